@@ -14,7 +14,7 @@ from opset.model.attributes import attribute_value
 from opset.opsets.runtimes import Kernel, Runtime
 from opset.opsets.runtimes.model import release_sort_key
 from opset.schemas.function_bodies import body_nodes
-from opset.schemas.model import OpSchema, Parameter
+from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.names import normalize_domain
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.routes import Routes
@@ -23,8 +23,10 @@ ABSENT, IGNORED, DEFAULT, STATED_ALONE = "absent", "ignored", "default", "all bu
 """Restrictions of attributes in one word, and of inputs that have to be constant."""
 LOADED = frozenset(("Constant",))
 """Operators that become initializers when a model is loaded."""
-INEXACT = (("double", "float"), ("int64", "int32"), ("uint64", "int64"), ("uint32", "int32"))
-"""Types in which most values, but not all, compute the same."""
+
+
+AS_INTEGERS = {"float": ("int32", "int64"), "double": ("int64",)}
+"""Types of integers that hold all those that a type of floating point holds without gaps."""
 
 
 class Lack(NamedTuple):
@@ -56,11 +58,11 @@ class Availability:
     """
 
     def __init__(self, runtime: Runtime, routes: Routes, inexact: bool = False, by_function: bool = False) -> None:
-        """Take a runtime, the routes of the release of onnx that it has, and whether results may differ.
+        """Take a runtime, the routes of the release of onnx that it has, and how nodes may run.
 
         If `inexact`, nodes may compute in types that give other results: double in float. If `by_function`, operators
-        that the standard defines by a function run without a kernel; whether the kernels of its nodes take all types
-        is not looked at.
+        that the standard defines by a function run without a kernel; of the kernels of the function's nodes, only the
+        type of the first input is compared.
         """
         self.runtime = runtime
         self.inexact = inexact
@@ -68,7 +70,7 @@ class Availability:
         self.elsewhere: Counter[str] = Counter()
         self.unchecked: dict[str, str] = {}
         self._routes = routes
-        self._runs: dict[Hashable, tuple[Lack | None, bool]] = {}
+        self._judgements: dict[Hashable, tuple[Lack | None, bool]] = {}
         self._plain: dict[tuple[str, str, int], bool] = {}
         self._demands: dict[tuple[str, str], Demands] = {}
 
@@ -85,47 +87,64 @@ class Availability:
             opset: The opset of the node's domain.
             facts: Facts about the values of the node's body.
         """
-        domain = normalize_domain(node.domain)
-        schema = self._routes.schema_in_force(node.op_type, domain, opset)
-        is_loaded = node.op_type in LOADED and not domain
-        if schema is None or is_loaded or not self.runtime.lists_operators or self._runs_all(schema, opset):
-            return None
-        form = self._form_of(node, opset, facts)
-        if form not in self._runs:
-            self._runs[form] = self._judge(node, schema, opset, facts)
-        return self._runs[form][0]
+        return self._judgement(node, opset, facts)[0]
 
-    def count(self, node: Any, opset: int, facts: ValueFacts) -> None:
-        """Count a node of the converted model in `elsewhere` if the fallback runs it."""
-        if self.runtime.fallback is not None and self.find_lack(node, opset, facts) is None:
-            lack, is_elsewhere = self._runs.get(self._form_of(node, opset, facts), (None, False))
+    def count(self, node: Any, opset: int, facts: ValueFacts, nodes: int = 1) -> None:
+        """Count one or more nodes that are alike, of the converted model, in `elsewhere` if the fallback runs them."""
+        if self.runtime.fallback is not None:
+            lack, is_elsewhere = self._judgement(node, opset, facts)
             if lack is None and is_elsewhere:
-                self.elsewhere[node.op_type] += 1
+                self.elsewhere[node.op_type] += nodes
 
-    def find_lack_in_graph(self, node: Any, opset: int) -> Lack | None:
-        """Return the reason why a node of a new graph may not run, whose types are not known."""
-        schema = self._routes.schema_in_force(node.op_type, normalize_domain(node.domain), opset)
-        if schema is None or not self.runtime.lists_operators:
+    def runs_all(self, op_type: str, domain: str, opset: int) -> bool:
+        """Whether the runtime itself runs every node of an operator, whatever its types, attributes and inputs.
+
+        So count operators without schemas, of which nothing is known, and those that are no operators once a model is
+        loaded.
+        """
+        key = (op_type, domain, opset)
+        if key not in self._plain:
+            schema = self._routes.schema_in_force(*key)
+            is_loaded = op_type in LOADED and not domain
+            self._plain[key] = (
+                schema is None
+                or is_loaded
+                or not self.runtime.lists_operators
+                or any(
+                    self.runtime.takes_version(kernel, schema.since_version, opset) and _takes_all(kernel, schema)
+                    for kernel in self.runtime.kernels(op_type, domain)
+                )
+            )
+        return self._plain[key]
+
+    def find_lack_in_graph(self, op_type: str, domain: str, opset: int) -> Lack | None:
+        """Return the reason why nodes of an operator in a new graph do not run; their types are not known."""
+        schema = self._routes.schema_in_force(op_type, domain, opset)
+        if schema is None or self.runs_all(op_type, domain, opset):
             return None
         runtime: Runtime | None = self.runtime
         while runtime is not None:
-            kernels = runtime.kernels(schema.name, schema.domain)
+            kernels = runtime.kernels(op_type, domain)
             if any(runtime.takes_version(kernel, schema.since_version, opset) for kernel in kernels):
                 return None
             runtime = runtime.fallback
-        return Lack(
-            f"{self.runtime.title} {self.runtime.release} has no kernel of {schema.name} {schema.since_version}"
-        )
+        return Lack(f"{self.runtime.title} {self.runtime.release} has no kernel of {op_type} {schema.since_version}")
 
     def wider_types(self, schema: OpSchema) -> Iterator[tuple[str, str]]:
-        """Yield element types with wider ones in which an operator computes the same, as its versions declare."""
+        """Yield element types with wider ones in which an operator computes the same, as its versions declare.
+
+        Integers that it computes alike in floating point, it computes alike in wider integers as well.
+        """
+        declared: dict[tuple[str, str], None] = {}
         for version in reversed(self._routes.registry.versions(schema.name, schema.domain)):
             if version.change is not None:
-                yield from version.change.emulate.items()
+                declared.update(dict.fromkeys(version.change.emulate.items()))
             for body in version.function:
-                yield from body.emulate.items()
-        if self.inexact:
-            yield from INEXACT
+                declared.update(dict.fromkeys(body.emulate.items()))
+        yield from declared
+        for element, wide in declared:
+            if "int" in element:
+                yield from ((element, integer) for integer in AS_INTEGERS.get(wide, ()))
 
     def notes(self) -> Iterator[str]:
         """Yield what a user has to know about how the runtime runs a converted model."""
@@ -137,15 +156,17 @@ class Availability:
             words = listing([f"{name}: {text}" for name, text in sorted(self.unchecked.items())], SHOWN)
             yield f"limits of {runtime.title} {runtime.release} that are not checked: {words}"
 
-    def _runs_all(self, schema: OpSchema, opset: int) -> bool:
-        """Whether the runtime itself runs every node of an operator's version, whatever its types."""
-        key = (schema.domain, schema.name, opset)
-        if key not in self._plain:
-            self._plain[key] = any(
-                self.runtime.takes_version(kernel, schema.since_version, opset) and _takes_all(kernel, schema)
-                for kernel in self.runtime.kernels(schema.name, schema.domain)
-            )
-        return self._plain[key]
+    def _judgement(self, node: Any, opset: int, facts: ValueFacts) -> tuple[Lack | None, bool]:
+        """Return why no runtime runs a node, None if one does; and whether that is the fallback."""
+        domain = normalize_domain(node.domain)
+        if self.runs_all(node.op_type, domain, opset):
+            return None, False
+        form = self._form_of(node, opset, facts)
+        if form not in self._judgements:
+            schema = self._routes.schema_in_force(node.op_type, domain, opset)
+            assert schema is not None
+            self._judgements[form] = self._judge(node, schema, opset, facts)
+        return self._judgements[form]
 
     def _form_of(self, node: Any, opset: int, facts: ValueFacts) -> Hashable:
         """Return the facts about a node that decide whether a kernel takes it; shapes and elements only if they do."""
@@ -303,7 +324,7 @@ def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema
     """Return the first type of a node that a kernel does not take, or that is not known."""
     formals = [*_formals(schema.inputs, len(node.input)), *_formals(schema.outputs, len(node.output))]
     for types in facts.types([*node.input, *node.output]):
-        for formal, type_ in zip(formals, types, strict=True):
+        for formal, type_ in zip(formals, types, strict=False):
             allowed = _allowed_elements(kernel, schema, formal)
             if type_ == "" or (allowed is None and not kernel.types_not):
                 continue
@@ -333,8 +354,11 @@ def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None)
 
 
 def _formals(parameters: Sequence[Parameter], count: int) -> Iterator[Parameter]:
-    """Yield the formal parameter of each of some inputs or outputs; the last one takes all others."""
-    for position in range(count):
+    """Yield the formal parameter of each of some inputs or outputs; the last one takes all others.
+
+    An operator without parameters has none for those of a node that is not valid.
+    """
+    for position in range(count if parameters else 0):
         yield parameters[min(position, len(parameters) - 1)]
 
 
@@ -351,15 +375,16 @@ def _lack_of_limits(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFac
         value = declared.default if attribute is None else attribute_value(attribute)
         if attribute is not None and attribute.ref_attr_name:
             return Lack(f"it takes some values of '{name}', and the function's caller gives the node's")
-        if not _is_within(value, limit, declared.default):
-            return Lack(f"'{name}' is {safe_text(value)}; it has to be {_limit_text(limit)}")
+        if not _is_within(value, limit, declared):
+            given = "absent" if value is None else safe_text(value)
+            return Lack(f"'{name}' is {given}; it has to be {_limit_text(limit)}")
     return _lack_of_inputs(kernel, node, schema, facts)
 
 
 def _lack_of_outputs(kernel: Kernel, node: Any, schema: OpSchema) -> Lack | None:
     allowed = kernel.outputs or ()
     for position, (formal, name) in enumerate(
-        zip(_formals(schema.outputs, len(node.output)), node.output, strict=True)
+        zip(_formals(schema.outputs, len(node.output)), node.output, strict=False)
     ):
         if name and (position >= allowed if isinstance(allowed, int) else formal.name not in allowed):
             return Lack(f"it does not compute the output '{formal.name}'")
@@ -368,7 +393,7 @@ def _lack_of_outputs(kernel: Kernel, node: Any, schema: OpSchema) -> Lack | None
 
 def _lack_of_inputs(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
     """Return the first limit on ranks, sizes and elements of inputs that a node breaks or may break."""
-    if kernel.input_ranks:
+    if kernel.input_ranks and node.input and node.input[0]:
         shape = facts.shape(node.input[0])
         ranks = ", ".join(map(str, sorted(kernel.input_ranks)))
         if shape is None:
@@ -376,7 +401,7 @@ def _lack_of_inputs(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFac
         if len(shape) not in kernel.input_ranks:
             return Lack(f"the rank is {len(shape)}; it takes {ranks}")
     missing = []
-    for position, (formal, name) in enumerate(zip(_formals(schema.inputs, len(node.input)), node.input, strict=True)):
+    for position, (formal, name) in enumerate(zip(_formals(schema.inputs, len(node.input)), node.input, strict=False)):
         limit = _limit_of_input(kernel.values, formal.name)
         known = facts.small_constant(name) if name else None
         is_checked = name and limit is not None and not isinstance(limit, str)
@@ -387,10 +412,10 @@ def _lack_of_inputs(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFac
         if name and kernel.static_shape and not _is_static(facts, name):
             return Lack(f"the sizes of {quote(name)} have to be numbers")
     if missing:
-        names = ", ".join(
-            f"'{formal.name}'" for formal in (schema.inputs[min(at, len(schema.inputs) - 1)] for at in missing)
-        )
-        return Lack(f"{names} has to be constant", constants=tuple(missing))
+        formals = [*_formals(schema.inputs, len(node.input))]
+        names = listing([f"'{formals[position].name}'" for position in missing])
+        have = "has" if len(missing) == 1 else "have"
+        return Lack(f"{names} {have} to be constant", constants=tuple(missing))
     return None
 
 
@@ -418,14 +443,24 @@ def _is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
     return declared is None or declared.type != "string" or (bool(declared.choices) and limit not in declared.choices)
 
 
-def _is_within(value: Any, limit: Any, default: Any) -> bool:
-    """Whether a value of an attribute, None if it is absent, is one that a restriction allows."""
+def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
+    """Whether a value of an attribute, None if it is absent, is one that a restriction allows.
+
+    A list is allowed if each of its elements is. Without a default, an absent list has the meaning that the operator
+    gives it.
+    """
     if limit == ABSENT:
         return value is None
     if limit == DEFAULT:
-        return value is None or bool(value == default)
-    value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-    return value in limit if isinstance(limit, list | tuple | frozenset) else bool(value == limit)
+        return value is None or bool(value == declared.default)
+    allowed = [*limit] if isinstance(limit, list | tuple | frozenset) else [limit]
+    if not declared.type.endswith("s"):
+        return _plain_value(value) in allowed
+    return all(_plain_value(each) in allowed for each in value or ())
+
+
+def _plain_value(value: Any) -> Any:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def _limit_text(limit: Any) -> str:

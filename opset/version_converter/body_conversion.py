@@ -5,6 +5,7 @@ plan -> _convert_node -> Crossing.cross_transitions, or to lower a node: _lower_
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
@@ -188,30 +189,39 @@ class BodyConversion:
             return self._apply_template(index, change, templates[form])
         released, crossing.released = crossing.released, set()
         facts.looked_up, facts.large_read = set(), False
+        elsewhere = Counter(self.availability.elsewhere if self.availability is not None else ())
         try:
             nodes = crossing.cross_transitions(index, change)
             if nodes is not None:
-                self._keep_template(templates, index, nodes)
+                self._keep_template(templates, index, nodes, elsewhere)
         finally:
             facts.looked_up = None
             crossing.released |= released
         return nodes
 
-    def _keep_template(self, templates: dict[Hashable, Template], index: int, nodes: list[Any]) -> None:
-        """Keep the nodes that express one as a template for others of its form, if they follow from the form alone."""
+    def _keep_template(
+        self, templates: dict[Hashable, Template], index: int, nodes: list[Any], elsewhere: Counter[str]
+    ) -> None:
+        """Keep the nodes that express one as a template for others of its form, if they follow from the form alone.
+
+        `elsewhere` is how many nodes the fallback of the runtime ran before.
+        """
         looked_up = self._facts.looked_up or ()
         if not self._facts.large_read and (form := form_of(self.body, index, self._facts)) is not None:
             action = self._context.conversion.actions[-1]
             node, released = self.message.node[index], self._crossing.released
             template = template_of(node, nodes, released, looked_up, (action.steps, action.result))
             if template is not None:
-                templates[form] = template
+                now = self.availability.elsewhere if self.availability is not None else elsewhere
+                templates[form] = template._replace(elsewhere=now - elsewhere)
 
     def _apply_template(self, index: int, change: VersionChange, template: Template) -> list[Any]:
         """Return the nodes that express one as others of its form were expressed before."""
         context, node = self._context, self.message.node[index]
         steps, _ = template.outcome
         context.budget.charge(TRANSITION * len(steps))
+        if self.availability is not None:
+            self.availability.elsewhere.update(template.elsewhere)
         nodes, released = apply_template(template, node, context.names)
         context.budget.hold(sum(new.ByteSize() for new in nodes) - node.ByteSize())
         self._crossing.released.update(released)

@@ -8,8 +8,8 @@ Each new node goes on across the transitions of its own operator. What adapters 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, NUMBERS, element_name
@@ -37,10 +37,20 @@ LOWERED = " lowered"
 """The end of the step of a node that is expressed by others."""
 OF_VERSIONS = frozenset(("C201", "C202", "C204"))
 """Refusals whose reason may be about a version; that of a lowering is not the one that the model is in."""
+OF_FACTS = frozenset(("C203", "C205", "C206", "C207"))
+"""Refusals because a type, value, attribute or size is not known."""
 TRANSITION = 16
 """Steps of a node's transition, beside the elements that its adapter reads, computes and writes."""
+INEXACTLY = ", which may differ"
+"""The end of the step of a node that computes in a type with other results."""
+INEXACT = (("double", "float"), ("int64", "int32"), ("uint64", "int64"), ("uint32", "int32"))
+"""Types with others in which most values, but not all, compute the same."""
 OTHER_TARGET = "choose another release, or a provider that has it: opset targets show"
 """The help if a runtime does not run a node."""
+
+
+Way: TypeAlias = "Callable[[Pending, Lack, list[str]], list[Pending]]"
+"""A way to express a node that the runtime does not run; it adds the step to the list."""
 
 
 class Pending(NamedTuple):
@@ -48,7 +58,8 @@ class Pending(NamedTuple):
 
     - `inside`: the operators whose lowerings have made it;
     - `widened`: the operators of which it is a node that computes in a wider type;
-    - `is_lacking`: whether it is to be lowered because the runtime does not run it.
+    - `is_lacking`: whether it is to be lowered because the runtime does not run it;
+    - `is_bound`: whether its inputs are constants that were found because the runtime demands it.
     """
 
     node: Any
@@ -56,6 +67,7 @@ class Pending(NamedTuple):
     inside: tuple[Operator, ...] = ()
     widened: tuple[Operator, ...] = ()
     is_lacking: bool = False
+    is_bound: bool = False
 
     @property
     def operator(self) -> Operator:
@@ -72,8 +84,14 @@ class Crossing:
     def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
         """Take the body of the given model, and the versions that it is written in, to which new ones are added."""
         self.released: set[str] = set()
-        self._widens_first = False
-        """Whether a node that the runtime does not run computes in a wider type rather than by other operators."""
+        self._widens = False
+        """Whether a node that the runtime does not run has to compute in a wider type, not by other operators."""
+        self._reasons: list[str] = []
+        """The reasons why the runtime does not run a node, and why it cannot be expressed otherwise."""
+        self._advice = ""
+        """The help about a fact that is not known, and with which it can perhaps be."""
+        self._added: list[str] = []
+        """Names of initializers that were added."""
         self._context = context
         self._body = body
         self._versions = versions
@@ -102,19 +120,40 @@ class Crossing:
                 pass
         if self._context.availability is None:
             return self._cross_from(version, node, index, change)
-        released = {*self.released}
+        return self._cross_by_either_way(version, node, index, change)
+
+    def _cross_by_either_way(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
+        """Take a node from a version to what the runtime has, by other operators, or else in wider types.
+
+        Raises Refusal C209 with all reasons if the runtime does not run it and both ways are refused.
+        """
+        released, added = {*self.released}, len(self._added)
+        self._reasons, self._advice = [], ""
         try:
-            return self._cross_from(version, node, index, change)
+            return self._cross_from(start, node, index, change)
         except Refusal as refusal:
+            # Not the exception itself: its traceback would keep what was made for the node.
             first = Refusal(refusal.code, refusal.why, refusal.help, refusal.instead, refusal.label)
-        self.released = released
-        self._widens_first = True
+        if not self._reasons:
+            raise first
+        self._add_reason(first)
+        self.released = released.union(self._added[added:])
+        self._widens = True
         try:
-            return self._cross_from(version, node, index, change)
-        except Refusal:
-            raise first from None
+            return self._cross_from(start, node, index, change)
+        except Refusal as refusal:
+            self._add_reason(refusal)
         finally:
-            self._widens_first = False
+            self._widens = False
+        why = "; ".join(self._reasons)
+        raise Refusal("C209", why, self._advice or OTHER_TARGET, label="the runtime has no kernel for it")
+
+    def _add_reason(self, refusal: Refusal) -> None:
+        """Add the reason why a node cannot be expressed otherwise, and its help if that is about an unknown fact."""
+        if refusal.why not in self._reasons:
+            self._reasons.append(refusal.why)
+        if refusal.code in OF_FACTS:
+            self._advice = self._advice or refusal.help
 
     def _cross_from(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
         """Take a node from a version across each transition of its operator, and of those that it becomes."""
@@ -176,7 +215,10 @@ class Crossing:
         self._check_restriction(node, domain, final)
         availability = context.availability
         lack = availability.find_lack(node, final, self._facts) if availability is not None else None
-        return None if lack is None else self._express_otherwise(pending._replace(version=final), lack, crossed)
+        if lack is None:
+            return None
+        reached = context.routes.last_in_force(domain, node.op_type, final)
+        return self._express_otherwise(pending._replace(version=reached), lack, crossed)
 
     def _cross_lowering(self, pending: Pending, final: int, crossed: list[str]) -> list[Pending]:
         """Return the nodes that express one by other operators, though the target has its operator.
@@ -218,18 +260,24 @@ class Crossing:
     def _express_otherwise(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
         """Return nodes in place of one that the runtime does not run: with constants, lowered, or in a wider type.
 
-        Raises Refusal C209 with all reasons if none of these can be done.
+        Raises Refusal C209 if none of these can be done. The reasons are kept for a node of the model, not for those in
+        its place.
         """
-        if lack.constants and (made := self._bind_constants(pending, lack)) is not None:
+        if lack.constants and (made := self._bind_constants(pending, lack, crossed)) is not None:
             return made
-        reasons = [lack.why]
-        ways = (self._lower_lacking, self._widen_types)
-        for way in reversed(ways) if self._widens_first else ways:
+        is_given = not pending.inside and not pending.widened
+        ways: list[Way] = [self._lower_lacking, self._widen_types]
+        if is_given and self._widens:
+            del ways[0]
+        if is_given and not self._reasons:
+            self._reasons.append(lack.why)
+        for way in ways:
             try:
                 return way(pending, lack, crossed)
             except Refusal as refusal:
-                reasons.append(refusal.why)
-        raise Refusal("C209", "; ".join(reasons), OTHER_TARGET, label="the runtime has no kernel for it")
+                if is_given:
+                    self._add_reason(refusal)
+        raise Refusal("C209", lack.why, OTHER_TARGET)
 
     def _lower_lacking(self, pending: Pending, _: Lack, crossed: list[str]) -> list[Pending]:
         """Return the nodes that express one by other operators. Raises Refusal if there are none."""
@@ -252,33 +300,40 @@ class Crossing:
         schema = context.registry.schema(node.op_type, pending.version, pending.operator[1])
         assert schema is not None
         if not lack.elements or pending.operator in pending.widened:
-            raise Refusal("C202", "other types do not help")
-        wider = self._wider_types(schema, lack)
+            raise Refusal("C202", "no other type helps")
+        wider, is_exact = self._wider_types(schema, lack)
         derived = derive_adapter(schema, schema, Change(emulate=wider))
         step = RouteStep(schema, schema, pending.version, derived, None, "", touches=True)
         made = self._cross_transition(step, node) if wider else None
         if made is None:
             raise Refusal("C202", "no wider type gives certainly the same")
         names = " and ".join(dict.fromkeys(wider.values()))
-        crossed.append(f"{node.op_type} {schema.since_version} in {names}")
+        crossed.append(f"{node.op_type} {schema.since_version} in {names}{'' if is_exact else INEXACTLY}")
         widened = (*pending.widened, pending.operator)
         return [Pending(*new, pending.inside, widened) for new in made]
 
-    def _wider_types(self, schema: OpSchema, lack: Lack) -> dict[str, str]:
-        """Return the wider types that the runtime takes and in which an operator computes the same, by element type."""
-        takes = frozenset[str]().union(*lack.elements.values())
-        wider: dict[str, str] = {}
-        assert self._context.availability is not None
-        for element, wide in self._context.availability.wider_types(schema):
-            if wide in takes and element not in takes:
-                wider.setdefault(element, wide)
-        return wider
+    def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], bool]:
+        """Return other types that the runtime takes, by element type, and whether a node computes the same in them.
 
-    def _bind_constants(self, pending: Pending, lack: Lack) -> list[Pending] | None:
+        Types in which it may compute something else are chosen only if the target permits them, and no others help.
+        """
+        availability = self._context.availability
+        assert availability is not None
+        takes = frozenset[str]().union(*lack.elements.values())
+        for is_exact in (True, False) if availability.inexact else (True,):
+            wider: dict[str, str] = {}
+            for element, wide in availability.wider_types(schema) if is_exact else INEXACT:
+                if wide in takes and element not in takes:
+                    wider.setdefault(element, wide)
+            if wider:
+                break
+        return wider, is_exact
+
+    def _bind_constants(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending] | None:
         """Return a node whose inputs are constants if inference knows their elements, None if it does not."""
         node, facts = pending.node, self._facts
         constants = {position: facts.constant(node.input[position]) for position in lack.constants}
-        if None in constants.values():
+        if pending.is_bound or None in constants.values():
             return None
         schema = self._context.registry.schema(node.op_type, pending.version, pending.operator[1])
         assert schema is not None
@@ -294,7 +349,9 @@ class Crossing:
         derived = derive_adapter(schema, schema, Change())
         step = RouteStep(schema, schema, pending.version, derived, write, "", touches=True)
         made = self._cross_transition(step, node)
-        return None if made is None else [Pending(*new, pending.inside, pending.widened) for new in made]
+        assert made is not None
+        crossed.append(f"{node.op_type} {schema.since_version} with constants")
+        return [Pending(*new, pending.inside, pending.widened, is_bound=True) for new in made]
 
     def _cross_transition(self, step: RouteStep, proto: Any) -> list[tuple[Any, int]] | None:
         """Take a node across one transition: return the new nodes with their versions, None if it may stay."""
@@ -376,6 +433,7 @@ class Crossing:
             name = context.names.fresh(name)
         context.budget.hold(tensor.ByteSize())
         message = context.messages[body]
+        self._added.append(name)
         initializer = message.initializer.add()
         initializer.CopyFrom(tensor)
         initializer.name = name
@@ -416,20 +474,23 @@ class Crossing:
                 raise Refusal("C204", why, "rename the function")
 
     def _check_graphs(self, old: Any, made: list[tuple[Any, int]]) -> None:
-        """Refuse (C201) new graphs in nodes with operators that are to be lowered: nothing would take them further."""
-        new = [inner for node, _ in made for _, graph in subgraphs(node) for inner in graph.node]
-        if not new:
+        """Refuse new graphs in nodes with operators that nothing would take further.
+
+        These are operators that are to be lowered (C201), or that the runtime does not run (C209).
+        """
+        graphs = [graph for node, _ in made for _, graph in subgraphs(node)]
+        if not graphs:
             return
-        given = [inner for _, graph in subgraphs(old) for inner in graph.node]
-        for domain, op_type, _ in _count_operators(new) - _count_operators(given):
-            if (op_type, domain) in self._context.lowered:
+        context = self._context
+        given = _count_operators(inner for _, graph in subgraphs(old) for inner in graph.node)
+        for domain, op_type, _ in _count_operators(inner for graph in graphs for inner in graph.node) - given:
+            if (op_type, domain) in context.lowered:
                 raise Refusal("C201", f"it needs a subgraph with {op_type}, which is lowered, too")
-        availability = self._context.availability
-        for inner in new:
-            final = self._context.opsets.get(inner.domain, self._final)
-            lack = availability.find_lack_in_graph(inner, final) if availability is not None else None
-            if lack is not None:
-                raise Refusal("C209", f"it needs a subgraph with {inner.op_type}, and {lack.why}", OTHER_TARGET)
+            if context.availability is not None:
+                opset = context.opsets.get(domain, self._final)
+                lack = context.availability.find_lack_in_graph(op_type, domain, opset)
+                if lack is not None:
+                    raise Refusal("C209", f"it needs a subgraph with {op_type}, and {lack.why}", OTHER_TARGET)
 
     def _check_elements(self, index: int) -> None:
         """Refuse (C202) a node of an element type that no operator of the target takes: no other reason counts then."""

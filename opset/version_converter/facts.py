@@ -42,10 +42,14 @@ class LazyInference:
         are not known.
         """
         self._model = model
-        self._index = index
+        self.index = index
         self._registry = registry
         self._budget = budget
         self._functions = index.functions
+
+    def of_other(self, model: Model, index: ModelIndex) -> LazyInference:
+        """Return the inference of another indexed model with the same registry and budget."""
+        return LazyInference(model, index, self._registry, self._budget)
 
     @cached_property
     def _engine_and_scopes(self) -> tuple[Engine, dict[Body, list[Scope]]]:
@@ -55,11 +59,11 @@ class LazyInference:
 
         budget = self._budget or default_budget(self._model.proto.ByteSize(), Limits())
         engine = Engine(
-            self._model, self._registry, {}, budget, cautious=True, limited=self._budget is not None, index=self._index
+            self._model, self._registry, {}, budget, cautious=True, limited=self._budget is not None, index=self.index
         )
         engine.run()
-        scopes, doubtful = _scopes_of(self._index.bodies, engine)
-        return engine, {body: [] if body in doubtful else scopes[body] for body in self._index.bodies}
+        scopes, doubtful = _scopes_of(self.index.bodies, engine)
+        return engine, {body: [] if body in doubtful else scopes[body] for body in self.index.bodies}
 
     def type(self, body: Body, name: str) -> Type | None:
         """Return the type of a value that a body of the given model defines; in a function, what all calls share."""
@@ -93,7 +97,7 @@ class LazyInference:
         from opset.inference.building.types import unwrap_layers
 
         names: set[str] = set()
-        for body, scope in zip(self._index.graphs, self.scopes_of_graphs(), strict=True):
+        for body, scope in zip(self.index.graphs, self.scopes_of_graphs(), strict=True):
             for around, inside in (unwrap_layers(scope.type_of(name)) for name in body.input_names()):
                 if around and inside is not None:
                     names.update(*(variables(size) for size in inside.shape or () if size is not None))
@@ -107,7 +111,7 @@ class LazyInference:
     def scopes_of_graphs(self) -> list[Scope]:
         """Return the scopes of the main graph and the training graphs."""
         engine = self._engine_and_scopes[0]
-        return [engine.scopes[(number,)] for number in range(len(self._index.graphs))]
+        return [engine.scopes[(number,)] for number in range(len(self.index.graphs))]
 
     def types(self, body: Body, names: Sequence[str]) -> list[tuple[Type | None, ...]]:
         """Return the types of values in a body of the given model, for each run that is certain."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opset.model.graph.index import Body, ModelIndex
 from opset.opsets.registry import Registry
 from opset.opsets.releases import release_with
 from opset.opsets.runtimes import Runtime
-from opset.version_converter.availability import Availability
+from opset.version_converter.availability import LOADED, Availability
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.routes import Routes, routes_of
 
@@ -27,13 +27,16 @@ class Sample(NamedTuple):
 
 
 def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sample]:
-    """Return a node of each operator, types and attributes in a model, calls of its functions left out."""
+    """Return a node of each operator, types and attributes in a model.
+
+    Calls of its functions are left out, and operators that every runtime takes.
+    """
     counts: Counter[Any] = Counter()
     samples: dict[Any, Sample] = {}
     for body in index.bodies:
         known, functions = facts[body], index.functions
         for position, (op_type, domain) in enumerate(body.operators):
-            if functions and body.function_key(position) in functions:
+            if (op_type in LOADED and not domain) or (functions and body.function_key(position) in functions):
                 continue
             types = tuple(known.types([*body.reads[position], *body.computes[position]]))
             attributes = tuple(
@@ -46,10 +49,14 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
     return [sample._replace(nodes=counts[key]) for key, sample in samples.items()]
 
 
-def count_lacking(samples: Iterable[Sample], runtime: Runtime, routes: Routes, opsets: Mapping[str, int]) -> int:
-    """Return how many nodes a runtime does not run at these opsets, those among them that do not exist there."""
+def count_lacking(
+    samples: Iterable[Sample], availability: Availability, routes: Routes, opsets: Mapping[str, int]
+) -> int:
+    """Return how many nodes a runtime does not run at these opsets, those among them that do not exist there.
+
+    The nodes that its fallback runs are counted in `availability`.
+    """
     registry = routes.registry
-    availability = Availability(runtime, routes)
     lacking = 0
     for sample in samples:
         opset = opsets.get(sample.domain, sample.opset)
@@ -57,17 +64,32 @@ def count_lacking(samples: Iterable[Sample], runtime: Runtime, routes: Routes, o
         exists = is_unknown or routes.schema_in_force(sample.op_type, sample.domain, opset) is not None
         if not exists or availability.find_lack(sample.node, opset, sample.facts) is not None:
             lacking += sample.nodes
+        elif not is_unknown:
+            availability.count(sample.node, opset, sample.facts, sample.nodes)
     return lacking
 
 
-def opsets_by_kernels(samples: Iterable[Sample], runtime: Runtime, registry: Registry, source: int) -> list[int]:
-    """Return the opsets that a runtime takes: first those in which it runs most nodes, and of these the nearest."""
-    samples = list(samples)
+def opsets_by_kernels(
+    samples: Sequence[Sample],
+    runtime: Runtime,
+    registry: Registry,
+    source: Mapping[str, int],
+    target: Mapping[str, int],
+) -> list[int]:
+    """Return the opsets that a runtime takes: first those in which it runs most nodes, and of these the nearest.
+
+    Args:
+        samples: Nodes that stand for all of the model.
+        runtime: The runtime, at one release.
+        registry: The operators that are known.
+        source: The versions of the model, by domain.
+        target: The versions that other domains than ai.onnx have in the result.
+    """
     least, most = runtime.opsets.get("", (None, None))
     newest = registry.domains[""]
     choices = range(least or 1, min(most or newest, newest) + 1)
-    lacking = {
-        opset: count_lacking(samples, runtime, routes_of(registry, release_with(opset).name), {"": opset})
-        for opset in choices
-    }
-    return sorted(choices, key=lambda opset: (lacking[opset], abs(opset - source), -opset))
+    lacking = {}
+    for opset in choices:
+        routes = routes_of(registry, release_with(opset).name)
+        lacking[opset] = count_lacking(samples, Availability(runtime, routes), routes, {**target, "": opset})
+    return sorted(choices, key=lambda opset: (lacking[opset], abs(opset - source[""]), -opset))

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from opset.errors import safe_text
-from opset.model.graph.index import Body, ModelIndex
-from opset.model.graph.walking import names_read
+from opset.model.graph.index import Body
+from opset.model.graph.walking import names_read, subgraphs
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.rewrite import Builder, Node, Refusal
 
@@ -159,11 +159,20 @@ def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]
             proto.opset_import.add(domain=domain, version=opsets.get(domain, version))
 
 
-def unused_imports(index: ModelIndex) -> list[str]:
-    """Return the domains besides ai.onnx that a model imports, and that no node of its graphs and no call is of."""
-    used = {domain for body in index.bodies if not body.root.function for _, domain in body.operators}
-    used |= {key[0] for key in index.functions}
-    return [domain for domain in index.opsets if domain and domain not in used]
+def unused_imports(proto: Any) -> list[str]:
+    """Return the domains besides ai.onnx that a ModelProto imports, and that no node and no function is of."""
+    unused = {entry.domain: None for entry in proto.opset_import if entry.domain not in ("", "ai.onnx")}
+    for function in proto.functions:
+        unused.pop(function.domain, None)
+    graphs = [proto.graph]
+    for training in proto.training_info:
+        graphs += (training.initialization, training.algorithm)
+    pending = [graph.node for graph in graphs] + [function.node for function in proto.functions]
+    while pending and unused:
+        for node in pending.pop():
+            unused.pop(node.domain, None)
+            pending += [inner.node for _, inner in subgraphs(node)]
+    return [*unused]
 
 
 def drop_imports(proto: Any, domains: Collection[str]) -> None:

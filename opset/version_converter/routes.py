@@ -110,7 +110,7 @@ class Routes:
             op_type,
             domain,
             versions[domain],
-            self._last_in_force(domain, op_type, opsets.get(domain, versions[domain])),
+            self.last_in_force(domain, op_type, opsets.get(domain, versions[domain])),
         )
         if key not in self._routes:
             self._routes[key] = self._find_route(*key)
@@ -159,7 +159,7 @@ class Routes:
         """Return the version of an operator that is in force at an opset of the release, None if there is none."""
         if domain not in self.registry.domains:
             return None
-        return self.registry.schema(op_type, self._last_in_force(domain, op_type, opset), domain)
+        return self.registry.schema(op_type, self.last_in_force(domain, op_type, opset), domain)
 
     def older_version(self, domain: str, op_type: str, version: int) -> OpSchema | None:
         """Return the version of an operator that some release has at an opset at which a later release has a newer one.
@@ -180,7 +180,7 @@ class Routes:
 
     def _find_restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
         schema = self._schema_in_force(
-            self.registry.schema(op_type, self._last_in_force(domain, op_type, version), domain)
+            self.registry.schema(op_type, self.last_in_force(domain, op_type, version), domain)
         )
         if schema is None:
             return None
@@ -192,8 +192,11 @@ class Routes:
         why = "; ".join(amendment.text for amendment in amendments_of(today))
         return Restriction(schema, derive_adapter(read, schema, Change()), why, stated=schema == today)
 
-    def _last_in_force(self, domain: str, op_type: str, final: int) -> int:
-        """Return the opset up to which an operator's versions are in force at an opset of the release."""
+    def last_in_force(self, domain: str, op_type: str, final: int) -> int:
+        """Return the opset up to which an operator's versions are in force at an opset of the release.
+
+        It is the opset itself, unless the release has no operator of a newer version.
+        """
         key = (domain, op_type, final)
         if key not in self._ends:
             schema, end = self.registry.schema(op_type, final, domain), final
@@ -208,7 +211,7 @@ class Routes:
 
     def step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
         """Return the next transition of an operator from a version towards the final one, None if there is none."""
-        key = (domain, op_type, version, self._last_in_force(domain, op_type, final))
+        key = (domain, op_type, version, self.last_in_force(domain, op_type, final))
         if key not in self._steps:
             self._steps[key] = self._find_step(*key)
         return self._steps[key]

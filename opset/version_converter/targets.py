@@ -105,6 +105,11 @@ def target_of_runtime(
     )
 
 
+def target_of_model(ir_version: int | None = None) -> Target:
+    """Return the target with the opsets that a model has already; only its IR version changes, if one is given."""
+    return Target({}, _check_ir_version(ir_version))
+
+
 def target_without(operators: Iterable[str], registry: Registry) -> Target:
     """Return the target with the opsets that a model has already, and without operators: "Gelu", "com.example.Scale".
 
