@@ -55,6 +55,8 @@ JUDGES = {
     "corpus": Judge("conformance.corpus", 30, "the conformance corpus in onnx's runner; docs/judgements.md"),
     "contribution": Judge("conformance.contribution", 15, "a wider version and a new operator in a scratch copy"),
     "counterparts": Judge("conformance.counterparts", 1, "whether calls of other libraries exist", "those libraries"),
+    "runtimes": Judge("conformance.runtimes", 20, "models in a runtime: its table, and what --for promises",
+                      "an environment with it"),
     "releases": Judge("conformance.releases", 1, "released onnx packages beside our operators", "unpacked packages"),
     "converter": Judge("fuzz.converter", 60, "random nodes of every operator version, converted and compared", "",
                        "--seconds {seconds} --seed {seed}"),

@@ -124,6 +124,16 @@ RENAMED = {
 """Inputs that the facts name otherwise than the standard."""
 PARAMETERS = {("RoiAlign", "T"): "T1", ("Not", "T1"): "T"}
 """Type parameters that are named otherwise than the standard's."""
+CASTS = {CPU: {"float16": "float"}}
+"""Types that a runtime casts to others if no kernel takes them, which its tables do not say."""
+LIMITS = {
+    (CPU, "GRU"): {"attributes": {"layout": [0]}},
+    (CPU, "LSTM"): {"attributes": {"layout": [0]}},
+    (CPU, "RNN"): {"attributes": {"layout": [0]}},
+}
+FAULTS = {(CPU, "AveragePool"): ("1.20", {"attributes": {"ceil_mode": [0]}})}
+"""Limits without which kernels compute wrong results, with the last release that has the fault."""
+"""Limits of kernels that tables do not say, as models of the standard's node cases showed (`judges runtimes`)."""
 ALL_BUT_FIRST = "all but the first"
 UNION = "union over kernels"
 _MAP = re.compile(r"map\((\w+),tensor\((\w+)\)\)")
@@ -175,6 +185,8 @@ class Importer:
             kept["source"] += "; from 1.16 on the kernels that its packages register"
         elif "note" in facts:
             kept["notes"] = [*kept.get("notes", []), facts["note"]]
+        if name in CASTS:
+            kept["casts"] = {**kept.get("casts", {}), **CASTS[name]}
         return {"runtime": name, "title": names.title, "aliases": [*names.aliases], **kept}
 
     def _document(self, name: str, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,7 +209,7 @@ class Importer:
             if operators and row["release"] not in operators:
                 row["lists_operators"] = False
         if operators:
-            corrected = {release: self._corrected(name, operators[release]) for release in known}
+            corrected = {release: self._corrected(name, release, operators[release]) for release in known}
             document["operators"] = merge_releases(known, corrected, releases)
         if name == CPU:
             document["functions"] = _functions()
@@ -290,17 +302,19 @@ class Importer:
     def _note(self, text: str) -> None:
         self.corrections[text] = None
 
-    def _corrected(self, name: str, operators: Operators) -> Operators:
+    def _corrected(self, name: str, release: str, operators: Operators) -> Operators:
         """Return the entries of a release in the form of the files, with the standard's names."""
         return {
             domain: {
-                operator: [self._entry(name, domain, operator, entry) for entry in entries]
+                operator: [self._entry(name, release, domain, operator, entry) for entry in entries]
                 for operator, entries in sorted(listed.items())
             }
             for domain, listed in operators.items()
         }
 
-    def _entry(self, runtime: str, domain: str, operator: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    def _entry(
+        self, runtime: str, release: str, domain: str, operator: str, entry: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Return one entry in the form of the files."""
         entry = dict(entry)
         schemas = self.registry.versions(operator, domain)
@@ -321,6 +335,10 @@ class Importer:
                 PARAMETERS.get((operator, key), key): sorted(map(_spelled, each))
                 for key, each in sorted(entry["types"].items())
             }
+        entry |= LIMITS.get((runtime, operator), {})
+        if (runtime, operator) in FAULTS:
+            last, limits = FAULTS[runtime, operator]
+            entry |= limits if release_sort_key(release) <= release_sort_key(last) else {}
         if "attributes" in entry:
             self._correct_attributes(runtime, operator, domain, entry)
         return {key: entry[key] for key in ENTRY_KEYS if entry.get(key) not in (None, [], {})}

@@ -151,6 +151,7 @@ CODES: dict[str, str] = {
     "C206": "an attribute refers to an attribute of its function, so its value is not known",
     "C207": "a rank or shape must be known, but is unknown",
     "C208": "no conversion is possible",
+    "C209": "the runtime has no kernel for the node",
     "C301": "the IR version cannot be that low",
     "C401": "the conversion was stopped: it exceeded its budget",
     "C501": "the function cannot be inlined",

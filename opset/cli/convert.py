@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO, NamedTuple
 
 import click
 
 from opset.cli.batch import Call, ModelReport, Verb, load_input, process_files, write_report, writing_options
-from opset.cli.configuration import target_files
+from opset.cli.configuration import target_files, target_option
 from opset.cli.inputs import Input, dims_option, freeze_option, suffix_of
 from opset.model.storage.external import odd_keys
 from opset.opsets.registry import Registry
@@ -47,7 +48,13 @@ class Settings(NamedTuple):
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--to", multiple=True, metavar="VERSION", help="Opset 21, or a domain's: ai.onnx.ml=3. Repeatable.")
 @click.option("--release", metavar="RELEASE", help="The versions of an ONNX release: 1.15.")
-@click.option("--for", "runtime", metavar="RUNTIME", help="The versions that a runtime accepts: onnxruntime==1.17.")
+@click.option("--for", "runtime", metavar="RUNTIME", help="The operators that a runtime runs: onnxruntime==1.17.")
+@click.option(
+    "--inexact-types",
+    is_flag=True,
+    help="With --for, also types in which results may differ: double in float, int64 in int32.",
+)
+@target_option
 @click.option("--ir-version", type=int, metavar="N", help="IR version; without it, as high as needed and no higher.")
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
 @dims_option
@@ -58,6 +65,8 @@ def command(
     to: tuple[str, ...],
     release: str | None,
     runtime: str | None,
+    inexact_types: bool,
+    files: tuple[Path, ...],
     ir_version: int | None,
     dims: dict[str, int],
     freeze: tuple[str, ...],
@@ -68,7 +77,8 @@ def command(
 
     INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written
     beside the input as <name>-opset<version>.onnx unless -o or --in-place says otherwise. A model that cannot be
-    converted without losing meaning is refused: every node that prevents it is listed, and nothing is written.
+    converted without losing meaning is refused: every node that prevents it is listed, and nothing is written. Without
+    --to, --release or --for, a model keeps its opsets, and --ir-version, --freeze or --dim change it.
     """
     target = target_of(
         parse_versions(to) if to else None,
@@ -76,7 +86,9 @@ def command(
         runtime=runtime,
         ir_version=ir_version,
         registry=call.known.registry(),
-        files=target_files(()) if runtime else (),
+        targets=target_files(files) if runtime else (),
+        inexact_types=inexact_types,
+        keeps_opsets=bool(dims or freeze),
     )
     return convert_files(inputs, call, Settings(target, dims, freeze, plan_only))
 
@@ -109,9 +121,9 @@ def convert_file(source: Input, settings: Settings, call: Call, registry: Regist
     if conversion.model is not None:
         status = "unchanged" if not conversion.changes else "planned" if settings.plan_only else "converted"
         if not settings.plan_only and not call.can_skip_writing(conversion.changes):
-            opsets = settings.target.opsets.items()
-            reached = {domain: conversion.target.get(domain, version) for domain, version in opsets}
-            suffix = suffix_of(reached) if reached else LOWERED
+            opsets = settings.target.opsets or conversion.target
+            reached = {domain: conversion.target.get(domain, version) for domain, version in opsets.items()}
+            suffix = LOWERED if settings.target.lowered else suffix_of(reached)
             path = call.write_result(conversion.model, source, suffix, conversion.notes)
     result = conversion_report(conversion, places=call.form == "json")
     findings = conversion.refusals.in_file(source.path)

@@ -7,7 +7,7 @@ operator crosses), adapters (`derivation`, `registration`, called with `rewrite`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from opset.version_converter.conversion import convert_model
 from opset.version_converter.result import Conversion
 from opset.version_converter.targets import (
     Target,
+    target_of_model,
     target_of_release,
     target_of_runtime,
     target_of_version,
@@ -36,26 +37,41 @@ def target_of(
     runtime: str | None = None,
     ir_version: int | None = None,
     registry: Registry | None = None,
-    files: Sequence[Path] = (),
+    targets: Iterable[str | Path] = (),
+    inexact_types: bool = False,
+    keeps_opsets: bool = False,
 ) -> Target:
-    """Return the target that exactly one of `to`, `release` ("1.15") and `runtime` ("onnxruntime==1.17") names.
+    """Return the target that one of `to`, `release` ("1.15") and `runtime` ("onnxruntime==1.17") names.
 
-    `files` describe further runtimes.
+    Args:
+        to: Versions of operator sets.
+        release: A release of ONNX.
+        runtime: A release of a runtime.
+        ir_version: The IR version.
+        registry: The operators that are known.
+        targets: Files that describe further runtimes.
+        inexact_types: Whether nodes may compute in types that give other results if the runtime has no other kernel.
+        keeps_opsets: Whether the model keeps its opsets if no target is given, as it does if only the IR version is.
 
     Raises:
-        UsageError: U101 for a target that is not known, U103 if none or several are given.
+        UsageError: U101 for a target that is not known, U103 if none or several are given, or if only a runtime can
+            be meant.
+        SchemaError: A file of a runtime has faults.
     """
     registry = registry or default_registry()
-    if sum(choice is not None for choice in (to, release, runtime)) != 1:
+    given = sum(choice is not None for choice in (to, release, runtime))
+    if given > 1 or (not given and ir_version is None and not keeps_opsets):
         raise UsageError(
             Finding("U103", "a conversion needs one target", help="give one of: a version, a release, a runtime")
         )
+    if inexact_types and runtime is None:
+        help = "they are permitted for a runtime: --for onnxruntime==1.17"
+        raise UsageError(Finding("U103", "inexact types need a runtime", help=help))
     if release is not None:
         return target_of_release(release, registry, ir_version)
     if runtime is not None:
-        return target_of_runtime(runtime, registry, ir_version, files)
-    assert to is not None
-    return target_of_version(to, registry, ir_version)
+        return target_of_runtime(runtime, registry, ir_version, [*map(Path, targets)], inexact_types)
+    return target_of_model(ir_version) if to is None else target_of_version(to, registry, ir_version)
 
 
 def plan(
@@ -68,6 +84,8 @@ def plan(
     schemas: Schemas = (),
     dims: Mapping[str, int] | None = None,
     freeze: Freeze = (),
+    targets: Iterable[str | Path] = (),
+    inexact_types: bool = False,
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
 ) -> Conversion:
@@ -80,7 +98,16 @@ def plan(
         UsageError: The target is not known, or a name in `dims` or `freeze`.
     """
     registry = registry_with(schemas)
-    target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
+    target = target_of(
+        to,
+        release=release,
+        runtime=runtime,
+        ir_version=ir_version,
+        registry=registry,
+        targets=targets,
+        inexact_types=inexact_types,
+        keeps_opsets=bool(dims or freeze),
+    )
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     conversion = convert_model(loaded, target, registry, dims, limits, freeze)
     conversion.model = None
@@ -97,6 +124,8 @@ def convert(
     schemas: Schemas = (),
     dims: Mapping[str, int] | None = None,
     freeze: Freeze = (),
+    targets: Iterable[str | Path] = (),
+    inexact_types: bool = False,
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
 ) -> Any:
@@ -104,16 +133,20 @@ def convert(
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
-        to: An opset version (21), "domain=version", or a mapping {"": 21, "ai.onnx.ml": 3}.
+        to: An opset version (21), "domain=version", or a mapping {"": 21, "ai.onnx.ml": 3}. Without a target, the model
+            keeps its opsets; then `ir_version`, `dims` or `freeze` say what changes.
         release: A release of ONNX ("1.15") in place of `to`.
-        runtime: A release of a runtime ("onnxruntime==1.17") in place of `to`.
+        runtime: A release of a runtime ("onnxruntime==1.17") in place of `to`: every node becomes one that it runs.
         ir_version: The IR version of the result; without it, it changes only as far as the target needs.
         schemas: Folders of operator YAML, for domains of your own.
         dims: Numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x. They
-            help if the conversion depends on a size. The result is right for these sizes only, and its inputs state
-            them.
+            help if the conversion depends on a size. The result is right for these sizes only. Its inputs state them,
+            and its outputs the sizes that follow.
         freeze: Names of initializers that a caller could override, and that become constants; "all" for all of them.
             They are not inputs of the result.
+        targets: YAML files that describe further runtimes.
+        inexact_types: Whether nodes for which the runtime has no other kernel may compute in a type in which results
+            may differ: double in float, int64 in int32. The notes of the plan name them.
         allow_external_roots: Folders outside the model's own from which external data may be read.
         limits: How much the conversion may do and add; without them, that is in proportion to the model.
 
@@ -123,10 +156,20 @@ def convert(
     Raises:
         ConversionError: The conversion is refused; the error has all refusals.
         ModelError: The model is malformed.
+        SchemaError: A file in `schemas` or `targets` has faults.
         UsageError: The target is not known, no input has a name in `dims`, or no initializer has one in `freeze`.
     """
     registry = registry_with(schemas)
-    target = target_of(to, release=release, runtime=runtime, ir_version=ir_version, registry=registry)
+    target = target_of(
+        to,
+        release=release,
+        runtime=runtime,
+        ir_version=ir_version,
+        registry=registry,
+        targets=targets,
+        inexact_types=inexact_types,
+        keeps_opsets=bool(dims or freeze),
+    )
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     return _model_of(convert_model(loaded, target, registry, dims, limits, freeze))
 

@@ -5,6 +5,7 @@ plan -> _convert_node -> Crossing.cross_transitions, or to lower a node: _lower_
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from opset.version_converter.rewrite import FIX_SIZES, GIVE_SHAPES, GIVE_TYPES, 
 from opset.version_converter.routes import Route, Verdict, VersionChange
 from opset.version_converter.templates import Template, apply_template, form_of, template_of
 
-OF_MEANING = frozenset(("C201", "C202", "C203", "C204", "C205", "C206", "C207", "C208"))
+OF_MEANING = frozenset(("C201", "C202", "C203", "C204", "C205", "C206", "C207", "C208", "C209"))
 """Refusals of nodes that are valid, for which another target may help."""
 INFERRED = 14
 """Version from which runtimes follow arithmetic on sizes when they infer shapes."""
@@ -46,7 +47,8 @@ class BodyConversion:
         self.versions = versions
         self.message = context.messages[body]
         self._context = context
-        self._facts = context.facts[body]
+        self._facts = self.facts = context.facts[body]
+        self.availability = context.availability
         self._forms = context.forms_of(body, versions)
         self._crossing = Crossing(context, body, versions)
         self._index = 0
@@ -69,7 +71,7 @@ class BodyConversion:
                 try:
                     if not fits:
                         self._check_node(index)
-                    nodes = None if route.verdict is Verdict.KEEP else self._convert_node(index, route)
+                    nodes = None if self._stays(index, route) else self._convert_node(index, route)
                 except Refusal as refusal:
                     # Not the exception itself: its traceback would keep what was made for the node.
                     refused.append((index, Refusal(refusal.code, refusal.why, refusal.help, refusal.instead)))
@@ -78,6 +80,7 @@ class BodyConversion:
                     replaced[index] = nodes
                 else:
                     conversion.kept[route.change] += 1
+                    self._count_run(index, route)
         return BodyPlan(replaced, refused, self._crossing.released)
 
     def apply(self, plan: BodyPlan) -> None:
@@ -138,13 +141,33 @@ class BodyConversion:
         """Return the nodes that replace one, None if it stays as it is. Raises Refusal if its meaning would be lost."""
         if not route.change.until:
             return self._lower_node(index, route.change)
-        signature = self._signature_of(index) if route.verdict is Verdict.CHECK else None
+        plain = route.verdict is Verdict.CHECK and self._context.availability is None
+        signature = self._signature_of(index) if plain else None
         if signature in self._forms.unchanged:
             return None
         nodes = self._crossing.cross_transitions(index, route.change)
         if nodes is None and signature is not None:
             self._forms.unchanged.add(signature)
         return nodes
+
+    def _stays(self, index: int, route: Route) -> bool:
+        """Whether a node certainly stays as it is: its version is the same, and the runtime of the target runs it."""
+        if route.verdict is not Verdict.KEEP:
+            return False
+        availability = self._context.availability
+        if availability is None:
+            return True
+        return availability.find_lack(self.message.node[index], self._reached(route), self._facts) is None
+
+    def _count_run(self, index: int, route: Route) -> None:
+        """Count a node that stays by the runtime that runs it."""
+        if (availability := self._context.availability) is not None:
+            availability.count(self.message.node[index], self._reached(route), self._facts)
+
+    def _reached(self, route: Route) -> int:
+        """Return the opset of an operator's domain at the target."""
+        domain = route.change.domain
+        return self._context.opsets.get(domain, self.versions.get(domain, 0))
 
     def _signature_of(self, index: int) -> tuple[Any, ...]:
         """Return the operator, types and attributes of a node, which decide whether it stays as it is."""
@@ -166,30 +189,39 @@ class BodyConversion:
             return self._apply_template(index, change, templates[form])
         released, crossing.released = crossing.released, set()
         facts.looked_up, facts.large_read = set(), False
+        elsewhere = Counter(self.availability.elsewhere if self.availability is not None else ())
         try:
             nodes = crossing.cross_transitions(index, change)
             if nodes is not None:
-                self._keep_template(templates, index, nodes)
+                self._keep_template(templates, index, nodes, elsewhere)
         finally:
             facts.looked_up = None
             crossing.released |= released
         return nodes
 
-    def _keep_template(self, templates: dict[Hashable, Template], index: int, nodes: list[Any]) -> None:
-        """Keep the nodes that express one as a template for others of its form, if they follow from the form alone."""
+    def _keep_template(
+        self, templates: dict[Hashable, Template], index: int, nodes: list[Any], elsewhere: Counter[str]
+    ) -> None:
+        """Keep the nodes that express one as a template for others of its form, if they follow from the form alone.
+
+        `elsewhere` is how many nodes the fallback of the runtime ran before.
+        """
         looked_up = self._facts.looked_up or ()
         if not self._facts.large_read and (form := form_of(self.body, index, self._facts)) is not None:
             action = self._context.conversion.actions[-1]
             node, released = self.message.node[index], self._crossing.released
             template = template_of(node, nodes, released, looked_up, (action.steps, action.result))
             if template is not None:
-                templates[form] = template
+                now = self.availability.elsewhere if self.availability is not None else elsewhere
+                templates[form] = template._replace(elsewhere=now - elsewhere)
 
     def _apply_template(self, index: int, change: VersionChange, template: Template) -> list[Any]:
         """Return the nodes that express one as others of its form were expressed before."""
         context, node = self._context, self.message.node[index]
         steps, _ = template.outcome
         context.budget.charge(TRANSITION * len(steps))
+        if self.availability is not None:
+            self.availability.elsewhere.update(template.elsewhere)
         nodes, released = apply_template(template, node, context.names)
         context.budget.hold(sum(new.ByteSize() for new in nodes) - node.ByteSize())
         self._crossing.released.update(released)
@@ -233,6 +265,8 @@ class BodyConversion:
             message = f"{safe_text(op_type)} is not valid at version {version}"
         elif (op_type, domain) in context.lowered:
             message = f"{safe_text(op_type)} cannot be expressed by other operators of version {version}"
+        elif refusal.code == "C209":
+            message = f"{safe_text(op_type)} cannot run on {context.availability.label}" if context.availability else ""
         elif reached == version and context.routes.release:
             message = f"{safe_text(op_type)} cannot be written for onnx {context.routes.release}"
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opset.budget import Budget
 from opset.model.graph.index import Body, FreshNames, ModelIndex, Operator
@@ -14,6 +14,9 @@ from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Routes
 from opset.version_converter.templates import Template
 from opset.version_converter.validity import Validity
+
+if TYPE_CHECKING:
+    from opset.version_converter.availability import Availability
 
 
 class KnownForms(NamedTuple):
@@ -33,7 +36,7 @@ class Context:
 
     - `proto`: the copy that is changed; `messages`: its graphs and functions, by the bodies of the given model;
     - `opsets`: the versions of the target; `lowered`: operators that are expressed by others even if the target has
-      them;
+      them; `availability`: the nodes that the target's runtime runs, None if the target is none or lists no operators;
     - `valid`: forms of nodes that fit their operators; `forms`: see `forms_of`; `outcomes`: the steps and new operators
       of nodes, each pair once, since most nodes of an operator become the same.
     """
@@ -48,6 +51,7 @@ class Context:
     names: FreshNames
     budget: Budget
     lowered: Collection[Operator] = ()
+    availability: Availability | None = None
     facts: dict[Body, ValueFacts] = field(default_factory=dict)
     valid: set[tuple[Any, ...]] = field(default_factory=set)
     outcomes: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[tuple[str, ...], tuple[str, ...]]] = field(

@@ -8,34 +8,45 @@ returned holds what `report` shows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opset.budget import ALLOW_MORE, Budget, BudgetExceeded, Limits
-from opset.errors import Finding
+from opset.errors import SHOWN, Finding, listing, quote
 from opset.model import proto as pb
+from opset.model.elements import element_name
 from opset.model.graph.index import Body, FreshNames, ModelIndex, index_model, messages_of
 from opset.model.storage.container import Model
 from opset.model.storage.tensor import tensor_values
 from opset.opsets.amendments import operators_amended_after
 from opset.opsets.registry import Registry
-from opset.opsets.releases import RELEASES
+from opset.opsets.releases import RELEASES, release_with
 from opset.preparation import Freeze, read_model
 from opset.schemas import quirks
 from opset.schemas.names import domain_name
 from opset.version_converter.body_conversion import BodyConversion
 from opset.version_converter.context import Context
+from opset.version_converter.crossing import INEXACTLY
 from opset.version_converter.facts import LazyInference, ValueFacts
 from opset.version_converter.function_copies import specialize_functions
 from opset.version_converter.ir_version import set_ir_version
 from opset.version_converter.limits import MAX_STACKED
-from opset.version_converter.replacement import set_imports
+from opset.version_converter.replacement import drop_imports, set_imports, unused_imports
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Routes, Verdict, routes_of
 from opset.version_converter.stacking import CARRIED, stack_sequences
 from opset.version_converter.targets import Target, target_for_model
 
+if TYPE_CHECKING:
+    from opset.opsets.runtimes import Runtime
+    from opset.version_converter.availability import Availability
+    from opset.version_converter.opset_choice import Sample
+
+MAX_CANDIDATES = 4
+"""Opsets that are tried for a runtime, if the conversion to the first one is refused."""
 BASE_STEPS, STEPS_PER_BYTE = 1 << 21, 8
 BASE_BYTES, BYTES_PER_BYTE = 1 << 25, 8
 """What a conversion may do and add: for any model, and for each of its bytes, weights aside."""
@@ -44,18 +55,18 @@ BASE_BYTES, BYTES_PER_BYTE = 1 << 25, 8
 class Task(NamedTuple):
     """The target of a conversion, and the registry, routes and budget that it uses.
 
-    `limited` says whether the caller has set limits, which then hold for the inference of the model too.
+    `inference` is that of the model before its functions are prepared.
     """
 
     target: Target
     registry: Registry
     routes: Routes
     budget: Budget
-    limited: bool
+    inference: LazyInference
 
     def infer(self, model: Model, index: ModelIndex) -> LazyInference:
         """Return the inference of an indexed model, which runs when it is first needed."""
-        return LazyInference(model, index, self.registry, self.budget if self.limited else None)
+        return self.inference if index is self.inference.index else self.inference.of_other(model, index)
 
 
 @dataclass(frozen=True)
@@ -80,10 +91,10 @@ class Strategy:
 
 STRATEGIES = (
     Strategy("calls with the same omissions"),
-    Strategy("calls with the same attributes", frozenset(("C206",)), fixes_attributes=True),
+    Strategy("calls with the same attributes", frozenset(("C206", "C209")), fixes_attributes=True),
     Strategy(
         "calls with the same attributes and inputs",
-        frozenset(("C202", "C203", "C205", "C206", "C207")),
+        frozenset(("C202", "C203", "C205", "C206", "C207", "C209")),
         fixes_attributes=True,
         fixes_inputs=True,
     ),
@@ -107,7 +118,7 @@ def convert_model(
         target: The versions to reach.
         registry: The operators that are known.
         dims: Sizes that inputs leave open, by dim_param or "x.0". The conversion is right for these sizes alone, and
-            the inputs of its model state them.
+            the inputs of its model state them, and the outputs those that follow.
         limits: How much the conversion may do and add; without them, that is in proportion to the model.
         freeze: Names of initializers that become constants, or "all".
         routes: The transitions that nodes take, by default those of the registry.
@@ -124,21 +135,64 @@ def convert_model(
         model = _bind_sizes(model, dims)
     model, index = read_model(model, registry, freeze)
     index.call_order()
-    target = target_for_model(target, index.opsets)
-    start = _begin_conversion(index, target, dims)
-    is_at_target = _is_at_target(index, target)
-    if not is_at_target:
-        start.refusals += _find_newer_imports(index, target, registry)
-    if start.refusals:
-        return start
-    if target.release and target.release == RELEASES[-1].name:
-        target = target._replace(release="")
     limits, size = limits or Limits(), model.proto.ByteSize()
     budget = Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size, max_bytes=BASE_BYTES + BYTES_PER_BYTE * size)
-    task = Task(target, registry, routes or routes_of(registry, target.release), budget, bool(limits.as_dict()))
+
+    # Limits of the caller hold for inference too.
+    inference = LazyInference(model, index, registry, budget if limits.as_dict() else None)
+    if dims:
+        _state_outputs(index, inference)
+
+    def task_of(target: Target) -> Task:
+        if target.release and target.release == RELEASES[-1].name:
+            target = target._replace(release="")
+        return Task(target, registry, routes or routes_of(registry, target.release), budget, inference)
+
+    if target.runtime is None or not target.runtime.lists_operators:
+        return _convert_to(given, model, index, task_of(target_for_model(target, index.opsets)), dims)
+    from opset.version_converter.opset_choice import sample_nodes  # most conversions need no runtime
+
+    samples = sample_nodes(index, _facts_of(model, index, task_of(target)))
+    refused = []
+    for candidate in targets_by_kernels(samples, index, target, registry):
+        conversion = _convert_to(given, model, index, task_of(candidate), dims, samples)
+        if not conversion.refusals:
+            return conversion
+        refused.append((max(conversion.refused, len(conversion.refusals)), _distance(index, candidate), conversion))
+    return min(refused, key=itemgetter(0, 1))[2]
+
+
+def _convert_to(
+    given: Model,
+    model: Model,
+    index: ModelIndex,
+    task: Task,
+    dims: Mapping[str, int] | None,
+    samples: Sequence[Sample] = (),
+) -> Conversion:
+    """Return the conversion of a model that was read to the target of a task.
+
+    `given` is the model before; `samples` stand for its nodes if the target has the kernels of a runtime.
+    """
+    target = task.target
+    start = _begin_conversion(index, target, dims)
+    availability = _availability_of(task)
+    is_at_target = _is_at_target(index, target)
+    if is_at_target and availability is not None:
+        from opset.version_converter.opset_choice import count_lacking
+
+        lacking = count_lacking(samples, availability, task.routes, target.opsets)
+        is_at_target = not lacking and not _needless_imports(index.proto, target)
+    if not is_at_target:
+        start.refusals += _find_newer_imports(index, target, task.registry)
+    if target.runtime is not None and target.runtime.io_types_not:
+        start.refusals += _find_foreign_types(index, target.runtime)
+    if start.refusals:
+        return start
     if is_at_target:
         _check_nodes(model, index, start, task)
         if not start.refusals:
+            start.notes += availability.notes() if availability is not None else ()
             start.changes = model is not given
             start.model = model
         return start
@@ -146,6 +200,87 @@ def convert_model(
     if conversion.refusals and target.opsets.get("", CARRIED) < CARRIED:
         return _convert_stacked(model, index, start, task) or conversion
     return conversion
+
+
+def targets_by_kernels(
+    samples: Sequence[Sample], index: ModelIndex, target: Target, registry: Registry
+) -> Iterator[Target]:
+    """Yield the targets of a model on a runtime, first the one in which most of its nodes have kernels.
+
+    A target that has a version of ai.onnx already is the only one. The last one keeps the model's opset, or the
+    nearest: it may be the one with fewest refusals. `samples` stand for the nodes of the model.
+    """
+    nearest = target_for_model(target, index.opsets)
+    if target.runtime is None or target.least is None or "" not in index.opsets:
+        yield nearest
+        return
+    from opset.version_converter.opset_choice import opsets_by_kernels
+
+    opsets = opsets_by_kernels(samples, target.runtime, registry, index.opsets, nearest.opsets)
+    last = min(opsets, key=lambda opset: abs(opset - index.opsets[""]))
+    for opset in dict.fromkeys((*opsets[: MAX_CANDIDATES - 1], last)):
+        yield nearest._replace(opsets={**nearest.opsets, "": opset}, least=None, release=release_with(opset).name)
+
+
+def _distance(index: ModelIndex, target: Target) -> int:
+    """Return how far the version of ai.onnx of a target is from that of a model."""
+    source = index.opsets.get("", 0)
+    return abs(target.opsets.get("", source) - source)
+
+
+def _needless_imports(proto: Any, target: Target) -> list[str]:
+    """Return the imports of a ModelProto that nothing uses, and that the runtime of the target may refuse."""
+    return [domain for domain in unused_imports(proto) if domain not in target.opsets]
+
+
+class NodeLack(NamedTuple):
+    """A node that a runtime does not run as it is, with its place, operator and version (0 if it has none), and why."""
+
+    place: str
+    op_type: str
+    domain: str
+    since: int
+    why: str
+
+
+def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[NodeLack]:
+    """Yield each node that a runtime does not run at the model's own versions, with the reason.
+
+    Args:
+        model: The model, as it was loaded.
+        runtime: One release of a runtime.
+        registry: The operators that are known.
+
+    Raises:
+        ModelError: The model is malformed.
+    """
+    from opset.version_converter.availability import Availability
+
+    model, index = read_model(model, registry, ())
+    budget = Budget(Limits(), max_steps=BASE_STEPS + STEPS_PER_BYTE * model.proto.ByteSize(), max_bytes=BASE_BYTES)
+    newest = registry.domains[""]
+    routes = routes_of(registry, release_with(min(index.opsets.get("", newest), newest)).name)
+    inference = LazyInference(model, index, registry)
+    task = Task(Target(index.opsets, runtime=runtime), registry, routes, budget, inference)
+    facts = _facts_of(model, index, task)
+    availability = Availability(runtime, routes, by_function=True)
+    for body in index.bodies:
+        versions = facts[body].versions
+        for position, (op_type, domain) in enumerate(body.operators):
+            if index.functions and body.function_key(position) in index.functions:
+                continue
+            opset = versions.get(domain, 0)
+            schema = registry.schema(op_type, opset, domain)
+            lack = availability.find_lack(body.nodes[position], opset, facts[body])
+            if lack is not None:
+                since = schema.since_version if schema is not None else 0
+                yield NodeLack(body.location(position), op_type, domain, since, lack.why)
+
+
+def _facts_of(model: Model, index: ModelIndex, task: Task) -> Mapping[Body, ValueFacts]:
+    """Return the facts about the values of a model that is not changed, by body."""
+    bodies = _body_conversions(model, index, model.proto, _begin_conversion(index, task.target, None), task)
+    return {body.body: body.facts for body in bodies}
 
 
 def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion:
@@ -189,12 +324,27 @@ def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task,
     for _, op_type in conversion.passed:
         if (alias := quirks.alias(op_type, index.opsets.get("", 0))) is not None:
             conversion.notes.append(f"{op_type} is no operator of the standard at this version: {alias.what}")
+    if task.target.runtime is not None:
+        if needless := _needless_imports(proto, task.target):
+            drop_imports(proto, needless)
+            conversion.notes.append(f"imports that nothing uses were dropped: {listing(needless, SHOWN)}")
+        availability = bodies[0].availability
+        conversion.notes += availability.notes() if availability is not None else ()
+        conversion.notes += _inexact_notes(conversion)
     conversion.refusals += set_ir_version(proto, task.target, conversion.notes)
     conversion.ir_version = (index.proto.ir_version, proto.ir_version)
     if not conversion.refusals:
         conversion.changes = True
         conversion.model = model.with_proto(proto, changed=True)
     return conversion
+
+
+def _inexact_notes(conversion: Conversion) -> Iterator[str]:
+    """Yield the note about nodes that compute in a type with other results."""
+    steps = (step for action in conversion.actions for step in action.steps if step.endswith(INEXACTLY))
+    if counts := Counter(step.removesuffix(INEXACTLY) for step in steps):
+        names = listing([f"{step} ({count})" for step, count in sorted(counts.items())], SHOWN)
+        yield f"nodes that compute in a type in which results may differ: {names}"
 
 
 def _convert_stacked(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion | None:
@@ -253,6 +403,16 @@ def _bind_sizes(model: Model, dims: Mapping[str, int]) -> Model:
     return bind_dims(model, dims)
 
 
+def _state_outputs(index: ModelIndex, inference: LazyInference) -> None:
+    """State the sizes of the outputs of a model's graph that are numbers and that it leaves open."""
+    from opset.inference.building.types import fill_proto, map_sizes
+
+    for value in index.main.proto.output:
+        type_ = map_sizes(inference.type(index.main, value.name), lambda size: size if isinstance(size, int) else None)
+        if type_ is not None:
+            fill_proto(value.type, type_, False)
+
+
 def _is_at_target(index: ModelIndex, target: Target) -> bool:
     """Whether a model needs no conversion."""
     ir_version = index.proto.ir_version
@@ -300,6 +460,22 @@ def _find_newer_imports(index: ModelIndex, target: Target, registry: Registry) -
                 )
 
 
+def _find_foreign_types(index: ModelIndex, runtime: Runtime) -> Iterator[Finding]:
+    """Yield a refusal of each input and output of a model whose type a runtime does not take from a caller."""
+    graph = index.main.proto
+    for word, values in (("input", graph.input), ("output", graph.output)):
+        for value in values:
+            element = element_name(value.type.tensor_type.elem_type)
+            if element in runtime.io_types_not:
+                yield Finding(
+                    "C209",
+                    f"the {word} {quote(value.name)} cannot be given to {runtime.name} {runtime.release}",
+                    index.main.label,
+                    f"no {word} of a model may be of type {element} there",
+                    "export the model with inputs and outputs of another type",
+                )
+
+
 def _prepare_functions(
     model: Model, index: ModelIndex, conversion: Conversion, task: Task, strategy: Strategy
 ) -> tuple[Model, ModelIndex]:
@@ -308,11 +484,15 @@ def _prepare_functions(
     A note counts the functions that were added. Raises BudgetExceeded if the copies of functions take too much.
     """
     routes, target, versions = task.routes, task.target, _versions_of_bodies(index)
+    availability = _availability_of(task)
 
     def keeps(body: Body, position: int) -> bool:
-        operator = body.operators[position]
-        verdict = routes.route(*operator, versions[body], target.opsets).verdict
-        return verdict in (Verdict.KEEP, Verdict.PASS) and operator not in target.lowered
+        operator = op_type, domain = body.operators[position]
+        verdict = routes.route(op_type, domain, versions[body], target.opsets).verdict
+        if verdict not in (Verdict.KEEP, Verdict.PASS) or operator in target.lowered:
+            return False
+        opset = target.opsets.get(domain, versions[body].get(domain, 0))
+        return availability is None or availability.runs_all(op_type, domain, opset)
 
     scopes = task.infer(model, index).scopes_of_graphs() if strategy.fixes_inputs else ()
     proto, added = specialize_functions(index, keeps, task.budget, values=strategy.fixes_attributes, graphs=scopes)
@@ -350,6 +530,7 @@ def _body_conversions(
         FreshNames(index.bodies),
         task.budget,
         task.target.lowered,
+        _availability_of(task),
     )
 
     def read(tensor: Any, limit: int) -> list[Any]:
@@ -364,6 +545,16 @@ def _body_conversions(
     if proto.training_info:
         context.facts[index.main].read_elsewhere = _names_read_in_training(index)
     return [BodyConversion(context, body, versions[body]) for body in index.bodies]
+
+
+def _availability_of(task: Task) -> Availability | None:
+    """Return the nodes that the runtime of a target runs, None if it is none, or lists no operators."""
+    runtime = task.target.runtime
+    if runtime is None or not runtime.lists_operators:
+        return None
+    from opset.version_converter.availability import Availability  # most conversions need no runtime
+
+    return Availability(runtime, task.routes, task.target.inexact)
 
 
 def _names_read_in_training(index: ModelIndex) -> frozenset[str]:

@@ -8,8 +8,8 @@ Each new node goes on across the transitions of its own operator. What adapters 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, NUMBERS, element_name
@@ -18,14 +18,18 @@ from opset.model.graph.walking import function_key, list_as_input, state_type, s
 from opset.opsets import releases
 from opset.schemas import quirks
 from opset.schemas.constraints.signature import constraint_misfits, type_misfits
+from opset.schemas.model import Change, OpSchema
 from opset.schemas.names import normalize_domain
 from opset.version_converter.adapter_calls import AdapterCall, call_adapter
 from opset.version_converter.context import Context
-from opset.version_converter.derivation import apply_derived, check_types
+from opset.version_converter.derivation import apply_derived, check_types, derive_adapter
 from opset.version_converter.replacement import bind_outputs
 from opset.version_converter.result import Action
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 from opset.version_converter.routes import RouteStep, VersionChange
+
+if TYPE_CHECKING:
+    from opset.version_converter.availability import Lack
 
 EARLY_CONSTANT = frozenset({"float", "double", "float16"})
 """Types that Constant holds at versions 1 to 8; a constant of another type is then an initializer."""
@@ -33,8 +37,42 @@ LOWERED = " lowered"
 """The end of the step of a node that is expressed by others."""
 OF_VERSIONS = frozenset(("C201", "C202", "C204"))
 """Refusals whose reason may be about a version; that of a lowering is not the one that the model is in."""
+OF_FACTS = frozenset(("C203", "C205", "C206", "C207"))
+"""Refusals because a type, value, attribute or size is not known."""
 TRANSITION = 16
 """Steps of a node's transition, beside the elements that its adapter reads, computes and writes."""
+INEXACTLY = ", which may differ"
+"""The end of the step of a node that computes in a type with other results."""
+INEXACT = (("double", "float"), ("int64", "int32"), ("uint64", "int64"), ("uint32", "int32"))
+"""Types with others in which most values, but not all, compute the same."""
+OTHER_TARGET = "choose another release, or a provider that has it: opset targets show"
+"""The help if a runtime does not run a node."""
+
+
+Way: TypeAlias = "Callable[[Pending, Lack, list[str]], list[Pending]]"
+"""A way to express a node that the runtime does not run; it adds the step to the list."""
+
+
+class Pending(NamedTuple):
+    """A node that is to be taken to the target, and its opset.
+
+    - `inside`: the operators whose lowerings have made it;
+    - `widened`: the operators of which it is a node that computes in a wider type;
+    - `is_lacking`: whether it is to be lowered because the runtime does not run it;
+    - `is_bound`: whether its inputs are constants that were found because the runtime demands it.
+    """
+
+    node: Any
+    version: int
+    inside: tuple[Operator, ...] = ()
+    widened: tuple[Operator, ...] = ()
+    is_lacking: bool = False
+    is_bound: bool = False
+
+    @property
+    def operator(self) -> Operator:
+        """The operator of the node, and its domain."""
+        return self.node.op_type, normalize_domain(self.node.domain)
 
 
 class Crossing:
@@ -46,6 +84,14 @@ class Crossing:
     def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
         """Take the body of the given model, and the versions that it is written in, to which new ones are added."""
         self.released: set[str] = set()
+        self._widens = False
+        """Whether a node that the runtime does not run has to compute in a wider type, not by other operators."""
+        self._reasons: list[str] = []
+        """The reasons why the runtime does not run a node, and why it cannot be expressed otherwise."""
+        self._advice = ""
+        """The help about a fact that is not known, and with which it can perhaps be."""
+        self._added: list[str] = []
+        """Names of initializers that were added."""
         self._context = context
         self._body = body
         self._versions = versions
@@ -72,77 +118,240 @@ class Crossing:
                 return self._cross_from(older.since_version, node, index, change)
             except Refusal:
                 pass
-        return self._cross_from(version, node, index, change)
+        if self._context.availability is None:
+            return self._cross_from(version, node, index, change)
+        return self._cross_by_either_way(version, node, index, change)
+
+    def _cross_by_either_way(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
+        """Take a node from a version to what the runtime has, by other operators, or else in wider types.
+
+        Raises Refusal C209 with all reasons if the runtime does not run it and both ways are refused.
+        """
+        released, added = {*self.released}, len(self._added)
+        self._reasons, self._advice = [], ""
+        try:
+            return self._cross_from(start, node, index, change)
+        except Refusal as refusal:
+            # Not the exception itself: its traceback would keep what was made for the node.
+            first = Refusal(refusal.code, refusal.why, refusal.help, refusal.instead, refusal.label)
+        if not self._reasons:
+            raise first
+        self._add_reason(first)
+        self.released = released.union(self._added[added:])
+        self._widens = True
+        try:
+            return self._cross_from(start, node, index, change)
+        except Refusal as refusal:
+            self._add_reason(refusal)
+        finally:
+            self._widens = False
+        why = "; ".join(self._reasons)
+        raise Refusal("C209", why, self._advice or OTHER_TARGET, label="the runtime has no kernel for it")
+
+    def _add_reason(self, refusal: Refusal) -> None:
+        """Add the reason why a node cannot be expressed otherwise, and its help if that is about an unknown fact."""
+        if refusal.why not in self._reasons:
+            self._reasons.append(refusal.why)
+        if refusal.code in OF_FACTS:
+            self._advice = self._advice or refusal.help
 
     def _cross_from(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
         """Take a node from a version across each transition of its operator, and of those that it becomes."""
         context = self._context
-        pending: list[tuple[Any, int, tuple[Operator, ...]]] = [(node, start, ())]
-        done: list[Any] = []
+        pending = [Pending(node, start)]
+        done: list[Pending] = []
         crossed: list[str] = []
         while pending:
-            current, version, inside = pending.pop()
+            current = pending.pop()
             try:
-                made = self._cross_until_changed(current, version, crossed, inside)
+                made = self._cross_until_changed(current, crossed)
             except Refusal as refusal:
                 self._check_elements(index)
-                if (current.op_type, current.domain) == (node.op_type, node.domain):
+                if current.operator == (node.op_type, normalize_domain(node.domain)):
                     raise
                 # The operator that stands in the model is to blame, not one that nobody wrote.
-                why = f"it is expressed by {current.op_type}, and {refusal.why}"
+                why = f"it is expressed by {current.node.op_type}, and {refusal.why}"
                 raise Refusal(refusal.code, why, refusal.help, refusal.instead) from None
             if made is None:
                 done.append(current)
-            else:
-                if crossed[-1].endswith(LOWERED):
-                    inside = (*inside, (current.op_type, normalize_domain(current.domain)))
-                pending.extend([(*new, inside) for new in reversed(made)])
+                continue
+            pending.extend(reversed(made))
         if not crossed:
             return None
-        outcome = tuple(crossed), tuple([new.op_type for new in done])
+        outcome = tuple(crossed), tuple([each.node.op_type for each in done])
         outcome = context.outcomes.setdefault(outcome, outcome)
+        if crossed[-1].endswith(LOWERED) and (node.op_type, change.domain) not in context.lowered:
+            change = change._replace(until=0 if node.op_type not in outcome[1] else change.until)
         context.conversion.actions.append(Action(self._body, index, *change, *outcome))
-        return done
+        if (availability := context.availability) is not None:
+            for each in done:
+                availability.count(each.node, context.opsets.get(each.operator[1], each.version), self._facts)
+        return [each.node for each in done]
 
-    def _cross_until_changed(
-        self, node: Any, version: int, crossed: list[str], inside: tuple[Operator, ...]
-    ) -> list[tuple[Any, int]] | None:
+    def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
         """Take a node across its transitions up to the first that changes it, which is added to `crossed`.
 
-        Returns the new nodes with their versions, None if the node stays as it is at the target. `inside` are the
-        operators whose lowerings have made the node.
+        Returns the new nodes, None if the node stays as it is at the target.
         """
-        context = self._context
-        domain = normalize_domain(node.domain)
-        final = context.opsets.get(domain, self._versions.get(domain, version))
-        is_lowered = (node.op_type, domain) in context.lowered
-        if is_lowered and (node.op_type, domain) in inside:
-            raise Refusal("C204", f"at version {final} it needs {node.op_type} itself")
-        # What is lowered at an unchanged opset goes below the operator's first version, and from there to the target.
-        towards = 0 if is_lowered else final
-        while (step := context.routes.step(domain, node.op_type, version, towards)) is not None:
+        context, node = self._context, pending.node
+        _, domain = operator = pending.operator
+        final = context.opsets.get(domain, self._versions.get(domain, pending.version))
+        if operator in context.lowered or pending.is_lacking:
+            return self._cross_lowering(pending, final, crossed)
+        version = pending.version
+        while (step := context.routes.step(domain, node.op_type, version, final)) is not None:
             if isinstance(step, Refusal):
-                if is_lowered:
-                    raise Refusal("C201", f"there is no lowering of {node.op_type}")
                 raise Refusal(step.code, step.why, step.help)
             if step.impossible:
                 raise Refusal("C208", step.impossible, instead=_another_target(step, domain, version))
             try:
                 made = self._cross_transition(step, node) if step.touches else None
             except Refusal as refusal:
-                if not is_lowered:
-                    refusal.instead = refusal.instead or _another_target(step, domain, version)
-                if not is_lowered or step.version == final or refusal.code not in OF_VERSIONS:
+                refusal.instead = refusal.instead or _another_target(step, domain, version)
+                raise
+            if made is not None:
+                return self._add_step(pending, step, made, crossed)
+            version = step.version
+        self._check_restriction(node, domain, final)
+        availability = context.availability
+        lack = availability.find_lack(node, final, self._facts) if availability is not None else None
+        if lack is None:
+            return None
+        reached = context.routes.last_in_force(domain, node.op_type, final)
+        return self._express_otherwise(pending._replace(version=reached), lack, crossed)
+
+    def _cross_lowering(self, pending: Pending, final: int, crossed: list[str]) -> list[Pending]:
+        """Return the nodes that express one by other operators, though the target has its operator.
+
+        It goes below the operator's first version, and its nodes from there to the target. Raises Refusal if it cannot.
+        """
+        context, node, version = self._context, pending.node, pending.version
+        if pending.operator in pending.inside:
+            raise Refusal("C204", f"at version {final} it needs {node.op_type} itself")
+        while (step := context.routes.step(pending.operator[1], node.op_type, version, 0)) is not None:
+            if isinstance(step, Refusal):
+                raise Refusal("C201", f"there is no lowering of {node.op_type}")
+            if step.impossible:
+                raise Refusal("C208", step.impossible, instead=_another_target(step, pending.operator[1], version))
+            try:
+                made = self._cross_transition(step, node) if step.touches else None
+            except Refusal as refusal:
+                if step.version == final or refusal.code not in OF_VERSIONS:
                     raise
                 why = f"it is expressed in operators of version {step.version}: {refusal.why}"
                 raise Refusal(refusal.code, why, refusal.help) from None
             if made is not None:
-                end = LOWERED if step.lowers else f" -> {step.target.since_version}"
-                crossed.append(f"{node.op_type} {step.source.since_version}{end}")
-                return made
+                return self._add_step(pending, step, made, crossed)
             version = step.version
-        self._check_restriction(node, domain, final)
-        return None
+        raise Refusal("C201", f"there is no lowering of {node.op_type}")
+
+    def _add_step(
+        self, pending: Pending, step: RouteStep, made: list[tuple[Any, int]], crossed: list[str]
+    ) -> list[Pending]:
+        """Add a step that changed a node to `crossed`; return the nodes that it made, which go on from there."""
+        end = LOWERED if step.lowers else f" -> {step.target.since_version}"
+        crossed.append(f"{pending.node.op_type} {step.source.since_version}{end}")
+        inside = (*pending.inside, pending.operator) if step.lowers else pending.inside
+        nodes = [Pending(*new, inside, pending.widened) for new in made]
+        if pending.is_lacking and not step.lowers:
+            nodes = [each._replace(is_lacking=each.operator == pending.operator) for each in nodes]
+        return nodes
+
+    def _express_otherwise(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
+        """Return nodes in place of one that the runtime does not run: with constants, lowered, or in a wider type.
+
+        Raises Refusal C209 if none of these can be done. The reasons are kept for a node of the model, not for those in
+        its place.
+        """
+        if lack.constants and (made := self._bind_constants(pending, lack, crossed)) is not None:
+            return made
+        is_given = not pending.inside and not pending.widened
+        ways: list[Way] = [self._lower_lacking, self._widen_types]
+        if is_given and self._widens:
+            del ways[0]
+        if is_given and not self._reasons:
+            self._reasons.append(lack.why)
+        for way in ways:
+            try:
+                return way(pending, lack, crossed)
+            except Refusal as refusal:
+                if is_given:
+                    self._add_reason(refusal)
+        raise Refusal("C209", lack.why, OTHER_TARGET)
+
+    def _lower_lacking(self, pending: Pending, _: Lack, crossed: list[str]) -> list[Pending]:
+        """Return the nodes that express one by other operators. Raises Refusal if there are none."""
+        routes, (op_type, domain) = self._context.routes, pending.operator
+        final = version = pending.version
+        while not isinstance(step := routes.step(domain, op_type, version, 0), Refusal) and step is not None:
+            if step.lowers:
+                break
+            version = step.version
+        else:
+            raise Refusal("C201", f"there is no lowering of {op_type}")
+        return self._cross_lowering(pending._replace(is_lacking=True), final, crossed)
+
+    def _widen_types(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
+        """Return a node between casts to types that the runtime takes, in which it computes the same.
+
+        Raises Refusal C202 if there are no such types.
+        """
+        context, node = self._context, pending.node
+        schema = context.registry.schema(node.op_type, pending.version, pending.operator[1])
+        assert schema is not None
+        if not lack.elements or pending.operator in pending.widened:
+            raise Refusal("C202", "no other type helps")
+        wider, is_exact = self._wider_types(schema, lack)
+        derived = derive_adapter(schema, schema, Change(emulate=wider))
+        step = RouteStep(schema, schema, pending.version, derived, None, "", touches=True)
+        made = self._cross_transition(step, node) if wider else None
+        if made is None:
+            raise Refusal("C202", "no wider type gives certainly the same")
+        names = " and ".join(dict.fromkeys(wider.values()))
+        crossed.append(f"{node.op_type} {schema.since_version} in {names}{'' if is_exact else INEXACTLY}")
+        widened = (*pending.widened, pending.operator)
+        return [Pending(*new, pending.inside, widened) for new in made]
+
+    def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], bool]:
+        """Return other types that the runtime takes, by element type, and whether a node computes the same in them.
+
+        Types in which it may compute something else are chosen only if the target permits them, and no others help.
+        """
+        availability = self._context.availability
+        assert availability is not None
+        takes = frozenset[str]().union(*lack.elements.values())
+        for is_exact in (True, False) if availability.inexact else (True,):
+            wider: dict[str, str] = {}
+            for element, wide in availability.wider_types(schema) if is_exact else INEXACT:
+                if wide in takes and element not in takes:
+                    wider.setdefault(element, wide)
+            if wider:
+                break
+        return wider, is_exact
+
+    def _bind_constants(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending] | None:
+        """Return a node whose inputs are constants if inference knows their elements, None if it does not."""
+        node, facts = pending.node, self._facts
+        constants = {position: facts.constant(node.input[position]) for position in lack.constants}
+        if pending.is_bound or None in constants.values():
+            return None
+        schema = self._context.registry.schema(node.op_type, pending.version, pending.operator[1])
+        assert schema is not None
+
+        def write(op: Builder, given: Node) -> Result:
+            inputs = list(given.inputs)
+            for position, constant in constants.items():
+                assert constant is not None
+                inputs[position] = op.const(list(constant.values), constant.element, constant.dims)
+            made: Result = op.copy(given, inputs=inputs)
+            return made
+
+        derived = derive_adapter(schema, schema, Change())
+        step = RouteStep(schema, schema, pending.version, derived, write, "", touches=True)
+        made = self._cross_transition(step, node)
+        assert made is not None
+        crossed.append(f"{node.op_type} {schema.since_version} with constants")
+        return [Pending(*new, pending.inside, pending.widened, is_bound=True) for new in made]
 
     def _cross_transition(self, step: RouteStep, proto: Any) -> list[tuple[Any, int]] | None:
         """Take a node across one transition: return the new nodes with their versions, None if it may stay."""
@@ -171,7 +380,7 @@ class Crossing:
             self._versions[""] = versions[""]
         if context.index.functions:
             self._check_names(proto, made)
-        if context.lowered:
+        if context.lowered or context.availability is not None:
             self._check_graphs(proto, made)
         # The node is replaced; so are, perhaps, the new ones by a later transition.
         context.budget.release(proto.ByteSize())
@@ -224,6 +433,7 @@ class Crossing:
             name = context.names.fresh(name)
         context.budget.hold(tensor.ByteSize())
         message = context.messages[body]
+        self._added.append(name)
         initializer = message.initializer.add()
         initializer.CopyFrom(tensor)
         initializer.name = name
@@ -264,12 +474,23 @@ class Crossing:
                 raise Refusal("C204", why, "rename the function")
 
     def _check_graphs(self, old: Any, made: list[tuple[Any, int]]) -> None:
-        """Refuse (C201) new graphs in nodes with operators that are to be lowered: nothing would take them further."""
-        new = [inner for node, _ in made for _, graph in subgraphs(node) for inner in graph.node]
-        given = [inner for _, graph in subgraphs(old) for inner in graph.node]
-        for domain, op_type, _ in _count_operators(new) - _count_operators(given):
-            if (op_type, domain) in self._context.lowered:
+        """Refuse new graphs in nodes with operators that nothing would take further.
+
+        These are operators that are to be lowered (C201), or that the runtime does not run (C209).
+        """
+        graphs = [graph for node, _ in made for _, graph in subgraphs(node)]
+        if not graphs:
+            return
+        context = self._context
+        given = _count_operators(inner for _, graph in subgraphs(old) for inner in graph.node)
+        for domain, op_type, _ in _count_operators(inner for graph in graphs for inner in graph.node) - given:
+            if (op_type, domain) in context.lowered:
                 raise Refusal("C201", f"it needs a subgraph with {op_type}, which is lowered, too")
+            if context.availability is not None:
+                opset = context.opsets.get(domain, self._final)
+                lack = context.availability.find_lack_in_graph(op_type, domain, opset)
+                if lack is not None:
+                    raise Refusal("C209", f"it needs a subgraph with {op_type}, and {lack.why}", OTHER_TARGET)
 
     def _check_elements(self, index: int) -> None:
         """Refuse (C202) a node of an element type that no operator of the target takes: no other reason counts then."""

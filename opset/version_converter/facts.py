@@ -51,9 +51,13 @@ class LazyInference:
     """
 
     _model: Model
-    _index: ModelIndex
+    index: ModelIndex
     _registry: Registry
     _budget: Budget | None = None
+
+    def of_other(self, model: Model, index: ModelIndex) -> LazyInference:
+        """Return the inference of another indexed model with the same registry and budget."""
+        return LazyInference(model, index, self._registry, self._budget)
 
     @cached_property
     def _engine_and_scopes(self) -> tuple[Engine, dict[Body, list[Scope]]]:
@@ -63,11 +67,11 @@ class LazyInference:
 
         budget = self._budget or default_budget(self._model.proto.ByteSize(), Limits())
         engine = Engine(
-            self._model, self._registry, {}, budget, cautious=True, limited=self._budget is not None, index=self._index
+            self._model, self._registry, {}, budget, cautious=True, limited=self._budget is not None, index=self.index
         )
         engine.run()
-        scopes, doubtful = _scopes_of(self._index.bodies, engine)
-        return engine, {body: [] if body in doubtful else scopes[body] for body in self._index.bodies}
+        scopes, doubtful = _scopes_of(self.index.bodies, engine)
+        return engine, {body: [] if body in doubtful else scopes[body] for body in self.index.bodies}
 
     def type(self, body: Body, name: str) -> Type | None:
         """Return the type of a value that a body of the given model defines; in a function, what all calls share."""
@@ -99,7 +103,7 @@ class LazyInference:
         from opset.inference.building.types import unwrap_layers
 
         names: set[str] = set()
-        for body, scope in zip(self._index.graphs, self.scopes_of_graphs(), strict=True):
+        for body, scope in zip(self.index.graphs, self.scopes_of_graphs(), strict=True):
             for around, inside in (unwrap_layers(scope.type_of(name)) for name in body.input_names()):
                 if around and inside is not None:
                     names.update(*(variables(size) for size in inside.shape or () if size is not None))
@@ -113,7 +117,7 @@ class LazyInference:
     def scopes_of_graphs(self) -> list[Scope]:
         """Return the scopes of the main graph and the training graphs."""
         engine = self._engine_and_scopes[0]
-        return [engine.scopes[(number,)] for number in range(len(self._index.graphs))]
+        return [engine.scopes[(number,)] for number in range(len(self.index.graphs))]
 
     def types(self, body: Body, names: Sequence[str]) -> list[tuple[Type | None, ...]]:
         """Return the types of values in a body of the given model, for each run that is certain."""
@@ -131,7 +135,7 @@ class LazyInference:
         self, node: Any, version: int, inputs: Sequence[Type | None], data: Sequence[Constant | None]
     ) -> tuple[Type | None, ...]:
         """Return the types of the outputs of a node that is inferred by itself, None if they are not known."""
-        called = function_key(node) in self._index.functions
+        called = function_key(node) in self.index.functions
         schema = None if called else self._registry.schema(node.op_type, version, normalize_domain(node.domain))
         if schema is None:
             return (None,) * len(node.output)
@@ -288,6 +292,16 @@ class ValueFacts:
         if tensor is None or (self._overridable and name in self._inputs):
             return None
         return tensor
+
+    def is_constant(self, name: str) -> bool:
+        """Whether a visible value is an initializer that no caller may override, or the output of a Constant."""
+        home = self._facts_defining(name)
+        if home is None:
+            return False
+        node, _ = home._producer(name)
+        if node is not None:
+            return node.op_type == "Constant" and node.domain in ("", "ai.onnx")
+        return home.initializer(name) is not None
 
     def overridable(self, name: str) -> list[str]:
         """Return the initializers by which a caller may change a value that else follows from constants alone."""

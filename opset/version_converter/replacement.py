@@ -8,7 +8,7 @@ from typing import Any
 
 from opset.errors import safe_text
 from opset.model.graph.index import Body
-from opset.model.graph.walking import names_read
+from opset.model.graph.walking import names_read, subgraphs
 from opset.schemas.names import normalize_domain
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.rewrite import Builder, Node, Refusal
@@ -151,3 +151,26 @@ def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]
     for domain, version in needed.items():
         if domain not in present:
             proto.opset_import.add(domain=domain, version=opsets.get(domain, version))
+
+
+def unused_imports(proto: Any) -> list[str]:
+    """Return the domains besides ai.onnx that a ModelProto imports, and that no node and no function is of."""
+    unused = {entry.domain: None for entry in proto.opset_import if entry.domain not in ("", "ai.onnx")}
+    for function in proto.functions:
+        unused.pop(function.domain, None)
+    graphs = [proto.graph]
+    for training in proto.training_info:
+        graphs += (training.initialization, training.algorithm)
+    pending = [graph.node for graph in graphs] + [function.node for function in proto.functions]
+    while pending and unused:
+        for node in pending.pop():
+            unused.pop(node.domain, None)
+            pending += [inner.node for _, inner in subgraphs(node)]
+    return [*unused]
+
+
+def drop_imports(proto: Any, domains: Collection[str]) -> None:
+    """Remove imports of these domains from a ModelProto."""
+    kept = [entry for entry in proto.opset_import if entry.domain not in domains]
+    del proto.opset_import[:]
+    proto.opset_import.extend(kept)

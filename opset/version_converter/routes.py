@@ -92,7 +92,7 @@ class Routes:
 
     def __init__(self, registry: Registry, release: str = "") -> None:
         self.release = release
-        self._registry = registry
+        self.registry = registry
         self._adapters = Lookup(LAYER, registry)
         self._ends: dict[tuple[str, str, int], int] = {}
         self._restrictions: dict[tuple[str, str, int], Restriction | None] = {}
@@ -101,7 +101,7 @@ class Routes:
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
         """Return the route of an operator's nodes that are written in `versions`, on the way to `opsets`."""
-        if domain not in self._registry.domains:
+        if domain not in self.registry.domains:
             return Route(Verdict.PASS, VersionChange(domain, op_type, 0, 0))
         if domain not in versions:
             why = f"the model does not import the domain '{domain_name(domain)}' that the node uses"
@@ -110,17 +110,17 @@ class Routes:
             op_type,
             domain,
             versions[domain],
-            self._last_in_force(domain, op_type, opsets.get(domain, versions[domain])),
+            self.last_in_force(domain, op_type, opsets.get(domain, versions[domain])),
         )
         if key not in self._routes:
             self._routes[key] = self._find_route(*key)
         return self._routes[key]
 
     def _find_route(self, op_type: str, domain: str, version: int, final: int) -> Route:
-        schema = self._registry.schema(op_type, version, domain)
+        schema = self.registry.schema(op_type, version, domain)
         if schema is None:
             return self._route_of_unknown(op_type, domain, version, final)
-        end = self._registry.schema(op_type, final, domain)
+        end = self.registry.schema(op_type, final, domain)
         change = VersionChange(domain, op_type, schema.since_version, end.since_version if end is not None else 0)
         at, verdict = version, Verdict.KEEP
         while (step := self.step(domain, op_type, at, final)) is not None:
@@ -141,7 +141,7 @@ class Routes:
     def _route_of_unknown(self, op_type: str, domain: str, version: int, final: int) -> Route:
         """Return the route of an operator that does not exist at its version: some pass, since runtimes have them."""
         change = VersionChange(domain, op_type, 0, 0)
-        schemas = self._registry.versions(op_type, domain)
+        schemas = self.registry.versions(op_type, domain)
         alias = None if domain else quirks.alias(op_type, version)
         if alias is not None and (final <= alias.last or alias.becomes_standard):
             return Route(Verdict.PASS, change._replace(domain=alias.origin))
@@ -155,15 +155,21 @@ class Routes:
         help = "import the version that the exporter wrote"
         return Route(Verdict.REFUSE, change, Refusal("C102", why, help))
 
+    def schema_in_force(self, op_type: str, domain: str, opset: int) -> OpSchema | None:
+        """Return the version of an operator that is in force at an opset of the release, None if there is none."""
+        if domain not in self.registry.domains:
+            return None
+        return self.registry.schema(op_type, self.last_in_force(domain, op_type, opset), domain)
+
     def older_version(self, domain: str, op_type: str, version: int) -> OpSchema | None:
         """Return the version of an operator that some release has at an opset at which a later release has a newer one.
 
         Returns None if all releases have the same one.
         """
-        schema = self._registry.schema(op_type, version, domain)
+        schema = self.registry.schema(op_type, version, domain)
         if schema is None or not is_ambiguous(schema, version):
             return None
-        return self._registry.schema(op_type, schema.since_version - 1, domain)
+        return self.registry.schema(op_type, schema.since_version - 1, domain)
 
     def restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
         """Return the restriction of an operator at an opset of the release, None if all nodes of its version fit."""
@@ -174,11 +180,11 @@ class Routes:
 
     def _find_restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
         schema = self._schema_in_force(
-            self._registry.schema(op_type, self._last_in_force(domain, op_type, version), domain)
+            self.registry.schema(op_type, self.last_in_force(domain, op_type, version), domain)
         )
         if schema is None:
             return None
-        today = self._registry.schema(op_type, schema.since_version, domain)
+        today = self.registry.schema(op_type, schema.since_version, domain)
         assert today is not None
         read = schema_as_read(today)
         if schema == read:
@@ -186,14 +192,17 @@ class Routes:
         why = "; ".join(amendment.text for amendment in amendments_of(today))
         return Restriction(schema, derive_adapter(read, schema, Change()), why, stated=schema == today)
 
-    def _last_in_force(self, domain: str, op_type: str, final: int) -> int:
-        """Return the opset up to which an operator's versions are in force at an opset of the release."""
+    def last_in_force(self, domain: str, op_type: str, final: int) -> int:
+        """Return the opset up to which an operator's versions are in force at an opset of the release.
+
+        It is the opset itself, unless the release has no operator of a newer version.
+        """
         key = (domain, op_type, final)
         if key not in self._ends:
-            schema, end = self._registry.schema(op_type, final, domain), final
+            schema, end = self.registry.schema(op_type, final, domain), final
             while schema is not None and self._schema_in_force(schema) is None:
                 end = schema.since_version - 1
-                schema = self._registry.schema(op_type, end, domain)
+                schema = self.registry.schema(op_type, end, domain)
             self._ends[key] = end
         return self._ends[key]
 
@@ -202,14 +211,14 @@ class Routes:
 
     def step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
         """Return the next transition of an operator from a version towards the final one, None if there is none."""
-        key = (domain, op_type, version, self._last_in_force(domain, op_type, final))
+        key = (domain, op_type, version, self.last_in_force(domain, op_type, final))
         if key not in self._steps:
             self._steps[key] = self._find_step(*key)
         return self._steps[key]
 
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
-        source = self._registry.schema(op_type, version, domain)
-        schemas = self._registry.versions(op_type, domain)
+        source = self.registry.schema(op_type, version, domain)
+        schemas = self.registry.versions(op_type, domain)
         if source is None:
             return Refusal("C101", f"there is no operator {op_type} at version {version}")
         position = schemas.index(source)
@@ -233,7 +242,7 @@ class Routes:
         if change is None:
             raise RuntimeError(f"{op_type} {newer.since_version} declares no change")
         if change.renamed and direction == "up":
-            target = self._registry.schema(target.replacement, written_in, domain) or target
+            target = self.registry.schema(target.replacement, written_in, domain) or target
         stated = change.up if direction == "up" else change.down
         adapter = None
         if stated == "written":
@@ -277,8 +286,8 @@ class Routes:
         from opset.schemas.lint.body_rules import body_faults
         from opset.version_converter.body_lowering import lower_by_body
 
-        if not self._registry.is_standard(source.name, source.domain):
-            versions = self._registry.versions
+        if not self.registry.is_standard(source.name, source.domain):
+            versions = self.registry.versions
             if findings := list(islice(body_faults(source, lambda domain, name: versions(name, domain)), KEPT)):
                 raise SchemaError(findings)
         return _lowering_step(source, version, lower_by_body)
@@ -296,6 +305,6 @@ def routes_of(registry: Registry, release: str = "") -> Routes:
     return _standard_routes(release) if registry is default_registry() else Routes(registry, release)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _standard_routes(release: str) -> Routes:
     return Routes(default_registry(), release)

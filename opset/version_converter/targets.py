@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from opset.errors import Finding, UsageError, quote
 from opset.opsets import releases
 from opset.opsets.registry import Registry
 from opset.schemas.names import normalize_domain
+
+if TYPE_CHECKING:
+    from opset.opsets.runtimes import Runtime
 
 
 class Target(NamedTuple):
@@ -18,6 +21,8 @@ class Target(NamedTuple):
     `least` is set for a runtime: versions from there up to `opsets` need no conversion. `lowered` are operators, by
     name and domain, that are expressed by others even if the opset has them. `release` is the release of onnx whose
     versions of operators are in force, "" for the newest. `notes` say how the target was chosen.
+    `runtime` is set if its kernels decide which nodes stay; with `inexact`, nodes for which it has no other kernel may
+    compute in types that give other results.
     """
 
     opsets: Mapping[str, int]
@@ -27,6 +32,8 @@ class Target(NamedTuple):
     lowered: frozenset[tuple[str, str]] = frozenset()
     release: str = ""
     notes: tuple[str, ...] = ()
+    runtime: Runtime | None = None
+    inexact: bool = False
 
 
 def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_version: int | None = None) -> Target:
@@ -59,11 +66,12 @@ def target_of_release(name: str, registry: Registry, ir_version: int | None = No
 
 
 def target_of_runtime(
-    spec: str, registry: Registry, ir_version: int | None = None, files: Sequence[Path] = ()
+    spec: str, registry: Registry, ir_version: int | None = None, files: Sequence[Path] = (), inexact: bool = False
 ) -> Target:
     """Return the target of a runtime's release, "onnxruntime==1.17": the newest opsets and IR version that it takes.
 
     It has the operators as the newest release of onnx without later opsets has them. `files` describe further runtimes.
+    With `inexact`, nodes may compute in types that give other results if it has no other kernel.
 
     Raises:
         UsageError: U101, the runtime or its release is not known, or which opsets it takes.
@@ -85,7 +93,21 @@ def target_of_runtime(
         if domain and most is not None:
             opsets[domain] = most
     in_force = releases.release_with(opsets[""]).name
-    return Target(opsets, _check_ir_version(ir_version), runtime.max_ir, least, release=in_force, notes=runtime.notes)
+    return Target(
+        opsets,
+        _check_ir_version(ir_version),
+        runtime.max_ir,
+        least,
+        release=in_force,
+        notes=runtime.notes,
+        runtime=runtime,
+        inexact=inexact,
+    )
+
+
+def target_of_model(ir_version: int | None = None) -> Target:
+    """Return the target with the opsets that a model has already; only its IR version changes, if one is given."""
+    return Target({}, _check_ir_version(ir_version))
 
 
 def target_without(operators: Iterable[str], registry: Registry) -> Target:

@@ -6,7 +6,7 @@ adapter reads more, or makes anything else than nodes, there is no template.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opset.model import proto as pb
@@ -24,7 +24,8 @@ class Template(NamedTuple):
     - `nodes`: the nodes; `names`: the numbers of each one's own name, of its inputs and of its outputs;
     - `added`: names that were made, each as the number of the name that it begins with, and the rest. The numbers of
       the replaced node's names (its own, inputs, outputs) come first, then the numbers of these;
-    - `released`: values that the node no longer uses; `outcome`: the steps that were crossed, and the new operators.
+    - `released`: values that the node no longer uses; `outcome`: the steps that were crossed, and the new operators;
+    - `elsewhere`: how many of the nodes the fallback of the target's runtime runs, by operator.
     """
 
     nodes: list[Any]
@@ -32,6 +33,7 @@ class Template(NamedTuple):
     added: list[tuple[int, str]]
     released: list[int]
     outcome: tuple[tuple[str, ...], tuple[str, ...]]
+    elsewhere: Mapping[str, int] = {}
 
 
 def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
@@ -51,9 +53,13 @@ def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
         bool(node.name),
         tuple(attributes),
         tuple([inputs.index(name) if name else -1 for name in inputs]),
-        tuple([(facts.type(name), facts.shape(name), facts.small_constant(name)) for name in inputs if name]),
+        tuple([_facts_about(name, facts) for name in inputs if name]),
         tuple([(bool(name), name and facts.type(name), facts.is_read(name)) for name in outputs]),
     )
+
+
+def _facts_about(name: str, facts: ValueFacts) -> Hashable:
+    return facts.type(name), facts.shape(name), facts.is_constant(name), facts.small_constant(name)
 
 
 def template_of(

@@ -1,0 +1,216 @@
+"""Loads models in a runtime: whether its table says what it takes, and whether models converted for it run there.
+
+    python -m judges runtimes --for onnxruntime==1.16 [--table] [--groups examples,exported] [-k PATTERN] [-j 2]
+
+Run it by the Python of an environment that has that release of the runtime, and the test dependencies beside it. With
+`--table`, each node case of the onnx package is converted to every opset that the runtime takes, loaded, and compared
+with what the table says of its nodes. Otherwise the models of the groups, and node cases (`nodes`), are converted
+`--for` the runtime; each that is promised has to load, and to compute the same. The exit status is 1 if a promise is
+broken, or if less than 99.5 % of the table is right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx
+
+import opset
+from judges.conformance import processes
+from judges.conformance.judge import CAST_READS, Case, difference, element_types
+from judges.conformance.matrix import node_cases
+from judges.conformance.models import cases_of
+from opset.opsets.registry import default_registry
+from opset.opsets.runtimes import Runtime, find_runtime
+from opset.version_converter.conversion import find_lacks
+
+AGREES = 0.995
+"""The least share of a table that has to be right."""
+RUNS, LOADS, DIFFERS, FAILS = "runs", "loads", "differs", "does not load"
+DISPUTED = "differs as the given model does"
+"""The end of a model that the runtime computes alike before and after the conversion, and not as expected."""
+
+
+class Trial(NamedTuple):
+    """How a model ends in the runtime, and why."""
+
+    kind: str
+    why: str = ""
+
+
+class Verdict(NamedTuple):
+    """The expectation of a case, what the runtime did, and reasons."""
+
+    name: str
+    operator: str
+    expected: str
+    trial: Trial
+    why: str = ""
+
+
+def load_in_onnxruntime(model: onnx.ModelProto) -> Any:
+    """Return a session of a model without optimizations."""
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(4)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+
+
+def load_in_openvino(model: onnx.ModelProto) -> Any:
+    """Return a model compiled for the CPU, in the precision of its types."""
+    import openvino
+
+    core = openvino.Core()
+    options = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
+    return core.compile_model(core.read_model(model.SerializeToString()), "CPU", options)
+
+
+def try_model(runtime: str, model: onnx.ModelProto, case: Case | None) -> Trial:
+    """Load a model, and run it if the case has inputs that numpy can hold."""
+    is_openvino = runtime.startswith("openvino")
+    try:
+        loaded = (load_in_openvino if is_openvino else load_in_onnxruntime)(model)
+    except Exception as error:
+        return Trial(FAILS, _brief(error))
+    if case is None or not element_types(model).isdisjoint(CAST_READS) or _has_other_types(model):
+        return Trial(LOADS)
+    try:
+        outputs = _run_openvino(loaded, case.feeds) if is_openvino else loaded.run(None, dict(case.feeds))
+    except Exception as error:
+        return Trial(DIFFERS, _brief(error))
+    why = difference(case, outputs)
+    return Trial(DIFFERS, why) if why else Trial(RUNS)
+
+
+def _run_openvino(loaded: Any, feeds: Mapping[str, Any]) -> list[Any]:
+    named = {port: feeds[name] for port in loaded.inputs for name in port.get_names() if name in feeds}
+    return [np.asarray(value) for value in loaded(named).values()]
+
+
+def _has_other_types(model: onnx.ModelProto) -> bool:
+    values = (*model.graph.input, *model.graph.output)
+    return any(value.type.WhichOneof("value") != "tensor_type" for value in values)
+
+
+def _brief(error: Exception) -> str:
+    return re.sub(r"\s+", " ", str(error))[:200]
+
+
+def judge_table(job: tuple[str, Case, int]) -> Iterator[Any]:
+    """Judge what the table says of one case at one opset."""
+    spec, case, version = job
+    runtime, operator = find_runtime(spec), _operator_of(case)
+    yield "conversion"
+    try:
+        model = opset.convert(case.model, version, ir_version=runtime.max_ir)
+    except opset.OpsetError as error:
+        return Verdict(case.name, operator, "refused", Trial(""), str(error.findings[0].why))
+    lacks = [*find_lacks(opset.load(model), runtime, default_registry())]
+    yield "runtime"
+    trial = try_model(spec, model, None)
+    why = lacks[0].why if lacks else ""
+    operator = lacks[0].op_type if lacks else operator
+    return Verdict(f"{case.name} at {version}", operator, FAILS if lacks else LOADS, trial, why)
+
+
+def judge_promise(job: tuple[str, Case, int]) -> Iterator[Any]:
+    """Judge the conversion of one model for the runtime."""
+    spec, case, _ = job
+    operator = _operator_of(case)
+    yield "conversion"
+    try:
+        model = opset.convert(case.model, runtime=spec)
+    except opset.OpsetError as error:
+        finding = error.findings[0]
+        return Verdict(case.name, operator, "refused", Trial(""), f"{finding.code} {finding.why}")
+    yield "runtime"
+    trial = try_model(spec, model, case)
+    if trial.kind == DIFFERS and try_model(spec, case.model, case) == trial:
+        trial = Trial(DISPUTED, trial.why)
+    return Verdict(case.name, operator, RUNS, trial)
+
+
+def _operator_of(case: Case) -> str:
+    counts = Counter(node.op_type for node in case.model.graph.node)
+    return next(iter(counts)) if len(counts) == 1 else case.name.partition("/")[0]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Judge a table, or promises; return the exit status."""
+    parser = argparse.ArgumentParser(prog="judges runtimes", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--for", dest="spec", required=True, help="the runtime of this environment, and its release")
+    parser.add_argument("--table", action="store_true", help="compare the table with loading, at every opset")
+    parser.add_argument("--at", type=int, nargs="*", default=[], help="opsets of --table, all by default")
+    parser.add_argument(
+        "--groups", default="examples,exported,nodes", help="groups of models, as of `models`, and nodes"
+    )
+    parser.add_argument("-k", dest="pattern", default="", help="only cases whose name this is found in")
+    parser.add_argument("-j", "--jobs", type=int, default=2, help="how many are judged at once")
+    parser.add_argument("-v", "--verbose", action="store_true", help="list every case that is not as expected")
+    options = parser.parse_args(arguments)
+    runtime = find_runtime(options.spec)
+    if options.table:
+        least, most = runtime.opsets[""]
+        versions = range(least or 1, (most or default_registry().domains[""]) + 1)
+        chosen = [version for version in versions if not options.at or version in options.at]
+        jobs = [(options.spec, case, at) for case in node_cases(options.pattern) for at in chosen]
+        verdicts = [*_verdicts(judge_table, jobs, options.jobs)]
+        return _report_table(runtime, verdicts, options.verbose)
+    cases = [
+        case for group in options.groups.split(",") for case in (node_cases() if group == "nodes" else cases_of(group))
+    ]
+    jobs = [(options.spec, case, 0) for case in cases if re.search(options.pattern, case.name)]
+    return _report_promises(runtime, [*_verdicts(judge_promise, jobs, options.jobs)], options.verbose)
+
+
+def _verdicts(judge: Any, jobs: Sequence[tuple[str, Case, int]], count: int) -> Iterator[Verdict]:
+    for (_, case, at), result in processes.each(judge, jobs, count, seconds=120):
+        if isinstance(result, processes.Died):
+            kind = DIFFERS if result.stage == "runtime" else "opset died"
+            yield Verdict(f"{case.name} at {at}", _operator_of(case), RUNS, Trial(kind, result.why))
+        else:
+            yield result
+
+
+def _report_table(runtime: Runtime, verdicts: Sequence[Verdict], verbose: bool) -> int:
+    judged = [each for each in verdicts if each.expected in (LOADS, FAILS)]
+    wrong = [each for each in judged if each.expected != each.trial.kind]
+    share = 1 - len(wrong) / len(judged) if judged else 0.0
+    for (operator, expected), count in Counter((each.operator, each.expected) for each in wrong).most_common():
+        print(f"  {operator:28} {expected} by the table, not in the runtime: {count}")
+    for each in wrong if verbose else ():
+        print(f"    {each.name}: {each.expected}; {each.why or each.trial.why}")
+    print(f"{runtime.name} {runtime.release}: {len(judged)} models, {share:.2%} as the table says, {len(wrong)} not")
+    return int(share < AGREES)
+
+
+def _report_promises(runtime: Runtime, verdicts: Sequence[Verdict], verbose: bool) -> int:
+    promised = [each for each in verdicts if each.expected == RUNS]
+    broken = [each for each in promised if each.trial.kind not in (RUNS, LOADS, DISPUTED)]
+    refused = [each for each in verdicts if each.expected == "refused"]
+    for each in broken:
+        print(f"  broken: {each.name}: {each.trial.kind}: {each.trial.why}")
+    for why, count in Counter(re.sub(r"'[^']*'", "…", each.why) for each in refused).most_common(
+        None if verbose else 20
+    ):
+        print(f"  refused {count:5}  {why[:160]}")
+    counts = Counter(each.trial.kind for each in promised)
+    print(
+        f"{runtime.name} {runtime.release}: {len(verdicts)} models, {len(promised)} promised "
+        f"({len(promised) / max(1, len(verdicts)):.1%}), {dict(counts)}, {len(broken)} broken, {len(refused)} refused"
+    )
+    return int(bool(broken))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,467 @@
+"""Whether a runtime has a kernel for a node: by the version of its operator, its types, and what the kernel demands.
+
+A restriction that only words state is not checked; the report of a conversion lists it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from opset.errors import SHOWN, listing, quote, safe_text
+from opset.model.attributes import attribute_value
+from opset.opsets.runtimes import Kernel, Runtime
+from opset.opsets.runtimes.model import release_sort_key
+from opset.schemas.function_bodies import body_nodes
+from opset.schemas.model import Attribute, OpSchema, Parameter
+from opset.schemas.names import normalize_domain
+from opset.version_converter.facts import ValueFacts
+from opset.version_converter.routes import Routes
+
+ABSENT, IGNORED, DEFAULT, STATED_ALONE = "absent", "ignored", "default", "all but the first"
+"""Restrictions of attributes in one word, and of inputs that have to be constant."""
+LOADED = frozenset(("Constant",))
+"""Operators that become initializers when a model is loaded."""
+
+
+AS_INTEGERS = {"float": ("int32", "int64"), "double": ("int64",)}
+"""Types of integers that hold all those that a type of floating point holds without gaps."""
+
+
+class Lack(NamedTuple):
+    """A reason why a runtime does not run a node.
+
+    `elements` are the element types that it takes in place of the node's, by type parameter; they are empty if other
+    types would not help. `constants` are the positions of inputs that have to be constants.
+    """
+
+    why: str
+    elements: Mapping[str, frozenset[str]] = {}
+    constants: tuple[int, ...] = ()
+
+
+class Demands(NamedTuple):
+    """The facts about nodes of an operator, besides types, on which kernels depend."""
+
+    attributes: frozenset[str]
+    shapes: bool
+    constants: bool
+    outputs: bool
+
+
+class Availability:
+    """The nodes that a runtime runs, itself or by the runtime that it falls back to.
+
+    - `elsewhere`: how many nodes the fallback runs, by operator;
+    - `unchecked`: restrictions in words, by operator, that nodes of the model may break.
+    """
+
+    def __init__(self, runtime: Runtime, routes: Routes, inexact: bool = False, by_function: bool = False) -> None:
+        """Take a runtime, the routes of the release of onnx that it has, and how nodes may run.
+
+        If `inexact`, nodes may compute in types that give other results: double in float. If `by_function`, operators
+        that the standard defines by a function run without a kernel; of the kernels of the function's nodes, only the
+        type of the first input is compared.
+        """
+        self.runtime = runtime
+        self.inexact = inexact
+        self._by_function = by_function
+        self.elsewhere: Counter[str] = Counter()
+        self.unchecked: dict[str, str] = {}
+        self._routes = routes
+        self._judgements: dict[Hashable, tuple[Lack | None, bool]] = {}
+        self._plain: dict[tuple[str, str, int], bool] = {}
+        self._demands: dict[tuple[str, str], Demands] = {}
+
+    @property
+    def label(self) -> str:
+        """The runtime and its release, as messages name them."""
+        return f"{self.runtime.name} {self.runtime.release}"
+
+    def find_lack(self, node: Any, opset: int, facts: ValueFacts) -> Lack | None:
+        """Return the reason why neither the runtime nor its fallback runs a node, None if one does.
+
+        Args:
+            node: The NodeProto.
+            opset: The opset of the node's domain.
+            facts: Facts about the values of the node's body.
+        """
+        return self._judgement(node, opset, facts)[0]
+
+    def count(self, node: Any, opset: int, facts: ValueFacts, nodes: int = 1) -> None:
+        """Count one or more nodes that are alike, of the converted model, in `elsewhere` if the fallback runs them."""
+        if self.runtime.fallback is not None:
+            lack, is_elsewhere = self._judgement(node, opset, facts)
+            if lack is None and is_elsewhere:
+                self.elsewhere[node.op_type] += nodes
+
+    def runs_all(self, op_type: str, domain: str, opset: int) -> bool:
+        """Whether the runtime itself runs every node of an operator, whatever its types, attributes and inputs.
+
+        So count operators without schemas, of which nothing is known, and those that are no operators once a model is
+        loaded.
+        """
+        key = (op_type, domain, opset)
+        if key not in self._plain:
+            schema = self._routes.schema_in_force(*key)
+            is_loaded = op_type in LOADED and not domain
+            self._plain[key] = (
+                schema is None
+                or is_loaded
+                or not self.runtime.lists_operators
+                or any(
+                    self.runtime.takes_version(kernel, schema.since_version, opset) and _takes_all(kernel, schema)
+                    for kernel in self.runtime.kernels(op_type, domain)
+                )
+            )
+        return self._plain[key]
+
+    def find_lack_in_graph(self, op_type: str, domain: str, opset: int) -> Lack | None:
+        """Return the reason why nodes of an operator in a new graph do not run; their types are not known."""
+        schema = self._routes.schema_in_force(op_type, domain, opset)
+        if schema is None or self.runs_all(op_type, domain, opset):
+            return None
+        runtime: Runtime | None = self.runtime
+        while runtime is not None:
+            kernels = runtime.kernels(op_type, domain)
+            if any(runtime.takes_version(kernel, schema.since_version, opset) for kernel in kernels):
+                return None
+            runtime = runtime.fallback
+        return Lack(f"{self.runtime.title} {self.runtime.release} has no kernel of {op_type} {schema.since_version}")
+
+    def wider_types(self, schema: OpSchema) -> Iterator[tuple[str, str]]:
+        """Yield element types with wider ones in which an operator computes the same, as its versions declare.
+
+        Integers that it computes alike in floating point, it computes alike in wider integers as well.
+        """
+        declared: dict[tuple[str, str], None] = {}
+        for version in reversed(self._routes.registry.versions(schema.name, schema.domain)):
+            if version.change is not None:
+                declared.update(dict.fromkeys(version.change.emulate.items()))
+            for body in version.function:
+                declared.update(dict.fromkeys(body.emulate.items()))
+        yield from declared
+        for element, wide in declared:
+            if "int" in element:
+                yield from ((element, integer) for integer in AS_INTEGERS.get(wide, ()))
+
+    def notes(self) -> Iterator[str]:
+        """Yield what a user has to know about how the runtime runs a converted model."""
+        runtime, fallback = self.runtime, self.runtime.fallback
+        if self.elsewhere and fallback is not None:
+            names = listing([f"{name} ({count})" for name, count in sorted(self.elsewhere.items())], SHOWN)
+            yield f"{fallback.title} runs nodes for which {runtime.title} {runtime.release} has no kernel: {names}"
+        if self.unchecked:
+            words = listing([f"{name}: {text}" for name, text in sorted(self.unchecked.items())], SHOWN)
+            yield f"limits of {runtime.title} {runtime.release} that are not checked: {words}"
+
+    def _judgement(self, node: Any, opset: int, facts: ValueFacts) -> tuple[Lack | None, bool]:
+        """Return why no runtime runs a node, None if one does; and whether that is the fallback."""
+        domain = normalize_domain(node.domain)
+        if self.runs_all(node.op_type, domain, opset):
+            return None, False
+        form = self._form_of(node, opset, facts)
+        if form not in self._judgements:
+            schema = self._routes.schema_in_force(node.op_type, domain, opset)
+            assert schema is not None
+            self._judgements[form] = self._judge(node, schema, opset, facts)
+        return self._judgements[form]
+
+    def _form_of(self, node: Any, opset: int, facts: ValueFacts) -> Hashable:
+        """Return the facts about a node that decide whether a kernel takes it; shapes and elements only if they do."""
+        domain = normalize_domain(node.domain)
+        demands = self._demands.get((domain, node.op_type))
+        if demands is None:
+            demands = self._demands[domain, node.op_type] = _demands_of(self.runtime, node.op_type, domain)
+        form: tuple[Any, ...] = (node.op_type, domain, opset, tuple(facts.types([*node.input, *node.output])))
+        if demands.attributes:
+            form += tuple([each.SerializeToString() for each in node.attribute if each.name in demands.attributes])
+        if demands.shapes:
+            form += tuple([facts.shape(name) if name else None for name in node.input])
+        if demands.constants:
+            form += tuple([name and (facts.is_constant(name), facts.small_constant(name)) for name in node.input])
+        if demands.outputs:
+            form += (tuple([bool(name) for name in node.output]),)
+        return form
+
+    def _judge(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> tuple[Lack | None, bool]:
+        """Return why no runtime runs a node, None if one does; and whether that is the fallback."""
+        first: Lack | None = None
+        runtime: Runtime | None = self.runtime
+        while runtime is not None:
+            lack = self._judge_on(runtime, node, schema, opset, facts)
+            if lack is None:
+                return None, runtime is not self.runtime
+            first = first or lack
+            runtime = runtime.fallback
+        return first, False
+
+    def _judge_on(self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Lack | None:
+        """Return why one runtime does not run a node, None if it does, by a kernel or by a function."""
+        lack = self._lack_of_kernels(runtime, node, schema, facts, opset)
+        is_function = (
+            self._by_function
+            and schema.domain in runtime.domains()
+            and runtime.has_function(schema.name, schema.domain, schema.since_version)
+        )
+        if lack is None or not is_function:
+            return lack
+        return self._lack_in_body(runtime, node, schema, opset, facts)
+
+    def _lack_of_kernels(
+        self, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts, opset: int
+    ) -> Lack | None:
+        """Return why no kernel takes a node; of several kernels, the reason of the one that comes closest."""
+        name = f"{runtime.title} {runtime.release}"
+        kernels = runtime.kernels(schema.name, schema.domain)
+        if not kernels:
+            return Lack(f"{name} has no {schema.name}")
+        fitting = [each for each in kernels if runtime.takes_version(each, schema.since_version, opset)]
+        if not fitting:
+            return Lack(f"{name} has no kernel of {schema.name} {schema.since_version}")
+        lacks: list[Lack] = []
+        for kernel in fitting:
+            lack = _lack_of_types(kernel, runtime, node, schema, facts) or _lack_of_limits(kernel, node, schema, facts)
+            if lack is None:
+                self._keep_words(kernel, schema)
+                return None
+            lacks.append(lack)
+        # A kernel of other types says most about what would help.
+        elements: dict[str, frozenset[str]] = {}
+        for lack in lacks:
+            for parameter, allowed in lack.elements.items():
+                elements[parameter] = elements.get(parameter, frozenset()) | allowed
+        closest = next((lack for lack in lacks if not lack.elements), lacks[0])
+        return Lack(f"{name}: {closest.why}", elements, closest.constants)
+
+    def _lack_in_body(
+        self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts
+    ) -> Lack | None:
+        """Return an operator in the function body of a node's operator that has no kernel for the node's type."""
+        element = facts.element(node.input[0]) if node.input and node.input[0] else None
+        if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
+            return None
+        for body in schema.function_bodies(opset)[:1]:
+            for inner in body_nodes(body.nodes):
+                kernels = runtime.kernels(inner.op_type)
+                used = self._routes.schema_in_force(inner.op_type, "", opset)
+                is_direct = bool(inner.input) and inner.input[0] == schema.inputs[0].name
+                if not is_direct or used is None or not kernels:
+                    continue
+                if not any(
+                    runtime.takes_version(each, used.since_version, opset)
+                    and _computed_as(element, runtime, _allowed_elements(each, used, used.inputs[0]))
+                    in (_allowed_elements(each, used, used.inputs[0]) or (element,))
+                    for each in kernels
+                ):
+                    return Lack(f"no kernel of {inner.op_type}, which it consists of, takes {element}")
+        return None
+
+    def _keep_words(self, kernel: Kernel, schema: OpSchema) -> None:
+        """Keep the restrictions of a kernel that only words state."""
+        words = [*kernel.notes]
+        for name, value in kernel.attributes.items():
+            if _is_phrase(value, schema, name):
+                words.append(f"{name}: {value}")
+        words += [f"{name}: {value}" for name, value in kernel.values.items() if isinstance(value, str)]
+        if words:
+            self.unchecked[schema.name] = "; ".join(words)
+
+
+def _demands_of(runtime: Runtime, op_type: str, domain: str) -> Demands:
+    """Return the facts about nodes of an operator on which kernels of a runtime, and of its fallback, depend."""
+    kernels: list[Kernel] = []
+    each: Runtime | None = runtime
+    while each is not None:
+        kernels += each.kernels(op_type, domain)
+        each = each.fallback
+    return Demands(
+        attributes=frozenset(name for kernel in kernels for name in kernel.attributes),
+        shapes=any(kernel.input_ranks or kernel.static_shape for kernel in kernels),
+        constants=any(kernel.constant_inputs or kernel.values for kernel in kernels),
+        outputs=any(kernel.outputs is not None for kernel in kernels),
+    )
+
+
+def _takes_all(kernel: Kernel, schema: OpSchema) -> bool:
+    """Whether a kernel takes every node of an operator's version."""
+    limits = (
+        kernel.types_not,
+        kernel.attributes,
+        kernel.input_ranks,
+        kernel.constant_inputs,
+        kernel.values,
+        kernel.outputs,
+        kernel.static_shape,
+        kernel.notes,
+    )
+    if any(limits):
+        return False
+    return all(
+        allowed is None or set(map(_element_of, schema.allowed_types(formal))) <= allowed
+        for formal in (*schema.inputs, *schema.outputs)
+        for allowed in [_allowed_elements(kernel, schema, formal)]
+    )
+
+
+def _element_of(type_: str) -> str:
+    """Return the element of a type of tensors; another type whole."""
+    return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
+
+
+def _allowed_elements(kernel: Kernel, schema: OpSchema, formal: Parameter) -> frozenset[str] | None:
+    """Return the element types that a kernel takes for a formal parameter, None if it takes all."""
+    allowed = kernel.types.get(formal.type)
+    if allowed is None:
+        allowed = kernel.types.get(formal.name)
+    if allowed is None and schema.inputs and formal.type == schema.inputs[0].type:
+        allowed = kernel.types.get("")
+    return allowed
+
+
+def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
+    """Return the first type of a node that a kernel does not take, or that is not known."""
+    formals = [*_formals(schema.inputs, len(node.input)), *_formals(schema.outputs, len(node.output))]
+    for types in facts.types([*node.input, *node.output]):
+        for formal, type_ in zip(formals, types, strict=False):
+            allowed = _allowed_elements(kernel, schema, formal)
+            if type_ == "" or (allowed is None and not kernel.types_not):
+                continue
+            possible = schema.allowed_types(formal) if type_ is None else (type_,)
+            elements = {_computed_as(_element_of(each), runtime, allowed) for each in possible}
+            if (allowed is None or elements <= allowed) and kernel.types_not.isdisjoint(elements):
+                continue
+            if type_ is None:
+                return Lack(f"it takes not every type of '{formal.name}', and the node's is not known")
+            others = frozenset(map(_element_of, schema.allowed_types(formal))) - kernel.types_not
+            others = others if allowed is None else others & allowed
+            what = f"no kernel of {schema.name} {schema.since_version} takes {safe_text(_element_of(type_))}"
+            return Lack(f"{what} as '{formal.name}'", {formal.type: others})
+    return None
+
+
+def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None) -> str:
+    """Return the element type in which a runtime computes one that a kernel does not take.
+
+    "int32 before 9.0" holds for its older releases.
+    """
+    if allowed is None or element in allowed:
+        return element
+    other, _, release = runtime.casts.get(element, element).partition(" before ")
+    is_cast = not release or release_sort_key(runtime.release) < release_sort_key(release)
+    return other if is_cast else element
+
+
+def _formals(parameters: Sequence[Parameter], count: int) -> Iterator[Parameter]:
+    """Yield the formal parameter of each of some inputs or outputs; the last one takes all others.
+
+    An operator without parameters has none for those of a node that is not valid.
+    """
+    for position in range(count if parameters else 0):
+        yield parameters[min(position, len(parameters) - 1)]
+
+
+def _lack_of_limits(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
+    """Return the first limit of a kernel, besides types, that a node breaks or may break."""
+    if kernel.outputs is not None and (lack := _lack_of_outputs(kernel, node, schema)) is not None:
+        return lack
+    stated = {each.name: each for each in node.attribute}
+    for name, limit in kernel.attributes.items():
+        declared = schema.attributes.get(name)
+        if declared is None or limit == IGNORED or _is_phrase(limit, schema, name):
+            continue
+        attribute = stated.get(name)
+        value = declared.default if attribute is None else attribute_value(attribute)
+        if attribute is not None and attribute.ref_attr_name:
+            return Lack(f"it takes some values of '{name}', and the function's caller gives the node's")
+        if not _is_within(value, limit, declared):
+            given = "absent" if value is None else safe_text(value)
+            return Lack(f"'{name}' is {given}; it has to be {_limit_text(limit)}")
+    return _lack_of_inputs(kernel, node, schema, facts)
+
+
+def _lack_of_outputs(kernel: Kernel, node: Any, schema: OpSchema) -> Lack | None:
+    allowed = kernel.outputs or ()
+    for position, (formal, name) in enumerate(
+        zip(_formals(schema.outputs, len(node.output)), node.output, strict=False)
+    ):
+        if name and (position >= allowed if isinstance(allowed, int) else formal.name not in allowed):
+            return Lack(f"it does not compute the output '{formal.name}'")
+    return None
+
+
+def _lack_of_inputs(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
+    """Return the first limit on ranks, sizes and elements of inputs that a node breaks or may break."""
+    if kernel.input_ranks and node.input and node.input[0]:
+        shape = facts.shape(node.input[0])
+        ranks = ", ".join(map(str, sorted(kernel.input_ranks)))
+        if shape is None:
+            return Lack(f"it takes inputs of rank {ranks}, and the node's is not known")
+        if len(shape) not in kernel.input_ranks:
+            return Lack(f"the rank is {len(shape)}; it takes {ranks}")
+    missing = []
+    for position, (formal, name) in enumerate(zip(_formals(schema.inputs, len(node.input)), node.input, strict=False)):
+        limit = _limit_of_input(kernel.values, formal.name)
+        known = facts.small_constant(name) if name else None
+        is_checked = name and limit is not None and not isinstance(limit, str)
+        if is_checked and (known is None or any(value != limit for value in known.values)):
+            return Lack(f"the elements of '{formal.name}' have to be {limit}")
+        if name and _has_to_be_constant(kernel, formal.name, position) and not facts.is_constant(name):
+            missing.append(position)
+        if name and kernel.static_shape and not _is_static(facts, name):
+            return Lack(f"the sizes of {quote(name)} have to be numbers")
+    if missing:
+        formals = [*_formals(schema.inputs, len(node.input))]
+        names = listing([f"'{formals[position].name}'" for position in missing])
+        have = "has" if len(missing) == 1 else "have"
+        return Lack(f"{names} {have} to be constant", constants=tuple(missing))
+    return None
+
+
+def _is_static(facts: ValueFacts, name: str) -> bool:
+    shape = facts.shape(name)
+    return shape is not None and all(isinstance(size, int) for size in shape)
+
+
+def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
+    """Whether an input has to be constant; tables name the inputs of some operators by the end of their names."""
+    if STATED_ALONE in kernel.constant_inputs:
+        return position > 0
+    return any(name == each or name.endswith(f"_{each}") for each in kernel.constant_inputs)
+
+
+def _limit_of_input(values: Mapping[str, Any], name: str) -> Any:
+    return next((limit for each, limit in values.items() if name == each or name.endswith(f"_{each}")), None)
+
+
+def _is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
+    """Whether a restriction of an attribute is in words, not a value of it."""
+    if not isinstance(limit, str) or limit in (ABSENT, IGNORED, DEFAULT):
+        return False
+    declared = schema.attributes.get(name)
+    return declared is None or declared.type != "string" or (bool(declared.choices) and limit not in declared.choices)
+
+
+def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
+    """Whether a value of an attribute, None if it is absent, is one that a restriction allows.
+
+    A list is allowed if each of its elements is. Without a default, an absent list has the meaning that the operator
+    gives it.
+    """
+    if limit == ABSENT:
+        return value is None
+    if limit == DEFAULT:
+        return value is None or bool(value == declared.default)
+    allowed = [*limit] if isinstance(limit, list | tuple | frozenset) else [limit]
+    if not declared.type.endswith("s"):
+        return _plain_value(value) in allowed
+    return all(_plain_value(each) in allowed for each in value or ())
+
+
+def _plain_value(value: Any) -> Any:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def _limit_text(limit: Any) -> str:
+    return " or ".join(map(str, limit)) if isinstance(limit, list | tuple | frozenset) else str(limit)

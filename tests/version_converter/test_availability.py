@@ -1,0 +1,533 @@
+"""Conversion for a runtime: every node becomes one that it runs and computes the same, or is refused with the reasons.
+
+The runtimes are small files. onnxruntime, or the reference evaluator, computes values before and after.
+"""
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import parser
+
+import opset
+from opset.errors import ConversionError
+from opset.model import load
+from opset.opsets.registry import default_registry
+from opset.opsets.runtimes import find_runtime
+from opset.version_converter.conversion import find_lacks
+from tests.version_converter.npu import ANY, runtime_file, takes
+
+RANDOM = np.random.default_rng(22)
+
+
+def model_of(nodes, given="float[2,3,4] x", made="float[2,3,4] y", version=17, imports="", ir=8, functions=""):
+    return parser.parse_model(
+        f'<ir_version: {ir}, opset_import: ["": {version}{imports}]> m ({given}) => ({made}) {{ {nodes} }} {functions}'
+    )
+
+
+def plan_for(model, file, **more):
+    return opset.plan(model, runtime="npu==1.0", targets=[file], **more)
+
+
+def converted(model, file, **more):
+    """Return a model for the runtime, on which all of its nodes run."""
+    after = opset.convert(model, runtime="npu==1.0", targets=[file], **more)
+    assert [*find_lacks(load(after), find_runtime("npu==1.0", [file]), default_registry())] == []
+    again = opset.convert(after, runtime="npu==1.0", targets=[file], **more)
+    assert again.SerializeToString() == after.SerializeToString()
+    return after
+
+
+def refusal(model, file, **more):
+    """Return the reason why the only node that is refused cannot run."""
+    (finding,) = plan_for(model, file, **more).refusals
+    assert finding.code == "C209" and finding.message.endswith(" cannot run on npu 1.0")
+    with pytest.raises(ConversionError):
+        opset.convert(model, runtime="npu==1.0", targets=[file], **more)
+    return finding.why
+
+
+def feeds_of(model):
+    """Return random values of a model's inputs: small integers, numbers, or booleans."""
+    feeds = {}
+    for value in model.graph.input:
+        kind = value.type.tensor_type
+        shape = [dim.dim_value or 2 for dim in kind.shape.dim]
+        numbers = (
+            RANDOM.integers(-4, 5, shape) if kind.elem_type not in (2, 4, 12, 13) else RANDOM.integers(0, 5, shape)
+        )
+        numbers = numbers if kind.elem_type not in (1, 10, 11) else RANDOM.normal(size=shape)
+        dtype = {1: "f4", 2: "u1", 3: "i1", 5: "i2", 6: "i4", 7: "i8", 9: "?", 10: "f2", 11: "f8", 13: "u8"}
+        feeds[value.name] = np.asarray(numbers).astype(dtype[kind.elem_type])
+    return feeds
+
+
+def run(model, feeds):
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, feeds)
+
+
+def assert_equal(before, after, run_before=run, rtol=0.0, atol=0.0):
+    feeds = feeds_of(before)
+    for expected, found in zip(run_before(before, feeds), run(after, feeds), strict=True):
+        assert expected.dtype == found.dtype
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
+
+
+def evaluate(model, feeds):
+    return opset.ReferenceEvaluator(model).run(None, feeds)
+
+
+def operators(model):
+    return [node.op_type for node in model.graph.node]
+
+
+# Nodes that the runtime runs
+
+
+def test_a_model_that_is_there_already_stays_equal_in_every_byte(tmp_path):
+    before = model_of("y = Relu (x)", imports=', "ai.onnx.ml": 2')
+    before.metadata_props.add(key="a", value="b")
+    after = opset.convert(before.SerializeToString(), runtime="npu==1.0", targets=[runtime_file(tmp_path, takes())])
+    assert after.SerializeToString() == before.SerializeToString()
+    conversion = plan_for(before, runtime_file(tmp_path, takes()))
+    assert not conversion.changes and conversion.refusals == []
+
+
+def test_an_import_that_nothing_uses_and_the_runtime_may_refuse_is_dropped(tmp_path):
+    before = model_of("y = Relu (x)", imports=', "com.microsoft": 15, "ai.onnx.ml": 2')
+    conversion = plan_for(before, runtime_file(tmp_path, takes()))
+    assert conversion.notes == ["imports that nothing uses were dropped: com.microsoft"]
+    after = converted(before, runtime_file(tmp_path, takes()))
+    assert [each.domain for each in after.opset_import] == ["", "ai.onnx.ml"]
+    assert_equal(before, after, run_before=evaluate)
+    # Nodes in subgraphs and functions use a domain, too.
+    inner = model_of(
+        "y = If (c) <then_branch = t () => (float[2] a) { a = Relu (x) }, "
+        "else_branch = e () => (float[2] b) { b = com.example.F (x) }>",
+        given="float[2] x, bool c",
+        made="float[2] y",
+        imports=', "com.example": 15',
+    )
+    after = opset.convert(inner, runtime="npu==1.0", targets=[runtime_file(tmp_path, takes("If"))])
+    assert len(after.opset_import) == 2
+
+
+def test_an_import_that_nothing_uses_any_more_is_dropped(tmp_path):
+    function = '<domain: "com.example", opset_import: ["": 17]> F (p) => (q) { q = Relu (p) }'
+    before = model_of("y = com.example.F (x)", imports=', "com.example": 1', functions=function)
+    file = runtime_file(tmp_path, takes())
+    assert len(converted(before, file).opset_import) == 2
+    without_calls = model_of("y = Relu (x)", imports=', "com.example": 1', functions=function)
+    assert len(converted(without_calls, file).opset_import) == 2  # the function is there
+    del without_calls.functions[:]
+    assert len(converted(without_calls, file).opset_import) == 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "nodes", "given", "why"),
+    [
+        ({"input_rank": [3]}, "y = Transpose (x)", "float[2,3,4] x", ""),
+        ({"input_rank": [4, 2]}, "y = Transpose (x)", "float[2,3,4] x", "the rank is 3; it takes 2, 4"),
+        ({"input_rank": [4]}, "y = Transpose (x)", "float[] s", ""),
+        ({"attributes": {"perm": [0, 1, 2]}}, "y = Transpose <perm = [2, 1, 0]> (x)", "float[2,3,4] x", ""),
+        (
+            {"attributes": {"perm": [0, 2]}},
+            "y = Transpose <perm = [1, 2, 0]> (x)",
+            "float[2,3,4] x",
+            "'perm' is (1, 2, 0); it has to be 0 or 2",
+        ),
+        ({"attributes": {"perm": "absent"}}, "y = Transpose (x)", "float[2,3,4] x", ""),
+        (
+            {"attributes": {"perm": "absent"}},
+            "y = Transpose <perm = [1, 2, 0]> (x)",
+            "float[2,3,4] x",
+            "'perm' is (1, 2, 0); it has to be absent",
+        ),
+        ({"static_shape": True}, "y = Transpose (x)", "float[2,3,4] x", ""),
+        ({"static_shape": True}, "y = Transpose (x)", "float[N,3,4] x", "the sizes of 'x' have to be numbers"),
+        ({"outputs": 1}, "y = Transpose (x)", "float[2,3,4] x", ""),
+    ],
+)
+def test_limits_of_kernels_are_compared_with_nodes(tmp_path, limits, nodes, given, why):
+    if given == "float[] s":
+        nodes, given = "x = Expand (s, n) y = Transpose (x)", "float[] s, int64[rank] n"
+        why = "it takes inputs of rank 4, and the node's is not known"
+    model = model_of(nodes, given=given, made="float y")
+    file = runtime_file(tmp_path, takes("Expand", Transpose=[limits]))
+    if why:
+        assert refusal(model, file).startswith(f"npu 1.0: {why};")
+    else:
+        assert opset.convert(model, runtime="npu==1.0", targets=[file]) == model
+
+
+@pytest.mark.parametrize(
+    ("attributes", "given", "why"),
+    [
+        ({"alpha": 0.5}, "<alpha = 0.5>", ""),
+        ({"alpha": 0.5}, "", "'alpha' is 1.0; it has to be 0.5"),
+        ({"alpha": "default"}, "", ""),
+        ({"alpha": "default"}, "<alpha = 1.0>", ""),
+        ({"alpha": "default"}, "<alpha = 2.0>", "'alpha' is 2.0; it has to be default"),
+        ({"alpha": "ignored"}, "<alpha = 2.0>", ""),
+        ({"alpha": [1, 2, 3]}, "<alpha = 2.0>", ""),
+        ({"alpha": [1, 3]}, "<alpha = 2.0>", "'alpha' is 2.0; it has to be 1 or 3"),
+        ({"alpha": "not below 0"}, "<alpha = 2.0>", ""),
+        ({"unheard_of": 1}, "", ""),
+    ],
+)
+def test_values_of_attributes_are_compared(tmp_path, attributes, given, why):
+    nodes = f"y = Elu {given} (x)"
+    file = runtime_file(tmp_path, takes(Elu=[{"attributes": attributes}]))
+    conversion = plan_for(model_of(nodes), file)
+    assert not conversion.changes
+    if why:
+        lowering = "it is expressed by Tanh, and npu 1.0 has no Tanh"
+        assert refusal(model_of(nodes), file) == f"npu 1.0: {why}; {lowering}; no other type helps"
+    words = ["limits of npu 1.0 that are not checked: Elu: alpha: not below 0"] if "not" in str(attributes) else []
+    assert conversion.notes == words
+
+
+def test_each_element_of_an_attribute_that_is_a_list_is_compared(tmp_path):
+    file = runtime_file(tmp_path, takes(RNN=[{"attributes": {"activations": ["Relu", "Tanh"], "hidden_size": 2}}]))
+    given, made = "float[3,1,2] x, float[1,2,2] w, float[1,2,2] r", "float[3,1,1,2] y"
+    # Without the attribute, the operator says what it is.
+    for attributes in ("hidden_size = 2", 'hidden_size = 2, activations = ["Relu"]'):
+        model = model_of(f"y = RNN <{attributes}> (x, w, r)", given=given, made=made)
+        assert opset.convert(model, runtime="npu==1.0", targets=[file]) == model
+    model = model_of('y = RNN <hidden_size = 2, activations = ["Affine"]> (x, w, r)', given=given, made=made)
+    assert "'activations' is ('Affine',); it has to be Relu or Tanh" in refusal(model, file)
+
+
+def test_outputs_that_a_kernel_does_not_compute_are_told(tmp_path):
+    nodes = "y, i = MaxPool <kernel_shape = [2]> (x)"
+    for outputs in (1, ["Y"]):
+        file = runtime_file(tmp_path, takes(MaxPool=[{"outputs": outputs}]))
+        model = model_of(nodes, made="float[2,3,3] y, int64[2,3,3] i")
+        why = "npu 1.0: it does not compute the output 'Indices'; there is no lowering of MaxPool; no other type helps"
+        assert refusal(model, file) == why
+        unread = model_of("y = MaxPool <kernel_shape = [2]> (x)", made="float[2,3,3] y")
+        assert opset.convert(unread, runtime="npu==1.0", targets=[file]) == unread
+
+
+def test_values_of_inputs_are_compared(tmp_path):
+    file = runtime_file(tmp_path, takes(Dropout=[{"values": {"training_mode": False}}]))
+    nodes = "t = Constant <value = bool {{{}}}> () y = Dropout (x, r, t)"
+    for value, is_taken in (("0", True), ("1", False)):
+        model = model_of(nodes.format(value), given="float[2,3,4] x, float r")
+        if is_taken:
+            assert opset.convert(model, runtime="npu==1.0", targets=[file]) == model
+        else:
+            assert "the elements of 'training_mode' have to be False" in refusal(model, file)
+    model = model_of("y = Dropout (x, r, t)", given="float[2,3,4] x, float r, bool t")
+    assert "the elements of 'training_mode' have to be False" in refusal(model, file)
+    model = model_of("y = Dropout (x)")
+    assert opset.convert(model, runtime="npu==1.0", targets=[file]) == model
+
+
+def test_a_type_that_the_runtime_casts_is_taken_in_releases_that_do(tmp_path):
+    relu = takes(Relu=[{"types": {"T": ["float", "int32"]}}])
+    rows = [{"release": release, "opset": [7, 21], "how": "documented"} for release in ("1.0", "2.0")]
+    file = runtime_file(tmp_path, relu, casts={"double": "float", "int64": "int32 before 2.0"}, releases=rows)
+    double, integer = (
+        model_of("y = Relu (x)", given=f"{each}[2] x", made=f"{each}[2] y") for each in ("double", "int64")
+    )
+    assert opset.convert(double, runtime="npu==1.0", targets=[file]) == double
+    assert opset.convert(integer, runtime="npu==1.0", targets=[file]) == integer
+    assert opset.convert(double, runtime="npu==2.0", targets=[file]) == double
+    (finding,) = opset.plan(integer, runtime="npu==2.0", targets=[file]).refusals
+    assert "npu 2.0: no kernel of Relu 14 takes int64 as 'X'" in finding.why
+
+
+def test_inputs_and_outputs_have_types_that_callers_can_give(tmp_path):
+    file = runtime_file(tmp_path, takes(), io_types_not=["float16"])
+    model = model_of("h = Relu (x) y = Cast <to = 1> (h)", given="float16[2] x", made="float[2] y")
+    (finding,) = plan_for(model, file).refusals
+    assert (finding.code, finding.message) == ("C209", "the input 'x' cannot be given to npu 1.0")
+
+
+# Nodes that become others
+
+
+def test_a_type_without_a_kernel_is_computed_in_a_wider_one(tmp_path):
+    before = model_of("y = Less (x, z)", given="int16[40] x, int16[40] z", made="bool[40] y")
+    for types, wide in ((["int32"], 6), (["float"], 1), (["float16", "int64"], 7), (["int32", "float"], 1)):
+        file = runtime_file(tmp_path, takes(Less=[{"types": {"T": types}}]))
+        after = converted(before, file)
+        assert operators(after) == ["Cast", "Cast", "Less"]
+        assert after.graph.node[0].attribute[0].i == wide
+        assert_equal(before, after)
+    file = runtime_file(tmp_path, takes(Less=[{"types": {"T": ["float16"]}}]))
+    assert refusal(before, file) == (
+        "npu 1.0: no kernel of Less 13 takes int16 as 'A'; there is no lowering of Less; "
+        "no wider type gives certainly the same"
+    )
+
+
+def test_a_type_without_a_kernel_is_found_in_any_of_several_entries(tmp_path):
+    entries = [{"types": {"T": ["float"]}}, {"types": {"T": ["int16"]}}]
+    file = runtime_file(tmp_path, takes(Less=entries))
+    before = model_of("y = Less (x, z)", given="int16[40] x, int16[40] z", made="bool[40] y")
+    assert opset.convert(before, runtime="npu==1.0", targets=[file]) == before
+    file = runtime_file(tmp_path, takes(Less=[{"types": {"T": ["float16"]}}, {"types": {"T": ["float"]}}]))
+    assert_equal(before, converted(before, file))
+
+
+def test_results_may_differ_only_if_that_is_permitted(tmp_path):
+    nodes = 'y = Resize <mode = "linear"> (x, , s)'
+    before = model_of(nodes, given="double[1,1,2,2] x, float[4] s", made="double[1,1,4,4] y")
+    file = runtime_file(tmp_path, takes(Resize=[{"types": {"T1": ["float"]}}]), opset=(11, 17))
+    assert refusal(before, file).endswith("no wider type gives certainly the same")
+    conversion = plan_for(before, file, inexact_types=True)
+    assert conversion.notes == ["nodes that compute in a type in which results may differ: Resize 13 in float (1)"]
+    after = converted(before, file, inexact_types=True)
+    assert operators(after) == ["Cast", "Resize", "Cast"]
+    feeds = {"x": RANDOM.normal(size=(1, 1, 2, 2)), "s": np.array([1, 1, 2, 2], np.float32)}
+    (found,) = run(after, feeds)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, evaluate(before, feeds)[0], rtol=1e-6)
+
+
+def test_an_exact_type_is_preferred_where_others_are_permitted(tmp_path):
+    file = runtime_file(tmp_path, takes(Less=[{"types": {"T": ["int64"]}}]))
+    before = model_of("y = Less (x, z)", given="int32[40] x, int32[40] z", made="bool[40] y")
+    conversion = plan_for(before, file, inexact_types=True)
+    assert conversion.notes == [] and not conversion.refusals
+    assert_equal(before, converted(before, file, inexact_types=True))
+
+
+def test_an_operator_that_is_lacking_is_expressed_by_others(tmp_path):
+    before = model_of("y = LayerNormalization (x, s)", given="float[2,3,4] x, float[4] s")
+    file = runtime_file(tmp_path, takes("ReduceMean", "Pow"))
+    after = converted(before, file)
+    assert "LayerNormalization" not in operators(after)
+    assert (after.opset_import[0].version, after.ir_version) == (17, 8)
+    assert_equal(before, after, rtol=1e-5, atol=1e-6)
+    # So are the operators that it is expressed by: here Pow is Mul or nothing.
+    lacking = runtime_file(tmp_path, takes("ReduceMean"))
+    assert "it is expressed by Pow, and npu 1.0 has no Pow" in refusal(before, lacking)
+
+
+def test_a_version_that_is_lacking_is_another_one_or_expressed_by_others(tmp_path):
+    before = model_of("y = Hardmax (x)", version=13)
+    file = runtime_file(tmp_path, {"Hardmax": [{"versions": [1, 11]}]}, opset=(7, 17))
+    # The model is moved to an opset in which the runtime has the operator, if the node means the same there.
+    axis_last = model_of("y = Hardmax (x)", given="float[2,3] x", made="float[2,3] y", version=13)
+    after = converted(axis_last, file)
+    assert after.opset_import[0].version == 12
+    assert_equal(axis_last, after)
+    file = runtime_file(tmp_path, {"Hardmax": [{"versions": [1, 11]}]}, opset=(13, 17))
+    assert "npu 1.0 has no kernel of Hardmax 13; there is no lowering of Hardmax" in refusal(before, file)
+
+
+def test_a_type_is_widened_if_the_nodes_of_a_lowering_are_lacking(tmp_path):
+    before = model_of("y = Gelu (x)", given="float16[2,3] x", made="float16[2,3] y", version=20, ir=9)
+    file = runtime_file(tmp_path, takes(Gelu=[{"types": {"T": ["float"]}}]))
+    after = converted(before, file)
+    assert operators(after) == ["Cast", "Gelu", "Cast"]
+    assert_equal(before, after, run_before=evaluate, rtol=1e-3, atol=1e-3)
+
+
+def test_inputs_become_the_constants_that_inference_knows(tmp_path):
+    nodes = "s = Shape (x) y = Reshape (z, s)"
+    file = runtime_file(tmp_path, takes(Reshape=[{"constant_inputs": ["shape"]}]))
+    before = model_of(nodes, given="float[2,3,4] x, float[24] z")
+    after = converted(before, file)
+    assert operators(after)[-2:] == ["Constant", "Reshape"]
+    assert_equal(before, after)
+    conversion = plan_for(before, file)
+    assert [action.steps for action in conversion.actions] == [("Reshape 14 with constants",)]
+    open_sizes = model_of(nodes, given="float[N,3,4] x, float[z] z", made="float[N,3,4] y")
+    assert "npu 1.0: 'shape' has to be constant; there is no lowering of Reshape" in refusal(open_sizes, file)
+    after = opset.convert(open_sizes, runtime="npu==1.0", targets=[file], dims={"N": 2})
+    assert operators(after)[-1] == "Reshape" and "Constant" in operators(after)
+
+
+def test_inputs_in_functions_become_constants_too(tmp_path):
+    function = '<domain: "f", opset_import: ["": {0}]> g (p, q) => (r) {{ s = Shape (q) r = Reshape (p, s) }}'
+    file = runtime_file(tmp_path, takes(Reshape=[{"constant_inputs": ["shape"]}]))
+    for version in (17, 8):
+        before = model_of(
+            "y = f.g (z, x)",
+            given="float[2,3,4] x, float[24] z",
+            imports=', "f": 1',
+            version=version,
+            functions=function.format(version),
+        )
+        conversion = plan_for(before, file)
+        if version == 17:
+            assert_equal(before, converted(before, file))
+        else:  # Constant holds no integers there, and a function has no initializers
+            assert [finding.code for finding in conversion.refusals] in ([], ["C209"])
+
+
+def test_nodes_in_subgraphs_and_functions_become_others(tmp_path):
+    file = runtime_file(tmp_path, takes("If", Less=[{"types": {"T": ["int32"]}}]))
+    before = model_of(
+        "y = If (c) <then_branch = t () => (bool[3] a) { a = Less (x, z) }, "
+        "else_branch = e () => (bool[3] b) { b = f.g (z, x) }>",
+        given="int16[3] x, int16[3] z, bool c",
+        made="bool[3] y",
+        imports=', "f": 1',
+        functions='<domain: "f", opset_import: ["": 17]> g (p, q) => (r) { r = Less (p, q) }',
+    )
+    after = converted(before, file)
+    assert operators(after) == ["If"]
+    assert [node.op_type for node in after.functions[0].node] == ["Cast", "Cast", "Less"]
+    for _ in range(4):
+        assert_equal(before, after)
+
+
+def test_functions_are_copied_if_calls_need_other_nodes(tmp_path):
+    file = runtime_file(tmp_path, takes("Not", Less=[{"types": {"T": ["int32"]}}]))
+    before = model_of(
+        "y = f.g (x, z) v = f.g (k, k)",
+        given="int16[3] x, int16[3] z, int32[3] k",
+        made="bool[3] y, bool[3] v",
+        imports=', "f": 1',
+        functions='<domain: "f", opset_import: ["": 17]> g (p, q) => (r) { r = Less (p, q) }',
+    )
+    after = converted(before, file)
+    assert len(after.functions) == 2
+    assert_equal(before, after)
+    elu = runtime_file(tmp_path, {"Elu": [{"versions": [1, None], "attributes": {"alpha": [1.0, 2.0]}}]})
+    before = model_of(
+        "h = f.g <a = 2.0> (x) y = f.g <a = 1.0> (h)",
+        imports=', "f": 1',
+        functions='<domain: "f", opset_import: ["": 17]> g <a> (p) => (r) { r = Elu <alpha: float = @a> (p) }',
+    )
+    after = converted(before, elu)
+    assert_equal(before, after, rtol=1e-6)
+    assert len(after.functions) == 2
+
+
+def test_new_subgraphs_have_operators_that_the_runtime_has(tmp_path):
+    before = model_of(
+        "e, y = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] i) => (float[2] o, float[2] p) "
+        "{ o = Add (s, i) p = Identity (o) }> (n, x)",
+        given="float[2] n, float[3,2] x",
+        made="float[2] e, float[3,2] y",
+        version=16,
+    )
+    everything = takes("Loop", "Gather", "Constant", "Squeeze", "Unsqueeze", "Concat", "Slice")
+    after = converted(before, runtime_file(tmp_path, everything))
+    assert "Scan" not in operators(after) and "Loop" in operators(after)
+    assert_equal(before, after, rtol=1e-6)
+    del everything["Gather"]
+    why = refusal(before, runtime_file(tmp_path, everything))
+    assert "it needs a subgraph with Gather, and npu 1.0 has no kernel of Gather 13" in why
+
+
+def test_given_nodes_in_a_subgraph_are_no_new_ones(tmp_path):
+    """Det is refused where it stands, and not again as part of the node around it."""
+    before = model_of(
+        "y = If (c) <then_branch = t () => (float a) { a = Det (x) }, else_branch = e () => (float b) { b = Det (x) }>",
+        given="float[2,2] x, bool c",
+        made="float y",
+        version=12,
+    )
+    conversion = plan_for(before, runtime_file(tmp_path, takes("If"), opset=(13, 17)))
+    assert [finding.message for finding in conversion.refusals] == ["Det cannot run on npu 1.0"] * 2
+
+
+# Notes
+
+
+def test_nodes_that_the_fallback_runs_are_counted(tmp_path):
+    rows = [{"release": "1.0", "opset": [7, 20], "ir": 9, "how": "documented", "fallback_release": "1.20"}]
+    file = runtime_file(tmp_path, {"Relu": ANY}, fallback="onnxruntime-cpu", releases=rows)
+    nodes = "a = Relu (x) b = Exp (a) c = Exp (b) y = Abs (c)"
+    for version in (20, 21):
+        conversion = plan_for(model_of(nodes, version=version, ir=9), file)
+        assert conversion.changes is (version == 21)
+        note = "onnxruntime on the CPU runs nodes for which npu 1.0 has no kernel: Abs (1), Exp (2)"
+        assert conversion.notes == [note]
+
+
+def test_nodes_of_templates_are_counted_too(tmp_path):
+    rows = [{"release": "1.0", "opset": [7, 15], "ir": 8, "how": "documented", "fallback_release": "1.20"}]
+    file = runtime_file(tmp_path, takes("Pow"), fallback="onnxruntime-cpu", releases=rows)
+    nodes = "a = LayerNormalization (x, s) b = LayerNormalization (a, s) y = LayerNormalization (b, s)"
+    before = model_of(nodes, given="float[2,3,4] x, float[4] s")
+    (note,) = plan_for(before, file).notes
+    assert note.endswith("has no kernel: ReduceMean (6)")
+
+
+def test_limits_in_words_are_told(tmp_path):
+    entries = [{"types": {"T": ["float"]}, "notes": ["not on Sundays"], "values": {"scales": "no 0"}}]
+    file = runtime_file(tmp_path, takes(Relu=entries), opset=(7, 15))
+    conversion = plan_for(model_of("y = Relu (x)"), file)
+    assert conversion.notes == ["limits of npu 1.0 that are not checked: Relu: not on Sundays; scales: no 0"]
+
+
+def test_every_way_that_was_tried_is_a_reason(tmp_path):
+    file = runtime_file(tmp_path, takes())
+    model = model_of("y = Det (x)", given="float[2,2] x", made="float y")
+    assert refusal(model, file) == (
+        "npu 1.0 has no Det; it is expressed by Gather, and npu 1.0 has no Gather; no other type helps"
+    )
+    (finding,) = plan_for(model, file).refusals
+    assert finding.help == "choose another release, or a provider that has it: opset targets show"
+
+
+# Malformed models
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    ["y = RandomNormal <shape = [2]> (x)", "y = Elu (x, x)", "y = Elu ()", "y, z = Elu (x)", "y = Relu <a = 1> (x)"],
+)
+def test_nodes_that_are_not_valid_are_refused_as_such(tmp_path, nodes):
+    limits = {
+        "types": {"T": ["float16"]},
+        "input_rank": [7],
+        "attributes": {"alpha": 3},
+        "constant_inputs": ["X"],
+        "values": {"X": 1},
+        "outputs": 1,
+        "static_shape": True,
+    }
+    file = runtime_file(tmp_path, takes(RandomNormal=[limits], Elu=[limits], Relu=[limits]))
+    conversion = plan_for(model_of(nodes), file)
+    assert {finding.code for finding in conversion.refusals} == {"C103"}
+
+
+# Releases of runtimes that are known
+
+
+def test_a_release_has_the_versions_of_operators_that_were_in_force(tmp_path):
+    text = """<ir_version: 10, opset_import: ["": 25]>
+    m (float[1,2,6,4] q) => (float[1,2,6,4] y) { y = Attention <left_window_size = 2> (q, q, q) }"""
+    before = parser.parse_model(text)
+    after = opset.convert(before, runtime="onnxruntime==1.24")
+    assert "Range" in operators(after) and after.opset_import[0].version in (23, 24, 25)
+    assert "left_window_size" not in {a.name for node in after.graph.node for a in node.attribute}
+    assert_equal(before, after, run_before=evaluate, rtol=1e-4, atol=1e-5)
+    file = runtime_file(
+        tmp_path,
+        takes(
+            "MatMul",
+            "Softmax",
+            "Where",
+            "Range",
+            "Unsqueeze",
+            "GreaterOrEqual",
+            "Transpose",
+            "Less",
+            "ReduceMax",
+            "Concat",
+            "Gather",
+            "Reshape",
+            "Expand",
+            "And",
+            "Or",
+            "Not",
+            "Greater",
+            "LessOrEqual",
+            "Slice",
+        ),
+        opset=(7, 25),
+    )
+    after = converted(before, file)
+    assert "Attention" not in operators(after)
+    assert_equal(before, after, run_before=evaluate, rtol=1e-4, atol=1e-5)
