@@ -140,11 +140,7 @@ def _public_classes() -> frozenset[type]:
 
 
 def _members(cls: type, anchor: str, module: ModuleType) -> Iterator[PublicName]:
-    """Yield the public methods and properties of a class in the order of its source.
-
-    Those that it inherits from another public class are left out, as that class has its own entry. `anchor` is the HTML
-    id of the class.
-    """
+    """Yield the public methods and properties of a class, without those inherited from another public class."""
     seen = set()
     for base in cls.__mro__:
         if not base.__module__.startswith("opset.") or (base in _public_classes() and base is not cls):
@@ -236,8 +232,7 @@ def _annotation(annotation: Any) -> str:
 def _markdown(doc: str, parameters: Iterable[str], module: ModuleType) -> str:
     """Return a docstring as Markdown, in which public names and error codes are links to their descriptions.
 
-    Sentences that begin with one of `parameters`, or with "Raises", begin paragraphs of their own. `module` is `opset`
-    or `opset.extend`, which offers the documented name.
+    A sentence that begins with a parameter or "Raises" becomes a paragraph. `module` is `opset` or `opset.extend`.
     """
     names = [*parameters]
     begin = (*(f"`{name}`" for name in names), "Raises ")

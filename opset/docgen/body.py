@@ -79,10 +79,7 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
 
 
 def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str]) -> bool:
-    """Whether a node is a short constant, which needs no box; if so, add its text to `constants`, by its output.
-
-    A node that computes one of the body's `outputs` always has a box.
-    """
+    """Whether a node is a short constant, but no output, and so needs no box; its text is added to `constants`."""
     if node.domain or len(node.output) != 1 or node.output[0] in outputs:
         return False
     text = ""
@@ -162,10 +159,7 @@ def _value_text(attribute: Any) -> str:
 
 
 def _number_text(value: float, single: bool) -> str:
-    """Return a number as text: an integer in full, another one in six digits, with "≈" before it if it has more.
-
-    `single` says that it is a 32-bit float; otherwise it has 64 bits.
-    """
+    """Return a number as text, with "≈" before it if it is cut to six digits; `single` numbers are 32-bit floats."""
     if isinstance(value, int):
         return str(value)
     short = f"{value:.6g}"

@@ -137,10 +137,7 @@ class Convertibility:
         self._spans: dict[str, list[Span]] = {}
 
     def table_of(self, operator: str, domain: str = "") -> Data:
-        """Return what a conversion does with nodes of an operator, from each of its versions to each opset.
-
-        The result is plain data with "transitions" and "versions"; the docstring of this module has an example.
-        """
+        """Return as plain data what happens to nodes of each version of an operator on the way to each target opset."""
         key = (normalize_domain(domain), operator)
         sinces = self._versions_of(key)
         listed = sinces[-MOST_VERSIONS:]
@@ -189,10 +186,7 @@ class Convertibility:
         return crossed
 
     def _range_data(self, key: Key, since: int, spans: list[Span], transitions: list[Transition]) -> Data:
-        """Return a range of target opsets as plain data, with what happens to nodes of version `since` on the way.
-
-        `spans` are the parts of the range, highest first, `transitions` those that the nodes cross.
-        """
+        """Return a range of target opsets as plain data, for nodes of version `since`; `spans` are its parts."""
         first, last = spans[-1][0], spans[0][1]
         fates = [self._fate_of((key, since, start)) for start, _ in spans]
         made = set()
@@ -239,7 +233,7 @@ class Convertibility:
         return self._further[query]
 
     def _fate_of(self, query: Query) -> Fate:
-        """Return what a conversion to a target opset does with nodes; the query has operator, version and target."""
+        """Return how nodes fare on the way to a target opset; the query has the operator, version and target."""
         pending = [] if query in self._fates else [query]
         while pending:
             if missing := [each for each in self._prerequisites(pending[-1]) if each not in self._fates]:
@@ -265,7 +259,7 @@ class Convertibility:
         return None if stays else self._transition_of(key, since, target > since)
 
     def _find_fate(self, query: Query) -> Fate:
-        """Compute what `_fate_of` returns; the queries from `_prerequisites` are answered already."""
+        """Return how nodes fare on the way to a target; the queries on which that depends are answered already."""
         key, _, target = query
         transition = self._first_transition(query)
         if transition is None:
@@ -337,7 +331,7 @@ class Convertibility:
         return self._transitions[query]
 
     def _find_transition(self, key: Key, since: int, up: bool) -> Transition | None:
-        """Compute what `_transition_of` returns: None up from the newest version, and down from version 1."""
+        """Return, uncached, the transition from version `since` to the next one up or down, None if there is none."""
         final = self._registry.domains[key[0]] if up else since - 1
         if not final:
             return None
@@ -437,10 +431,7 @@ def _first_opset_of_types(step: RouteStep) -> int:
 
 
 def _operators_of_bodies(schema: OpSchema) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
-    """Return the operators in any function body of a version, the operators in all bodies, and refusals.
-
-    The refusals are the reasons, as plain data, for which a node may have no function body that is right for it.
-    """
+    """Return the operators in any function body of a version, those in all bodies, and why no body may fit a node."""
     bodies = schema.function_bodies(schema.since_version - 1) if not schema.domain else schema.function
     used = []
     for body in bodies:

@@ -60,7 +60,7 @@ def index_page(
 
 
 def part(title: str = "", **filled: Any) -> dict[str, Any]:
-    """Return a part of a page: a title, and below it those of `text`, `names`, `operators` and `table` that are given.
+    """Return a part of a page: a title, and below it some of `text`, `names`, `operators` and `table`.
 
     `names` are links, made by `link`; with `described=True` each has a line of its own, with its note.
     """
@@ -121,7 +121,7 @@ def _operator_row(site: Site, entry: OperatorEntry, root: str) -> dict[str, Any]
 
 
 def index_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
-    """Yield all pages except those of operators and guides, and the home page."""
+    """Yield all pages except the home page and the pages of operators and guides."""
     yield from _domain_pages(site, operators)
     yield from _opset_pages(site)
     yield from _release_pages(site)
@@ -162,7 +162,7 @@ def _opset_pages(site: Site) -> Iterator[IndexPage]:
 
 
 def _opset_page(site: Site, domain: str, version: int, data: OperatorSet) -> IndexPage:
-    """Return the page of one version of an operator set; `data` are its operators, and what it brought."""
+    """Return the page of one version of an operator set; `data` are its operators, and which of them are new."""
 
     def version_link(operator: str, since: int) -> dict[str, str]:
         found = site.link(operator, domain, "../")

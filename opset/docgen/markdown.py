@@ -193,7 +193,7 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
 
 
 def _ground_text(data: dict[str, Any]) -> str:
-    """Return " (…)" with where the standard states a case or an example, or why it was chosen; "" for derived ones."""
+    """Return " (…)" with the source or the reason of a special case or an example, "" if it is derived."""
     words = status_words(data["status"], data["because"])
     return f" ({phrase(words)})" if words else ""
 
@@ -227,7 +227,7 @@ def _signature_lines(data: dict[str, Any]) -> list[str]:
 
 
 def _allowed_text(sets: str, types: Sequence[str]) -> str:
-    """Return types as text, with the named `sets` that they form in front, unless these only repeat the types."""
+    """Return types as text, behind the names of the type sets (`sets`) that have them, if these are shorter."""
     listed = _types_text(types)
     return listed if sorted(sets.split(", ")) == sorted(map(brief_type, types)) else f"{code_span(sets)}: {listed}"
 
@@ -238,7 +238,7 @@ def _doc_text(doc: str) -> str:
 
 
 def _declaration_text(attribute: dict[str, Any]) -> str:
-    """Return what an attribute declares as text: its type, its default, and the values that it may have."""
+    """Return the declaration of an attribute as text: its type, its default, and the values that it may have."""
     words = [escape(attribute["type"])]
     words += [f"default {code_span(default_text(attribute['default']))}"] if attribute["default"] is not None else []
     words += ["required"] if attribute["required"] else []

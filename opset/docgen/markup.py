@@ -34,8 +34,8 @@ _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Markup:
     """Return Markdown as HTML blocks: prose of an operator, or with `page` a whole page of a guide.
 
-    Headings of a page get ids, to which links lead; those of prose become bold paragraphs, as the page around it has
-    headings of its own. `resolve` returns the address to write for the target of a link.
+    Headings of a page get ids, to which links lead; headings in prose become bold paragraphs, as the page around has
+    its own. `resolve` returns the address to write for the target of a link.
     """
     if len(text) > LONGEST_PROSE and not page:
         return Markup("<p>{}</p>\n").format(escape_invisible(text))
@@ -136,10 +136,7 @@ def _finish_headings(tokens: Sequence[Token], page: bool) -> None:
 
 
 def _heading_id(heading: Token, used: dict[str, int]) -> str:
-    """Return the HTML id that GitHub gives a heading, with a number behind it if the id is in use: "limits-1".
-
-    `used` counts the ids of the page, and is updated.
-    """
+    """Return the HTML id that GitHub gives a heading, numbered ("a-1") if it is in `used`, to which it is added."""
     text = "".join(child.content for child in heading.children or [] if child.type in ("text", "code_inline"))
     slug = _NOT_IN_SLUG.sub("", text.strip().lower()).replace(" ", "-") or "section"
     while slug in used:

@@ -55,10 +55,7 @@ class Site(NamedTuple):
     """Paths of the operators of ai.onnx, from the page of another operator: function bodies consist of them."""
 
     def link(self, name: str, domain: str, root: str) -> dict[str, str]:
-        """Return the data of a link to an operator's page, with the address "" if the operator has no page.
-
-        `root` is the relative path from the linking page to the site's root.
-        """
+        """Return a link to an operator's page, the address "" if it has none; `root` is the path to the site's root."""
         path = self.paths.operator(name, domain)
         return {"name": escape_text(name), "href": f"{root}{path}" if path else "", "note": ""}
 
@@ -103,7 +100,7 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
 
 
 def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str, Any]:
-    """Return what a conversion does with nodes of each version, for each range of targets, and on each transition."""
+    """Return how nodes of each version fare on the way to each range of target opsets, and on each transition."""
     data = site.convertibility.table_of(name, domain)
     named = {step["id"]: f"{step['from']} → {step['to'] or 'older operators'}" for step in data["transitions"]}
     direct_codes = {
@@ -160,10 +157,7 @@ def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _further_refusals_text(row: Mapping[str, Any], code: str) -> str:
-    """Return in parentheses the new operators for which nodes may be refused with a code, and the targets; "" if none.
-
-    `row` is a range of targets of the convertibility table.
-    """
+    """Return, in parentheses, the new operators for which nodes may be refused with a code, "" if there are none."""
     parts = []
     for each in row["through"]:
         if each["code"] == code:
@@ -196,10 +190,7 @@ def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int
 
 
 def _implementations_data(data: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the notes on what each runtime does with an operator, with the versions that a note is about unless all.
-
-    `data` has the versions as plain data, by since_version.
-    """
+    """Return the notes on what each runtime does with an operator; a note names versions if it is not about all."""
     held: dict[str, dict[str, list[int]]] = {}
     for since, version in data.items():
         for note in version["implementations"]:
@@ -231,10 +222,7 @@ def _badges(data: Mapping[str, Any]) -> list[str]:
 def _section_data(
     schema: OpSchema, data: Mapping[str, Any], newer: Mapping[str, Any] | None, links: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the data of the section on one version; prose that the `newer` version has too is not repeated.
-
-    `data` and `newer` are plain data of the versions; `links` maps operators to addresses of their pages.
-    """
+    """Return the section on one version; prose that `newer` has too is left out. `links` are addresses of operators."""
     since = schema.since_version
     anchor = f"v{since}"
     same = newer is not None and all(data[key] == newer[key] for key in ("doc", "formula", "special_cases"))
@@ -308,10 +296,7 @@ def signature(data: Mapping[str, Any]) -> str:
 
 
 def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]) -> dict[str, Any]:
-    """Return the entry of an attribute in the list of attributes: its type, default, choices and range.
-
-    `anchor` is the HTML id of the version's section, `ids` has those of constraints, by label.
-    """
+    """Return the list entry of an attribute: type, default, choices, range; `ids` has the HTML ids of constraints."""
     default = data["default"]
     facts = [data["type"] if default is None else f"{data['type']} = {default_text(default)}"]
     facts += ["required"] if data["required"] else ["optional"] if default is None else []

@@ -91,7 +91,7 @@ def _outcome_of(entry: Mapping[str, Any]) -> Outcome:
 
 
 def write_table(file: Path, table: Table) -> None:
-    """Write the table of a domain, with a line for each transition. Raises UsageError U104 if it cannot be written."""
+    """Write a domain's table of outcomes, a line per transition. Raises UsageError U104 if it cannot be written."""
     operators = []
     for operator, transitions in sorted(table.items()):
         by_version = sorted(transitions.items(), key=lambda entry: (int(entry[0].partition("-")[0]), entry[0]))

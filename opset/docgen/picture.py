@@ -213,7 +213,7 @@ def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
 
 
 def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
-    """Yield runs of points that should have one x: those of an edge that passes layers, and boxes in a chain."""
+    """Yield runs of points that should have one x: along an edge that passes layers, or boxes in a chain."""
     seen: set[_Point] = set()
     for point in (each for layer in layers for each in layer):
         run: list[_Point] = []
@@ -278,10 +278,7 @@ def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
 
 
 def _draw_lines(lines: Iterable[_Line], tops: Sequence[float], named: set[tuple[_Point, str]]) -> Iterator[str]:
-    """Yield the SVG of all lines: a stem below the box, a curve, an arrow at a box, and the name of each value, once.
-
-    `tops` has the y of each layer. `named` has the points and labels whose names are drawn already, and is updated.
-    """
+    """Yield the SVG of lines with arrows and names; `tops` has the y of layers, `named` the names not to draw again."""
     ends: dict[_Point, list[_Line]] = {}
     for line in lines:
         ends.setdefault(line.end, []).append(line)

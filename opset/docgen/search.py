@@ -172,10 +172,7 @@ def _operator_entry(
     lists: dict[tuple[str, ...], int],
     families: dict[str, int],
 ) -> list[Any]:
-    """Return the entry of an operator in the search index, without its name and domain.
-
-    `lists` and `families` number the lists of names, and the families, that entries refer to; new ones are added.
-    """
+    """Return an operator's search entry, without its name and domain; new `lists` and `families` are numbered."""
     newest = versions[-1]
     docs = registry.documentation(newest)
     synonyms = SYNONYMS.get(newest.name, "") if registry.is_standard(newest.name, newest.domain) else ""
@@ -206,7 +203,7 @@ def _version_entry(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[
 
 
 def element_words(schema: OpSchema) -> set[str]:
-    """Return the words in the types of a schema's inputs and outputs: element types, and seq, map, optional, sparse."""
+    """Return the words in the types of a schema's inputs and outputs, except "tensor": float, seq, map, sparse."""
     types = {type_ for parameter in (*schema.inputs, *schema.outputs) for type_ in schema.allowed_types(parameter)}
     words = {word for type_ in types for word in re.findall(r"\w+", type_)}
     return {"sparse" if word == "sparse_tensor" else word for word in words - {"tensor"}}
