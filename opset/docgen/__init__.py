@@ -18,7 +18,7 @@ Progress = Callable[[int, int], None]
 def documentation(
     registry: Registry, form: str = "html", domains: Iterable[str] | None = None, progress: Progress | None = None
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of the documentation, each as its path, with "/", and its content.
+    """Yield the files of the documentation, each as its path (relative, with "/") and its content.
 
     The files depend on the registry and nothing else.
 

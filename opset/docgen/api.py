@@ -90,7 +90,7 @@ class Section(NamedTuple):
 
 
 def api_page() -> list[Section]:
-    """Return what both modules offer, each name once in each, by topic."""
+    """Return the sections of the page about the Python API: public names of `opset` and `opset.extend`, by topic."""
     sections = []
     for module, topics in TOPICS.items():
         for title, names in topics.items():
@@ -104,11 +104,13 @@ def api_page() -> list[Section]:
 
 
 def _section(module: ModuleType, title: str, doc: str, entries: Sequence[PublicName]) -> Section:
+    """Return a section; its anchor (HTML id) consists of the module's name and the title."""
     anchor = f"{module.__name__}-{title.lower().replace(' ', '-')}"
     return Section(module.__name__, title, anchor, doc, tuple(entries))
 
 
 def _entry(module: ModuleType, name: str) -> PublicName:
+    """Return the entry of a public name of a module: a class with its members, a function, a type or a constant."""
     thing = getattr(module, name)
     anchor = f"{module.__name__}.{name}"
     if inspect.isclass(thing):
@@ -124,24 +126,24 @@ def _entry(module: ModuleType, name: str) -> PublicName:
 
 
 def _alias(module: ModuleType, name: str, home: ModuleType) -> PublicName:
-    """Return the entry of a name that is no class and no function."""
-    signature, doc = _assigned(home, name)
+    """Return the entry of a type alias or a constant, which the module `home` assigns and `module` offers."""
+    signature, doc = _declaration_of(home, name)
     kind = "type" if signature.startswith(f"{name} =") else "constant"
     return PublicName(name, f"{module.__name__}.{name}", kind, signature, _markdown(doc, (), module))
 
 
 @cache
-def _public() -> frozenset[type]:
-    """The classes that have an entry."""
+def _public_classes() -> frozenset[type]:
+    """Return all public classes of `opset` and `opset.extend`, which have entries of their own."""
     things = [getattr(module, name) for module in TOPICS for name in module.__all__]
     return frozenset(each for each in things if inspect.isclass(each))
 
 
 def _members(cls: type, anchor: str, module: ModuleType) -> Iterator[PublicName]:
-    """Yield methods and properties in the order of the class; those of bases that have an entry are there."""
+    """Yield the public methods and properties of a class, without those inherited from another public class."""
     seen = set()
     for base in cls.__mro__:
-        if not base.__module__.startswith("opset.") or (base in _public() and base is not cls):
+        if not base.__module__.startswith("opset.") or (base in _public_classes() and base is not cls):
             continue
         for name, member in vars(base).items():
             called = getattr(member, "__func__", member)  # of a static or a class method
@@ -160,17 +162,18 @@ def _members(cls: type, anchor: str, module: ModuleType) -> Iterator[PublicName]
 
 
 def _doc(thing: Any) -> str:
-    """Return the docstring of a class or function itself, "" where Python made it."""
+    """Return the docstring of a class or function, "" if it has none or is not defined in this package."""
     doc = "" if getattr(thing, "__module__", "").partition(".")[0] != "opset" else thing.__doc__
     return inspect.cleandoc(doc or "")
 
 
 def _function_doc(function: Callable[..., Any], module: ModuleType) -> str:
+    """Return the docstring of a function as Markdown, with links as the page of `module` has them."""
     return _markdown(_doc(function), inspect.signature(function).parameters, module)
 
 
-def _assigned(module: ModuleType, name: str) -> tuple[str, str]:
-    """Return what a module assigns to a name, as its source says it, and the text behind it that documents it."""
+def _declaration_of(module: ModuleType, name: str) -> tuple[str, str]:
+    """Return the declaration of a name that a module assigns ("Alias = str | int", "NAME: dict"), and its docstring."""
     for statement, following in pairwise(ast.parse(inspect.getsource(module)).body):
         if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
             target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
@@ -186,7 +189,7 @@ def _assigned(module: ModuleType, name: str) -> tuple[str, str]:
 
 
 def _signature(name: str, function: Callable[..., Any], bound: bool = False) -> str:
-    """Return a signature as Python writes it, a parameter a line where it is long; without the first one if `bound`."""
+    """Return a function's signature as Python code, one parameter per line if it is long; `bound` leaves out `self`."""
     signature = inspect.signature(function)
     parameters = [*signature.parameters.values()][bound:]
     shown: list[str] = []
@@ -207,6 +210,7 @@ def _signature(name: str, function: Callable[..., Any], bound: bool = False) -> 
 
 
 def _parameter(parameter: inspect.Parameter) -> str:
+    """Return a parameter as a signature shows it, with its annotation and default."""
     stars = "*" * (parameter.kind is parameter.VAR_POSITIONAL) + "**" * (parameter.kind is parameter.VAR_KEYWORD)
     text = f"{stars}{parameter.name}"
     annotated = parameter.annotation is not parameter.empty
@@ -219,14 +223,17 @@ def _parameter(parameter: inspect.Parameter) -> str:
 
 
 def _annotation(annotation: Any) -> str:
-    """Return an annotation as its source says it, without the modules that names are from."""
+    """Return a type annotation as source code, without names of modules: `Any` for `typing.Any`."""
     stated = getattr(annotation, "__forward_arg__", annotation)
     text = stated if isinstance(stated, str) else inspect.formatannotation(stated)
     return _MODULE.sub("", text)
 
 
 def _markdown(doc: str, parameters: Iterable[str], module: ModuleType) -> str:
-    """Return a docstring as Markdown: parameters and errors in paragraphs of their own, names and codes as links."""
+    """Return a docstring as Markdown, in which public names and error codes are links to their descriptions.
+
+    A sentence that begins with a parameter or "Raises" becomes a paragraph. `module` is `opset` or `opset.extend`.
+    """
     names = [*parameters]
     begin = (*(f"`{name}`" for name in names), "Raises ")
     lines: list[str] = []
@@ -238,7 +245,7 @@ def _markdown(doc: str, parameters: Iterable[str], module: ModuleType) -> str:
 
 
 def _lay_out_sections(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of a docstring, its `Args:`, `Returns:`, `Yields:` and `Raises:` as headings with their content.
+    """Yield the lines of a docstring as Markdown: `Args:`, `Returns:`, `Yields:` and `Raises:` become headings.
 
     Parameters and errors become items of a list, each with the lines that are indented below it.
     """
@@ -262,7 +269,7 @@ def _lay_out_sections(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _link(text: str, parameters: Iterable[str], module: ModuleType) -> str:
-    """Return a public name or an error code as a link to where it is described; any other text as it is."""
+    """Return `text` as a link if it is an error code or a public name, but not one of `parameters`; else as it is."""
     name = text.strip("`")
     if name in CODES:
         return f"[{text}](errors/{name}.html)"

@@ -29,7 +29,7 @@ _FIELDS = {1: "float_data", 11: "double_data", 7: "int64_data", **dict.fromkeys(
 
 
 def body_picture(schema: OpSchema, body: FunctionBody, links: Mapping[str, str] | None = None) -> Markup:
-    """Return a function body as a picture; it is empty if the body is too large or cannot be read.
+    """Return the picture (SVG) of a function body, empty markup if the body is too large or cannot be read.
 
     `links` maps operators, as the text of the body names them, to addresses of their pages.
     """
@@ -40,10 +40,9 @@ def body_picture(schema: OpSchema, body: FunctionBody, links: Mapping[str, str] 
 
 
 def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -> Diagram | None:
-    """Return a function body as a graph, None if it is empty or too large.
+    """Return the nodes and values of a function body as a graph to draw, None if it is empty or too large.
 
-    The arguments of a node stand in its box; a constant, or a cast of it to the type of another value, stands there
-    with its value.
+    Constants have no box: their values stand in the boxes of the nodes that use them.
 
     Raises:
         SchemaError: S233, the body cannot be read.
@@ -80,7 +79,7 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
 
 
 def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str]) -> bool:
-    """Whether a node is a short constant; if so, its text is added to `constants`, and it needs no box."""
+    """Whether a node is a short constant, but no output, and so needs no box; its text is added to `constants`."""
     if node.domain or len(node.output) != 1 or node.output[0] in outputs:
         return False
     text = ""
@@ -99,7 +98,7 @@ def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str])
 
 
 def _names_used(node: Any) -> Iterator[str]:
-    """Yield the values that a node uses; its subgraphs, too."""
+    """Yield the names of values that a node and its subgraphs read, without those that the subgraphs define."""
     pending = [(node, frozenset[str]())]
     while pending:
         user, inner = pending.pop()
@@ -113,13 +112,13 @@ def _names_used(node: Any) -> Iterator[str]:
 
 
 def _attribute_text(node: Any, attribute: Any) -> str:
-    """Return the value of an attribute, the number of an element type as its name."""
+    """Return the value of an attribute as text, "" if it is long; an element type is shown by its name."""
     is_type = not node.domain and attribute.name in ("to", "dtype", "output_dtype") and not attribute.ref_attr_name
     return (element_name(attribute.i) if is_type else None) or _value_text(attribute)
 
 
 def _wrap(parts: Sequence[str], end: str = "") -> Iterator[str]:
-    """Yield lines of at most LONGEST characters that list the parts, the last one followed by `end`."""
+    """Yield lines, as wide as a box at most, that list the parts, separated by commas, with `end` behind the last."""
     line = ""
     for number, part in enumerate(parts, 1):
         part += end if number == len(parts) else ","
@@ -133,13 +132,13 @@ def _wrap(parts: Sequence[str], end: str = "") -> Iterator[str]:
 
 
 def _shorten(text: str) -> str:
-    """Return text with control characters escaped, cut to a line of a box."""
+    """Return text with control characters escaped, cut to the length of a line in a box."""
     text = escape_text(text)
     return text if len(text) <= LONGEST - 4 else f"{text[: LONGEST - 5]}…"
 
 
 def _value_text(attribute: Any) -> str:
-    """Return the value of an attribute as short text, "" if it is too long or of another kind."""
+    """Return the value of an attribute as short text, "" if it is too long or of a type without a short text."""
     if attribute.ref_attr_name:
         return f"@{_shorten(attribute.ref_attr_name)}"
     kind, value = attribute_type(attribute), attribute_value(attribute)
@@ -160,7 +159,7 @@ def _value_text(attribute: Any) -> str:
 
 
 def _number_text(value: float, single: bool) -> str:
-    """Return a number in at most six digits, with a mark if it has more."""
+    """Return a number as text, with "≈" before it if it is cut to six digits; `single` numbers are 32-bit floats."""
     if isinstance(value, int):
         return str(value)
     short = f"{value:.6g}"

@@ -92,7 +92,7 @@ class OnnxLexer(RegexLexer):
 
 
 def escape_invisible(text: str) -> str:
-    """Return text with control and bidirectional characters escaped; its lines stay, and tabs become spaces."""
+    """Return text with control and bidirectional characters escaped; line breaks stay, and tabs become spaces."""
     if text.isascii() and text.isprintable():
         return text
     return "\n".join(escape_text(line) for line in text.expandtabs(4).replace("\r\n", "\n").split("\n"))
@@ -100,7 +100,7 @@ def escape_invisible(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _lexer_of(language: str) -> Any:
-    """Return the lexer of a language."""
+    """Return the Pygments lexer of a language, such as "onnx" or "python"."""
     if language == "onnx":
         return OnnxLexer(stripnl=False)
     from pygments.lexers import get_lexer_by_name
@@ -112,7 +112,7 @@ _LANGUAGES = frozenset("onnx python console yaml sh json toml".split())
 
 
 def highlight(text: str, language: str = "", links: Mapping[str, str] | None = None) -> Markup:
-    """Return code as a `<pre>` in which the kinds of tokens have classes; in an unknown language it is plain.
+    """Return code as an HTML `<pre>`, in which each token has the CSS class of its kind if the language is known.
 
     `links` maps operators, as ONNX text names them, to addresses of their pages.
     """
@@ -128,7 +128,7 @@ def highlight(text: str, language: str = "", links: Mapping[str, str] | None = N
 
 
 def _token_spans(tokens: Iterable[tuple[_TokenType, str]], links: Mapping[str, str]) -> Iterator[str]:
-    """Yield tokens as HTML with classes, operators with links to their pages."""
+    """Yield (kind, text) tokens as HTML with CSS classes; operators that are in `links` link to the address there."""
     for kind, text in tokens:
         shown = str(escape(text.rstrip("\n")))
         name = _class_of(kind)
@@ -141,7 +141,7 @@ def _token_spans(tokens: Iterable[tuple[_TokenType, str]], links: Mapping[str, s
 
 @lru_cache(maxsize=256)
 def _class_of(kind: _TokenType) -> str:
-    """Return the class of a kind of token, "" if it has none."""
+    """Return the CSS class of a kind of token, "" if it has none."""
     above: _TokenType | None = kind
     while above is not None:
         if above in _CLASSES:
@@ -151,7 +151,7 @@ def _class_of(kind: _TokenType) -> str:
 
 
 def stylesheet() -> str:
-    """Return the CSS of code in the light and in the dark scheme."""
+    """Return the CSS that colors code, for the light and the dark color scheme."""
     light, dark = (
         "".join(f".code .{name} {{ color: {colors[index]}; }}\n" for name, colors in _COLORS.items())
         for index in (0, 1)

@@ -137,7 +137,7 @@ class Convertibility:
         self._spans: dict[str, list[Span]] = {}
 
     def table_of(self, operator: str, domain: str = "") -> Data:
-        """Return the convertibility of an operator of the registry, in the form that the module describes."""
+        """Return as plain data what happens to nodes of each version of an operator on the way to each target opset."""
         key = (normalize_domain(domain), operator)
         sinces = self._versions_of(key)
         listed = sinces[-MOST_VERSIONS:]
@@ -156,7 +156,11 @@ class Convertibility:
         }
 
     def _ranges_of(self, key: Key, since: int, spans: list[Span]) -> list[Data]:
-        """Return the ranges of targets at which nodes of one version fare alike, the highest ones first."""
+        """Return ranges of target opsets as plain data, highest first, with what happens to nodes of version `since`.
+
+        Within one range they cross the same transitions and fare alike. `spans` are shorter ranges, lowest first,
+        within each of which no operator of the domain changes; neighbors are joined if nodes fare alike.
+        """
         above, below = self._transitions_from(key, since, True), self._transitions_from(key, since, False)
         rows: list[tuple[tuple[Any, ...], list[Span], list[Transition]]] = []
         for span in reversed(spans):
@@ -173,7 +177,7 @@ class Convertibility:
         return [self._range_data(key, since, reached, transitions) for _, reached, transitions in rows]
 
     def _transitions_from(self, key: Key, since: int, up: bool) -> list[tuple[int, Transition]]:
-        """Return the transitions that nodes of a version cross, with the source version of each."""
+        """Return (source version, transition) for each transition that nodes of version `since` cross, up or down."""
         crossed = []
         at: int | None = since
         while at is not None and (transition := self._transition_of(key, at, up)) is not None:
@@ -182,7 +186,7 @@ class Convertibility:
         return crossed
 
     def _range_data(self, key: Key, since: int, spans: list[Span], transitions: list[Transition]) -> Data:
-        """Return one range as plain data: the fate of nodes of one version at neighboring targets, highest first."""
+        """Return a range of target opsets as plain data, for nodes of version `since`; `spans` are its parts."""
         first, last = spans[-1][0], spans[0][1]
         fates = [self._fate_of((key, since, start)) for start, _ in spans]
         made = set()
@@ -209,26 +213,27 @@ class Convertibility:
             "codes": sorted(frozenset[str]().union(*(each.codes for each in fates))),
             "operators": _operators_data({name for transition in transitions for name in transition.made}),
             "lowered": [_operator_data(name) | {word: lowered[name]} for name in sorted(lowered, key=_sort_key)],
-            "through": _through_data(through, word),
+            "through": _further_refusals_data(through, word),
         }
 
     def _spans_by_reason(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
-        """Return the targets at which a version that is made at an opset may be refused, by code and reason.
+        """Return the target opsets at which a node that an adapter makes may be refused, by code and reason.
 
-        The targets that lack the operator are at the code "".
+        The new node is of the operator `key` at version `since`, which is 0 if the opset in which it is written lacks
+        the operator. The code "" has the targets that lack the operator: there, the node becomes others.
         """
         query = (key, since, 0 if since else opset)
         if query not in self._further:
             spans_by_reason: dict[Reason, list[Span]] = {}
             for span in self._spans_of(key, 1):
-                inner = self._fate_of((key, since, span[0])) if since else self._fate_without(key, opset)
+                inner = self._fate_of((key, since, span[0])) if since else self._fate_without_operator(key, opset)
                 for code in (*inner.codes, *([""] if inner.kind == LOWER else [])):
                     spans_by_reason.setdefault((code, inner.reason if code else ""), []).append(span)
             self._further[query] = spans_by_reason
         return self._further[query]
 
     def _fate_of(self, query: Query) -> Fate:
-        """Return the fate of the nodes of an operator's version on the way to a target."""
+        """Return how nodes fare on the way to a target opset; the query has the operator, version and target."""
         pending = [] if query in self._fates else [query]
         while pending:
             if missing := [each for each in self._prerequisites(pending[-1]) if each not in self._fates]:
@@ -239,7 +244,7 @@ class Convertibility:
         return self._fates[query]
 
     def _prerequisites(self, query: Query) -> list[Query]:
-        """Return the queries about other versions and operators on which the fate depends."""
+        """Return the queries to answer before this one: about the next version, and about operators nodes become."""
         key, _, target = query
         transition = self._first_transition(query)
         if transition is None:
@@ -248,13 +253,13 @@ class Convertibility:
         return made if transition.then is None else [*made, (key, transition.then, target)]
 
     def _first_transition(self, query: Query) -> Transition | None:
-        """Return the transition that nodes cross first, None if there is none on the way."""
+        """Return the first transition on the way to the target of a query, None if its nodes stay at their version."""
         key, since, target = query
         stays = since <= target <= self._last_opset(key, since)
         return None if stays else self._transition_of(key, since, target > since)
 
     def _find_fate(self, query: Query) -> Fate:
-        """Return the fate of nodes; the fates on which it depends are known."""
+        """Return how nodes fare on the way to a target; the queries on which that depends are answered already."""
         key, _, target = query
         transition = self._first_transition(query)
         if transition is None:
@@ -268,7 +273,11 @@ class Convertibility:
         code_sets = [transition.codes, rest.codes]
         reason = rest.reason if transition.stays else ""
         for made, since in transition.inner:
-            inner = self._fates[made, since, target] if since else self._fate_without(made, transition.data["opset"])
+            inner = (
+                self._fates[made, since, target]
+                if since
+                else self._fate_without_operator(made, transition.data["opset"])
+            )
             if inner is not _KEPT:
                 code_sets.append(inner.codes)
                 if inner.reason and made in transition.certain:
@@ -280,8 +289,8 @@ class Convertibility:
             return Fate(REFUSE, codes, reason)
         return Fate(max(kind, CHECK if rest.reason else rest.kind, key=KINDS.index), codes)
 
-    def _fate_without(self, key: Key, opset: int) -> Fate:
-        """Return the refusal of nodes that need an operator which an opset lacks."""
+    def _fate_without_operator(self, key: Key, opset: int) -> Fate:
+        """Return the fate of nodes that can only become an operator which does not exist at `opset`: a refusal."""
         sinces = self._versions_of(key)
         why = f"`{key[1]}` is withdrawn" if sinces and sinces[0] <= opset else f"there is no `{key[1]}`"
         if sinces and opset < sinces[0]:
@@ -289,21 +298,21 @@ class Convertibility:
         return Fate(REFUSE, frozenset(["C201"]), why)
 
     def _versions_of(self, key: Key) -> list[int]:
-        """Return the versions of an operator, oldest first."""
+        """Return the since_version of each version of an operator, oldest first."""
         if key not in self._sinces:
             self._sinces[key] = [schema.since_version for schema in self._registry.versions(key[1], key[0])]
         return self._sinces[key]
 
     def _last_opset(self, key: Key, since: int) -> int:
-        """Return the last opset of an operator's version."""
+        """Return the last opset at which version `since` of an operator is in force."""
         sinces = self._versions_of(key)
         index = bisect_right(sinces, since)
         return sinces[index] - 1 if index < len(sinces) else self._registry.domains[key[0]]
 
     def _spans_of(self, key: Key, first: int) -> list[Span]:
-        """Return ranges of opsets from one on, within each of which no operator of the domain changes, lowest first.
+        """Return ranges of opsets, lowest first and from opset `first` on, in which no operator of the domain changes.
 
-        In a domain of very many versions, only the operator itself does not change within a range.
+        If the domain has more than MOST_TARGETS of them, only the operator `key` itself does not change within a range.
         """
         domain = key[0]
         if domain not in self._spans:
@@ -315,14 +324,14 @@ class Convertibility:
         return [span for span in spans if span[0] >= first]
 
     def _transition_of(self, key: Key, since: int, up: bool) -> Transition | None:
-        """Return the transition of a version up or down, None if there is none."""
+        """Return the transition from version `since` to the next one up or down, None if there is none; cached."""
         query = (key, since, up)
         if query not in self._transitions:
             self._transitions[query] = self._find_transition(key, since, up)
         return self._transitions[query]
 
     def _find_transition(self, key: Key, since: int, up: bool) -> Transition | None:
-        """Return the transition of a version up or down, None if it is the newest or there is no opset below."""
+        """Return, uncached, the transition from version `since` to the next one up or down, None if there is none."""
         final = self._registry.domains[key[0]] if up else since - 1
         if not final:
             return None
@@ -353,7 +362,7 @@ class Convertibility:
         return Transition(data, frozenset(), frozenset(), frozenset([step.code]), False, None, 0)
 
     def _describe_transition(self, key: Key, step: RouteStep, head: Data) -> Transition:
-        """Return a transition that nodes can cross."""
+        """Return the transition for a step that some nodes can cross; `head` has the first entries of its data."""
         derived = _DerivedChanges(step)
         text = " ".join(derived.does)
         how = "derived"
@@ -365,7 +374,7 @@ class Convertibility:
         stays = True
         if step.adapter is lower_by_body:
             text, how, stays = "Replaced by its function body.", "body", False
-            made, certain, refusals = _facts_of_bodies(step.source)
+            made, certain, refusals = _operators_of_bodies(step.source)
         elif step.adapter is not None:
             how = "written"
             text = summary_of(step.adapter) or f"By a function without documentation, of {key[1]}."
@@ -414,15 +423,15 @@ class Convertibility:
 
 
 def _first_opset_of_types(step: RouteStep) -> int:
-    """Return the first opset of ai.onnx that has all element types of a version."""
+    """Return the first ai.onnx opset with all element types of a step's source version, 0 in other domains."""
     if step.source.domain:
         return 0
     taken = {_element_name(type_) for types in step.source.types.values() for type_ in types}
     return max((ELEMENTS[NUMBERS[name]].opset for name in taken if name in NUMBERS), default=0)
 
 
-def _facts_of_bodies(schema: OpSchema) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
-    """Return the operators of any function body, the operators in all bodies, and why no body may serve a node."""
+def _operators_of_bodies(schema: OpSchema) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
+    """Return the operators in any function body of a version, those in all bodies, and why no body may fit a node."""
     bodies = schema.function_bodies(schema.since_version - 1) if not schema.domain else schema.function
     used = []
     for body in bodies:
@@ -441,7 +450,7 @@ def _facts_of_bodies(schema: OpSchema) -> tuple[frozenset[Key], frozenset[Key], 
 
 
 def _key_named(name: str) -> Key:
-    """Return the operator that the table of outcomes names."""
+    """Return the domain and name of an operator from a name in conversions.json: "Cast", "ai.onnx.ml.Scaler"."""
     domain, _, operator = name.rpartition(".")
     return domain, operator
 
@@ -470,11 +479,11 @@ class _DerivedChanges:
         self._describe_types()
 
     def _refuse(self, why: str, code: str = "C204", **more: Any) -> None:
-        """Add a refusal, with more data about it."""
+        """Add a reason for which nodes are refused, with its code; `more` are further entries of its data."""
         self.refusals.append(_refusal_data(code, why) | more)
 
     def _describe_attributes(self) -> None:
-        """Describe the attributes that only one side has."""
+        """Add changes and refusals for the attributes that only the source or only the target version has."""
         derived, since = self._derived, self._since
         for name in derived.drop:
             self.does.append(f"Drop `{name}`, which never had an effect.")
@@ -499,7 +508,7 @@ class _DerivedChanges:
             self.does.append(f"State `{there}` as {_value_text(value)}{where}.")
 
     def _describe_rewrites(self) -> None:
-        """Describe the attributes that are written in another way."""
+        """Add changes and refusals for attributes that both versions have, with other names, types or values."""
         derived, since = self._derived, self._since
         for pair in derived.rewrite:
             self.does += _rewrites_of(pair)
@@ -513,7 +522,7 @@ class _DerivedChanges:
             self._refuse(f"`{name}` is negative, and the rank is not known", "C207")
 
     def _describe_inputs(self) -> None:
-        """Describe attributes that become inputs and back, and inputs and outputs that the other side lacks."""
+        """Add changes and refusals for attributes that become inputs, the reverse, and inputs and outputs that go."""
         derived, since, target = self._derived, self._since, self._derived.target
         for name, position in derived.to_input.items():
             formal = target.inputs[position]
@@ -541,7 +550,7 @@ class _DerivedChanges:
             self._describe_missing()
 
     def _describe_missing(self) -> None:
-        """Describe the inputs and outputs that the other side lacks or requires."""
+        """Add refusals for inputs and outputs that the target version lacks, or that only it requires."""
         source, target, since = self._source, self._derived.target, self._since
         for word, here, there in (("input", source.inputs, target.inputs), ("output", source.outputs, target.outputs)):
             moved = self._derived.to_attribute if word == "input" else {}
@@ -558,7 +567,7 @@ class _DerivedChanges:
             self._refuse(f"the node has more outputs than version {since} has")
 
     def _describe_types(self) -> None:
-        """Describe the element types that the other side does not take."""
+        """Add changes and refusals for the types that the source version allows and the target version does not."""
         derived, source, target, since = self._derived, self._source, self._derived.target, self._since
         lost: dict[tuple[str, tuple[str, ...]], None] = {}
         tied: dict[str, list[str]] = {}
@@ -589,7 +598,7 @@ class _DerivedChanges:
 
 
 def _rewrites_of(pair: Counterpart) -> list[str]:
-    """Return the rewrites of an attribute that both sides have, as sentences."""
+    """Return sentences about how a conversion rewrites an attribute that both versions have: values, name, type."""
     here, there = pair.source, pair.target
     does = [f"Write {_value_text(old)} as {_value_text(new)} in `{here.name}`." for old, new in pair.values.items()]
     if here.name != there.name:
@@ -602,12 +611,12 @@ def _rewrites_of(pair: Counterpart) -> list[str]:
 
 
 def _refusal_data(code: str, why: str) -> Data:
-    """Return a refusal as plain data."""
+    """Return a refusal as plain data: its code, and the reason `why`."""
     return {"code": code, "why": why}
 
 
 def _value_text(value: Any) -> str:
-    """Return a value of an attribute as the documentation writes it."""
+    """Return the value of an attribute as Markdown: text in backticks, a float in at most seven digits."""
     if isinstance(value, dict):
         return f"a list of {_value_text(value['all'])}"
     if isinstance(value, list | tuple):
@@ -618,23 +627,23 @@ def _value_text(value: Any) -> str:
 
 
 def _element_name(type_: str) -> str:
-    """Return the element type of a tensor, or another type as it is."""
+    """Return the element type of a tensor type ("float" for "tensor(float)"), any other type unchanged."""
     return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
 
 
 def _enumeration(names: Sequence[str], word: str = "and") -> str:
-    """Return names as an enumeration: "a, b and c"."""
+    """Return names as an enumeration, with `word` before the last one: "a, b and c"."""
     return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def _spans_between(changes: Iterable[int], newest: int) -> list[Span]:
-    """Return the ranges of opsets that begin with these."""
+    """Return ranges of opsets up to `newest`: each begins at one of `changes` and ends before the next one."""
     starts = sorted(each for each in changes if each <= newest)
     return [*zip(starts, [*(each - 1 for each in starts[1:]), newest], strict=True)]
 
 
 def _range_text(fate: Fate, transitions: Sequence[Transition]) -> str:
-    """Return the fate of nodes in a range of targets as a sentence."""
+    """Return a sentence about what happens to nodes on the way to a range of targets, across these transitions."""
     if fate.kind == REFUSE:
         return f"Refused: {fate.reason}."
     if fate.kind in (KEEP, CHECK):
@@ -648,8 +657,11 @@ def _range_text(fate: Fate, transitions: Sequence[Transition]) -> str:
     return f"Rewritten where needed, with {names}." if names else "Rewritten where needed."
 
 
-def _through_data(limits: dict[tuple[str, str, Key], int], word: str) -> list[Data]:
-    """Return codes and reasons with which operators that were made may be refused, `word` a target."""
+def _further_refusals_data(limits: dict[tuple[str, str, Key], int], word: str) -> list[Data]:
+    """Return, as plain data, why nodes that adapters make may be refused in their turn, and at which targets.
+
+    `limits` maps (code, reason, operator) to an opset; by `word`, targets "below" it are concerned, or "from" it on.
+    """
     grouped: dict[tuple[str, str, int], list[Key]] = {}
     for (code, why, key), limit in sorted(limits.items()):
         grouped.setdefault((code, why, limit), []).append(key)
@@ -661,7 +673,7 @@ def _through_data(limits: dict[tuple[str, str, Key], int], word: str) -> list[Da
 
 @lru_cache(maxsize=4096)
 def _operator_data(key: Key) -> Data:
-    """Return the name of an operator as plain data."""
+    """Return the domain and name of an operator as plain data."""
     return {"domain": domain_name(key[0]), "operator": key[1]}
 
 
@@ -671,10 +683,10 @@ def _sort_key(key: Key) -> tuple[str, str]:
 
 
 def _full_name(key: Key) -> str:
-    """Return the name of an operator, with its domain if that is not the default one."""
+    """Return the name of an operator, after its domain and a dot if that is not ai.onnx."""
     return f"{key[0]}.{key[1]}" if key[0] else key[1]
 
 
 def _operators_data(keys: Iterable[Key]) -> list[Data]:
-    """Return the names of operators as plain data, sorted."""
+    """Return the domains and names of operators as plain data, sorted by name."""
     return [_operator_data(key) for key in sorted(keys, key=_sort_key)]

@@ -39,9 +39,9 @@ class Coverage(NamedTuple):
 
 
 def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
-    """Yield the coverage of the operators of a domain by name, of each its versions, the newest first.
+    """Yield a row for each version of a domain's operators, with the kernel, inference and conversion that it has.
 
-    Exceptions of the Python files beside users' YAML pass through.
+    Operators are sorted by name, versions newest first. Exceptions of the Python files beside users' YAML pass through.
     """
     kernels, rules, routes = Lookup(KERNELS, registry), RuleLookup(registry), routes_of(registry)
     no_kernel, no_rule = (UNKNOWN if each.left_out(domain) else NONE for each in (kernels, rules))
@@ -67,7 +67,7 @@ def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
 
 
 def _work_of_step(step: RouteStep | Refusal | None) -> str:
-    """Return the work of a transition."""
+    """Return how nodes cross a transition: NOTHING, DERIVED, WRITTEN or "impossible: reason"; UNKNOWN for a refusal."""
     if isinstance(step, Refusal):
         return UNKNOWN
     if step is None:
@@ -80,13 +80,13 @@ def _work_of_step(step: RouteStep | Refusal | None) -> str:
 
 
 def _lowering_of(step: RouteStep | Refusal | None) -> str:
-    """Return the lowering of a first version."""
+    """Return how nodes of a first version are lowered: BODY or WRITTEN, NONE if they cannot be, or UNKNOWN."""
     if isinstance(step, RouteStep):
         return BODY if step.adapter is lower_by_body else WRITTEN
     return UNKNOWN if step is not None and step.code == "C105" else NONE
 
 
 def count_column(rows: Iterable[Coverage], column: str) -> tuple[int, int]:
-    """Return the number of rows in which a column has something, and of rows to which it applies."""
+    """Return how many rows have something in `column`, a field of Coverage, and to how many it applies (is not "")."""
     values = [value for row in rows if (value := getattr(row, column))]
     return sum(value not in (NONE, UNKNOWN) and not value.startswith(IMPOSSIBLE) for value in values), len(values)

@@ -27,13 +27,13 @@ EXAMPLE_KEYS = ("since", "until", "tolerance")
 
 
 def pages(registry: Registry, domains: Sequence[str], progress: Progress | None = None) -> Iterator[tuple[str, bytes]]:
-    """Yield the document, and the JSON Schema that it follows."""
+    """Yield the JSON document, and the JSON Schema that it follows, each as its path and its content."""
     yield DOCUMENT, "".join(_document_text(registry, domains, progress)).encode()
     yield SCHEMA, (Path(__file__).parent / SCHEMA).read_bytes()
 
 
 def _document_text(registry: Registry, domains: Sequence[str], progress: Progress | None) -> Iterator[str]:
-    """Yield the text of the document: an operator has one line, so that two documents can be compared by lines."""
+    """Yield the JSON document in pieces; each operator has one line, so that documents can be compared by lines."""
     names = [(domain, name) for domain in domains for name in registry.operators(domain)]
     families: dict[str, list[dict[str, str]]] = {}
     for domain, name in names:
@@ -75,13 +75,13 @@ def _document_text(registry: Registry, domains: Sequence[str], progress: Progres
 
 
 def _json_line(data: Any) -> str:
-    """Return data as JSON on one line, which is ASCII without control characters."""
+    """Return data as one line of JSON, in printable ASCII."""
     text = json.dumps(json_data(data), allow_nan=False, separators=(",", ":"))
     return text.replace("\x7f", "\\u007f")
 
 
 def operator_data(registry: Registry, domain: str, name: str, convertibility: Convertibility) -> dict[str, Any]:
-    """Return all facts of an operator as plain data, in the form of operators.schema.json."""
+    """Return all facts of an operator as plain data, in the form that operators.schema.json describes."""
     versions = registry.versions(name, domain)
     changed = {each.since: each for each in changes(versions, registry.type_sets)}
     table = convertibility.table_of(name, domain)
@@ -99,7 +99,7 @@ def operator_data(registry: Registry, domain: str, name: str, convertibility: Co
 
 
 def _version_data(registry: Registry, schema: OpSchema, changed: TransitionFacts | None) -> dict[str, Any]:
-    """Return a version as plain data, with its change if it has one."""
+    """Return a version as plain data; `changed` is its difference from the version before, None for the first."""
     data = schema_data(registry, schema)
     for side, parameters in (("inputs", schema.inputs), ("outputs", schema.outputs)):
         for facts, parameter in zip(data[side], parameters, strict=True):
@@ -110,7 +110,7 @@ def _version_data(registry: Registry, schema: OpSchema, changed: TransitionFacts
 
 
 def _change_data(change: Change, computed: TransitionFacts) -> dict[str, Any]:
-    """Return a change as plain data: the computed difference, and all that its YAML declares."""
+    """Return a version's change as plain data: the `computed` difference, and all that its `change:` block declares."""
     difference = computed.difference
     return {
         "before": computed.before,

@@ -28,7 +28,7 @@ class Guide(NamedTuple):
 
 @cache
 def guides() -> tuple[Guide, ...]:
-    """Return all guides in reading order; the first is the index of the others. A copy of the code alone has none."""
+    """Return all guides in reading order, the index first; none if the files of `docs/` are not there."""
     entries = [*_index_entries(CARRIED if CARRIED.is_dir() else PACKAGE.parent / "docs")]
     names = {name for name, *_ in entries}
 
@@ -44,12 +44,12 @@ def guides() -> tuple[Guide, ...]:
 
 
 def files_in_wheel(checkout: Path) -> dict[str, str]:
-    """Return the files of a checkout that its wheel carries, with their paths there."""
+    """Return the path of each guide's file in a checkout, mapped to its path in the wheel."""
     return {str(path): f"opset/guides/{name}.md" for name, path, *_ in _index_entries(checkout / "docs")}
 
 
 def plain_text(text: str) -> str:
-    """Return Markdown in which links to files are plain text, and links to guides the commands that show them."""
+    """Return Markdown with links to guides as the commands that show them, and links to other files as plain text."""
     names = {guide.name for guide in guides()}
 
     def words(match: re.Match[str]) -> str:
@@ -60,7 +60,7 @@ def plain_text(text: str) -> str:
 
 
 def _index_entries(folder: Path) -> Iterator[tuple[str, Path, str, str]]:
-    """Yield name, file, group and summary of each guide that the index lists, after the index itself."""
+    """Yield (name, file, group, summary) of the index in a folder, and of each guide that it lists."""
     index = folder / "index.md"
     if not index.is_file():
         return
@@ -76,10 +76,10 @@ def _index_entries(folder: Path) -> Iterator[tuple[str, Path, str, str]]:
 
 
 def _guide_name(file: str) -> str:
-    """Return the name of the guide in a file."""
+    """Return the name of the guide in a file: "contributing" for "../CONTRIBUTING.md"."""
     return Path(file).stem.lower()
 
 
-def _replace_links(text: str, replaced: Callable[[re.Match[str]], str]) -> str:
-    """Return a text with each link to a file replaced, except in code."""
-    return "".join(part if n % 2 else _LINK.sub(replaced, part) for n, part in enumerate(_CODE.split(text)))
+def _replace_links(text: str, replacement: Callable[[re.Match[str]], str]) -> str:
+    """Return Markdown in which `replacement` rewrites each link to a file, except in code."""
+    return "".join(part if n % 2 else _LINK.sub(replacement, part) for n, part in enumerate(_CODE.split(text)))

@@ -50,33 +50,37 @@ def index_page(
     parts: Iterable[dict[str, Any]] = (),
     trail: Iterable[dict[str, str]] = (),
 ) -> IndexPage:
-    """Return a page; `part` makes its parts, and `link` its trail."""
+    """Return a page; `kind` and `text` are for the search.
+
+    Below the title come `lead` (a sentence), `body`, and `parts`, which `part` makes. `trail` has the links, made by
+    `link`, to the pages above this one.
+    """
     page = {"title": escape_text(title), "lead": lead, "body": body, "parts": [*parts], "trail": [*trail]}
     return IndexPage(path, page, kind, text)
 
 
 def part(title: str = "", **filled: Any) -> dict[str, Any]:
-    """Return a part of a page: a title, and below it `text`, `names`, `operators` or a `table`.
+    """Return a part of a page: a title, and below it some of `text`, `names`, `operators` and `table`.
 
-    Names with longer notes are `described`: each has a line of its own.
+    `names` are links, made by `link`; with `described=True` each has a line of its own, with its note.
     """
     empty = {"text": "", "names": [], "described": False, "operators": [], "table": None}
     return {"title": escape_text(title), "id": slug(title.lower()) if title else "", **empty, **filled}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[dict[str, Any]]], ids: Iterable[str] = ()) -> dict[str, Any]:
-    """Return a table: the titles of its columns, and rows of cells, which have ids if they can be linked to."""
+    """Return a table with titles of columns and rows of cells; `ids` are HTML ids of rows, if links lead to them."""
     pairs = zip_longest(rows, ids, fillvalue="")
     return {"head": head, "rows": [{"id": anchor, "cells": cells} for cells, anchor in pairs]}
 
 
 def cell(text: object = "", links: Iterable[dict[str, str]] = ()) -> dict[str, Any]:
-    """Return a cell of a table: text, or links."""
+    """Return a cell of a table: a text, or links that `link` makes."""
     return {"text": text if isinstance(text, Markup) else escape_text(text), "links": [*links]}
 
 
 def link(name: object, href: str) -> dict[str, str]:
-    """Return a link of a list."""
+    """Return a link as templates take it: its name, its address, and an empty note."""
     return {"name": escape_text(name), "href": href, "note": ""}
 
 
@@ -90,12 +94,12 @@ class OperatorEntry(NamedTuple):
 
     @property
     def newest(self) -> OpSchema:
-        """Its newest version."""
+        """Newest version of the operator."""
         return self.versions[-1]
 
 
 def operators_of(site: Site) -> list[OperatorEntry]:
-    """Return the operators of a site, by domain and name."""
+    """Return the operators of a site, sorted by domain and name."""
     registry = site.registry
     entries = []
     for domain in site.paths.domains:
@@ -107,7 +111,7 @@ def operators_of(site: Site) -> list[OperatorEntry]:
 
 
 def _operator_row(site: Site, entry: OperatorEntry, root: str) -> dict[str, Any]:
-    """Return a row of a table of operators."""
+    """Return the row of an operator in a list of operators; `root` is the relative path to the site's root."""
     return {
         **site.link(entry.name, entry.domain, root),
         "versions": [schema.since_version for schema in reversed(entry.versions)],
@@ -117,7 +121,7 @@ def _operator_row(site: Site, entry: OperatorEntry, root: str) -> dict[str, Any]
 
 
 def index_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
-    """Yield all pages but operators, guides and the home page."""
+    """Yield all pages except the home page and the pages of operators and guides."""
     yield from _domain_pages(site, operators)
     yield from _opset_pages(site)
     yield from _release_pages(site)
@@ -128,7 +132,7 @@ def index_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPag
 
 
 def _domain_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
-    """Yield a page for each domain."""
+    """Yield a page for each domain, which lists its versions and operators."""
     for domain in site.paths.domains:
         members = [operator for operator in operators if operator.domain == domain]
         newest = site.registry.domains[domain]
@@ -140,7 +144,7 @@ def _domain_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexP
 
 
 def _opset_pages(site: Site) -> Iterator[IndexPage]:
-    """Yield a page for each version of each operator set, and the index of them."""
+    """Yield a page for each version of each operator set, and the page that lists all of these."""
     parts = []
     for domain in site.paths.domains:
         rows = []
@@ -158,7 +162,7 @@ def _opset_pages(site: Site) -> Iterator[IndexPage]:
 
 
 def _opset_page(site: Site, domain: str, version: int, data: OperatorSet) -> IndexPage:
-    """Return the page of a version of an operator set."""
+    """Return the page of one version of an operator set; `data` are its operators, and which of them are new."""
 
     def version_link(operator: str, since: int) -> dict[str, str]:
         found = site.link(operator, domain, "../")
@@ -212,7 +216,7 @@ def _opset_page(site: Site, domain: str, version: int, data: OperatorSet) -> Ind
 
 
 def _release_pages(site: Site) -> Iterator[IndexPage]:
-    """Yield the page of the releases."""
+    """Yield the page about the releases of onnx, with the IR version and the operator sets of each."""
     domains = [domain for domain in site.paths.domains if RELEASES[-1].opset_of(domain)]
     releases = RELEASES[::-1]
     rows = []
@@ -230,7 +234,7 @@ def _release_pages(site: Site) -> Iterator[IndexPage]:
 
 
 def _family_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
-    """Yield a page for each family, and the index of them."""
+    """Yield a page for each family of operators, and the page that lists all families."""
     families: dict[str, list[OperatorEntry]] = {}
     for operator in operators:
         families.setdefault(operator.newest.family, []).append(operator)
@@ -248,7 +252,7 @@ def _family_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexP
 
 
 def _type_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
-    """Yield a page for each element type, and the index of them."""
+    """Yield a page for each element type, and the page that lists all types."""
     names = []
     for element in ELEMENTS.values():
         wanted = f"tensor({element.name})"
@@ -277,9 +281,9 @@ def _type_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPag
 
 
 def _type_cells(site: Site, entry: OperatorEntry, wanted: str) -> list[dict[str, Any]]:
-    """Return the cells of an operator in the index of a type: the version from which it takes it, and its parameters.
+    """Return the row of an operator on the page of a type: its link, the first version that takes the type, parameters.
 
-    They are empty if no version takes the type.
+    `wanted` is the type, such as "tensor(float)". The row is empty if no version takes it.
     """
     for schema in entry.versions:
         taking = {wanted, *(name for name, types in schema.types.items() if wanted in types)}
@@ -305,7 +309,7 @@ def _sets_page(site: Site) -> IndexPage:
 
 
 def _code_pages() -> Iterator[IndexPage]:
-    """Yield a page for each error code, and the index of them."""
+    """Yield a page for each error code, and the page that lists all codes."""
     parts = []
     for letter, title in KINDS.items():
         codes = [code for code in CODES if code[0] == letter]

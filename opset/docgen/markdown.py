@@ -54,12 +54,12 @@ class _Domain(NamedTuple):
     anchors: dict[str, str]
 
     def link(self, operator: str, from_other: bool = True) -> str:
-        """Return the link to an operator, from another file or from its own."""
+        """Return the link to an operator's section, for use in another file (`from_other`) or in the domain's own."""
         return f"[{escape(operator)}]({self.file if from_other else ''}#{self.anchors[operator]})"
 
 
 def pages(registry: Registry, domains: Sequence[str], progress: Progress | None = None) -> Iterator[tuple[str, bytes]]:
-    """Yield the files, the index first."""
+    """Yield the Markdown files as path and content: the index, two files for each domain, and the coverage."""
     files = []
     for domain, file in _file_names(domains).items():
         anchors = _anchors((domain_name(domain), "Contents", *registry.operators(domain)))
@@ -80,7 +80,7 @@ def pages(registry: Registry, domains: Sequence[str], progress: Progress | None 
 
 
 def _file_names(domains: Sequence[str]) -> dict[str, str]:
-    """Return the name of the file of each domain, which differs from the names of all other files."""
+    """Return the name of the file of each domain, without ".md"; no other file of the documentation has it."""
     taken = [each.removesuffix(".md") for each in (INDEX, COVERAGE)]
     odd = [domain for domain in domains if domain.lower().startswith(CHANGELOG)]
     plain = unique_slugs((domain_name(domain) for domain in domains if domain not in odd), taken)
@@ -94,7 +94,7 @@ def _encode_lines(lines: Iterable[str]) -> bytes:
 
 
 def _anchors(headings: Iterable[str]) -> dict[str, str]:
-    """Return the anchors that viewers give headings of a file: of equal ones all but the first end with a number."""
+    """Return the anchors (HTML ids) that viewers give the headings of a file; equal ones are numbered: "a", "a-1"."""
     anchors: dict[str, str] = {}
     used: dict[str, int] = {}
     for heading in headings:
@@ -108,7 +108,7 @@ def _anchors(headings: Iterable[str]) -> dict[str, str]:
 
 
 def _index_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
-    """Return the index of the domains, and the named sets of types."""
+    """Return the lines of the index: the domains with links to their files, and the named sets of types."""
     lines = [
         "# Operators",
         "",
@@ -127,7 +127,7 @@ def _index_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
 
 
 def _types_text(types: Iterable[str]) -> str:
-    """Return a list of types: the elements of tensors, and of sequences and optionals of them, under their kind."""
+    """Return types as text, element types of tensors first, then groups such as "seq(tensor(…)) of float, int64"."""
     kinds: dict[str, list[str]] = {}
     for type_ in types:
         tensor = _TENSOR.fullmatch(type_)
@@ -141,7 +141,7 @@ _TENSOR = re.compile(r"((?:\w+\()*tensor\()(\w+)(\)+)")
 
 
 def _head_lines(registry: Registry, domain: _Domain) -> list[str]:
-    """Return the beginning of the file of a domain: its title and newest version, and its operators by family."""
+    """Return the first lines of a domain's file: its title and newest version, and its operators by family."""
     newest = registry.domains[domain.name]
     operators = registry.operators(domain.name)
     count = f"{len(operators)} operator{'' if len(operators) == 1 else 's'}"
@@ -156,7 +156,7 @@ def _head_lines(registry: Registry, domain: _Domain) -> list[str]:
 
 
 def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
-    """Return the section of an operator: its newest version in full, and the changes of each version."""
+    """Return the lines about an operator: its newest version in full, and the changes of each version."""
     versions = registry.versions(name, domain)
     newest = versions[-1]
     data = schema_data(registry, newest)
@@ -193,19 +193,19 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
 
 
 def _ground_text(data: dict[str, Any]) -> str:
-    """Return the ground of a special case or an example, "" if it is derived."""
+    """Return " (…)" with the source or the reason of a special case or an example, "" if it is derived."""
     words = status_words(data["status"], data["because"])
     return f" ({phrase(words)})" if words else ""
 
 
 def _section_lines(title: str, entries: Iterable[str]) -> list[str]:
-    """Return a title with a list below it; nothing for an empty one."""
+    """Return the lines of a title with a list below it; no lines if there are no entries."""
     lines = [f"- {entry}" for entry in entries]
     return [f"**{title}**", "", *lines, ""] if lines else []
 
 
 def _signature_lines(data: dict[str, Any]) -> list[str]:
-    """Return the inputs, outputs, attributes and types of a version."""
+    """Return the lines about the inputs, outputs, attributes and types of a version, given as plain data."""
     lines: list[str] = []
     for side in ("input", "output"):
         low, high = data[f"min_{side}"], data[f"max_{side}"]
@@ -227,18 +227,18 @@ def _signature_lines(data: dict[str, Any]) -> list[str]:
 
 
 def _allowed_text(sets: str, types: Sequence[str]) -> str:
-    """Return the named sets of types, and the types; the types alone if no set fits any."""
+    """Return types as text, behind the names of the type sets (`sets`) that have them, if these are shorter."""
     listed = _types_text(types)
     return listed if sorted(sets.split(", ")) == sorted(map(brief_type, types)) else f"{code_span(sets)}: {listed}"
 
 
 def _doc_text(doc: str) -> str:
-    """Return the documentation of a parameter behind its name, "" if it has none."""
+    """Return ": " and the documentation of a parameter, "" if it has none."""
     return f": {phrase(doc)}" if doc.strip() else ""
 
 
 def _declaration_text(attribute: dict[str, Any]) -> str:
-    """Return the type of an attribute, its default, and the values that it may have."""
+    """Return the declaration of an attribute as text: its type, its default, and the values that it may have."""
     words = [escape(attribute["type"])]
     words += [f"default {code_span(default_text(attribute['default']))}"] if attribute["default"] is not None else []
     words += ["required"] if attribute["required"] else []
@@ -261,7 +261,7 @@ _KINDS = {
 
 
 def _example_lines(schema: OpSchema, examples: Sequence[Example]) -> list[str]:
-    """Return the first few examples with results that hold for a version."""
+    """Return the lines about the first few examples that state outputs and apply to this version."""
     holding = [example for example in examples if example.outputs and example_versions(example, [schema.since_version])]
     lines: list[str] = []
     for each in holding[:EXAMPLES]:
@@ -276,7 +276,7 @@ def _example_lines(schema: OpSchema, examples: Sequence[Example]) -> list[str]:
 
 
 def _attribute_text(schema: OpSchema, name: str, value: Any) -> str:
-    """Return an attribute of an example; a graph is as many lines as its text."""
+    """Return an attribute of an example as "name = value"; a graph keeps its lines."""
     if isinstance(value, dict):
         text = f"{brief_type(value['type'])}{value['shape'] or ''} {value_text(value['content'])}"
     elif isinstance(value, str) and len(value) <= LONGEST_GRAPH and schema.attributes[name].type == "graph":
@@ -287,18 +287,18 @@ def _attribute_text(schema: OpSchema, name: str, value: Any) -> str:
 
 
 def _value_line(name: str, kind: str, value: str) -> str:
-    """Return a value of an example with its name and type."""
+    """Return an input or output of an example as one line: its name, its type (`kind`) and its value."""
     return f"{name}: {kind}{' ' if kind else ''}{_shorten(value)}"
 
 
 def _shorten(text: str) -> str:
-    """Return text on one line, cut to LONGEST."""
+    """Return text with spaces for line breaks, cut to LONGEST characters."""
     text = " ".join(text.split("\n"))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _change_text(change: TransitionFacts) -> str:
-    """Return the changes of a version, and the work of the version converter on them."""
+    """Return the changes of a version as text, and whether conversions over them are derived, written or impossible."""
     parts = [f"{'; '.join(map(escape, change.words))}."] if change.words else []
     parts += [phrase(change.meaning)] if change.meaning else []
     parts += [f"Clarified: {phrase(change.clarified)}"] if change.clarified else []
@@ -307,7 +307,7 @@ def _change_text(change: TransitionFacts) -> str:
 
 
 def _changelog_lines(registry: Registry, domain: _Domain) -> list[str]:
-    """Return the changes of each version of an operator set, the newest first."""
+    """Return the lines of a domain's changelog: what each version of its operator set brought, newest first."""
     lines = [f"# Changes of {escape(domain_name(domain.name))}", ""]
     brought: dict[int, dict[str, list[str]]] = {}
     for name in registry.operators(domain.name):
@@ -342,7 +342,7 @@ _COLUMNS = {
 
 
 def _coverage_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
-    """Return the page about the coverage of each version of the operators."""
+    """Return the lines of the page that says which kernel, inference and conversion each version has."""
     tables = [(each, [*coverage(registry, each.name)]) for each in domains]
     lines = ["# Coverage", "", "For each version of an operator, what there is that", ""]
     lines += [f"- {column}: {says}" for column, says in _COLUMNS.items()]
@@ -363,10 +363,10 @@ def _coverage_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]
 
 
 def _table_head(*columns: str) -> list[str]:
-    """Return the head of a table."""
+    """Return the first two lines of a table: the titles of its columns, and the rule below them."""
     return [_row(*columns), "| --- " * len(columns) + "|"]
 
 
 def _row(*cells: str) -> str:
-    """Return a row of a table."""
+    """Return the line of one row of a table."""
     return f"| {' | '.join(cells)} |"

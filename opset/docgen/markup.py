@@ -34,8 +34,8 @@ _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Markup:
     """Return Markdown as HTML blocks: prose of an operator, or with `page` a whole page of a guide.
 
-    A page has its headings, with the ids that links to them use; in a fragment they are bold paragraphs, as the page
-    around it has headings of its own. `resolve` maps the target of a link to the written one.
+    Headings of a page get ids, to which links lead; headings in prose become bold paragraphs, as the page around has
+    its own. `resolve` returns the address to write for the target of a link.
     """
     if len(text) > LONGEST_PROSE and not page:
         return Markup("<p>{}</p>\n").format(escape_invisible(text))
@@ -62,9 +62,10 @@ def inline(text: str) -> Markup:
 
 
 def sections(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the sections of a page: heading, its id as in `html`, and words; the first precedes all headings.
+    """Yield (heading, HTML id, plain text) for each section of a Markdown page; the first precedes all headings.
 
-    The title of the page begins no section. Paragraphs, items and lines of code are lines, a table is one.
+    The title of the page begins no section. Each paragraph, item and line of code is one line of the text, and so is a
+    table.
     """
     tokens = reader().parse(escape_invisible(text))
     _finish_headings(tokens, True)
@@ -84,13 +85,13 @@ def sections(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _plain_words(token: Token) -> str:
-    """Return the text of a block without marks, links' targets and line breaks."""
+    """Return the text of a block without marks of Markdown, addresses of links and line breaks."""
     return "".join(each.content or " " for each in token.children or [] if each.nesting == 0)
 
 
 @lru_cache(maxsize=1)
 def reader() -> MarkdownIt:
-    """Return the parser of prose: Markdown without HTML, with tables, and links of harmless schemes alone."""
+    """Return the Markdown parser for prose: tables are read, HTML is shown as text, and unsafe links are not made."""
     # No references, whose definitions vanish from the text, and no entities, which may hide control characters.
     parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False})
     parser.enable("table").disable(["reference", "entity"])
@@ -103,13 +104,13 @@ def reader() -> MarkdownIt:
 
 
 def _is_harmless(url: str) -> bool:
-    """Whether an address is relative, or of a scheme that runs nothing."""
+    """Whether an address is relative, or of a scheme that runs nothing, such as https."""
     found = _SCHEME.match(url)
     return found is None or (found[1] or "").lower() in _SCHEMES
 
 
 def _parse_emphasis(state: StateInline, silent: bool) -> bool:
-    """Read the marks of emphasis, but none within a word: `M*N*K` is a product."""
+    """Read marks of emphasis (a rule of the parser), but none within a word: `M*N*K` is a product."""
     start = end = state.pos
     while end < state.posMax and state.src[end] == "*":
         end += 1
@@ -121,7 +122,7 @@ def _parse_emphasis(state: StateInline, silent: bool) -> bool:
 
 
 def _finish_headings(tokens: Sequence[Token], page: bool) -> None:
-    """Set the ids of the headings of a page, and turn headings of a fragment into paragraphs."""
+    """Set the ids of the headings of a page; without `page`, turn all headings into paragraphs."""
     used: dict[str, int] = {}
     for number, token in enumerate(tokens):
         if token.type not in ("heading_open", "heading_close"):
@@ -135,7 +136,7 @@ def _finish_headings(tokens: Sequence[Token], page: bool) -> None:
 
 
 def _heading_id(heading: Token, used: dict[str, int]) -> str:
-    """Return the id that GitHub has for a heading; of equal ones all but the first end with a number."""
+    """Return the HTML id that GitHub gives a heading, numbered ("a-1") if it is in `used`, to which it is added."""
     text = "".join(child.content for child in heading.children or [] if child.type in ("text", "code_inline"))
     slug = _NOT_IN_SLUG.sub("", text.strip().lower()).replace(" ", "-") or "section"
     while slug in used:
@@ -146,32 +147,34 @@ def _heading_id(heading: Token, used: dict[str, int]) -> str:
 
 
 def _fence(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """A block of code with the name of its file, which may follow the language."""
+    """Return the HTML of a fenced block of code, below the name of its file if one follows the language."""
     language, _, file = tokens[index].info.strip().partition(" ")
     shown = highlight(tokens[index].content, "onnx" if file.endswith(".onnxtxt") else language)
     return f'<p class="file"><code>{escape(file)}</code></p>\n{shown}\n' if file else f"{shown}\n"
 
 
 def _code_block(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """Return the HTML of an indented block of code."""
     return f"{highlight(tokens[index].content)}\n"
 
 
 def _image(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """The text of an image, which itself is not shown."""
+    """Return the alternative text of an image, which itself is not shown."""
     return str(escape(self.renderInlineAsText(tokens[index].children, options, env)))
 
 
 def _link_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """A link without the title that it may have."""
+    """Return the HTML at the start of a link, without the title that the link may have."""
     return f'<a href="{escape(str(tokens[index].attrGet("href")))}">'
 
 
 def _table_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """A table in a region of its own: one that is wider than the page is scrolled, with the keyboard, too."""
+    """Return the HTML at the start of a table: a region around it scrolls, with the keyboard, too, if it is wide."""
     return '<div class="table" tabindex="0"><table>\n'
 
 
 def _table_close(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """Return the HTML at the end of a table and of the region around it."""
     return "</table></div>\n"
 
 
@@ -215,7 +218,7 @@ class _UnreadableFormula(Exception):
 
 @lru_cache(maxsize=4096)
 def formula(latex: str) -> Markup:
-    """Return a formula in LaTeX as MathML in display style, with its source as annotation; else the source alone."""
+    """Return a LaTeX formula as MathML with its source as annotation, or the source alone if it cannot be converted."""
     source = escape_invisible(latex)
     try:
         if len(source) > LONGEST_FORMULA or _MACRO.search(source):
@@ -232,7 +235,7 @@ def formula(latex: str) -> Markup:
 
 
 def _arrange(row: Element) -> Element:
-    """Change a row of MathML to forms that browsers know, and return it.
+    """Change a row of MathML, in place, to forms that browsers know, and return it.
 
     Words become one element, alignment a class, and several lines a table.
     """
@@ -253,14 +256,14 @@ def _arrange(row: Element) -> Element:
 
 
 def _core_of(element: Element) -> Element:
-    """Return the element to which scripts belong, the element itself if it has none."""
+    """Return the base of an element with subscripts or superscripts; any other element itself."""
     while element.tag in _UNDER and len(element):
         element = element[0]
     return element
 
 
 def _space_functions(parent: Element) -> None:
-    """Set functions apart from their neighbors, but not from parentheses, and put limits below functions and sums."""
+    """Add space around the names of functions among an element's children, and put limits below sums and functions."""
     children = [*parent]
     for before, child, after in zip([None, *children], children, [*children[1:], None], strict=False):
         core = _core_of(child)
@@ -281,7 +284,7 @@ def _space_functions(parent: Element) -> None:
 
 
 def _join_letters(parent: Element) -> None:
-    """Join upright letters beside each other to one word."""
+    """Join upright letters that stand beside each other in an element into one word."""
     word: Element | None = None
     for child in [*parent]:
         upright = child.get("mathvariant") == "normal" and _WORD.fullmatch(child.text or "")
@@ -296,7 +299,7 @@ def _join_letters(parent: Element) -> None:
 
 
 def _break_lines(row: Element) -> None:
-    """Make the lines of a formula the rows of a table."""
+    """Turn a formula of several lines into a table with a row for each line, in place."""
     lines: list[list[Element]] = [[]]
     for child in [*row]:
         if child.get("linebreak") == "newline":
@@ -312,7 +315,7 @@ def _break_lines(row: Element) -> None:
 
 
 def _serialize(element: Element) -> Iterator[str]:
-    """Yield an element as text. Raises _UnreadableFormula for elements and attributes that are not known."""
+    """Yield the text of an element in pieces. Raises _UnreadableFormula for unknown elements and attributes."""
     text = element.text or ""
     if element.tag not in _ELEMENTS or "\\" in text or not text.replace("\xa0", " ").isprintable():
         raise _UnreadableFormula
@@ -329,7 +332,7 @@ def _serialize(element: Element) -> Iterator[str]:
 
 
 def stylesheet() -> str:
-    """Return the CSS of names of files above code, headings in fragments, tables and formulas."""
+    """Return the CSS of names of files above code, headings in prose, tables and formulas."""
     return (
         ".file { margin-bottom: 0; font-weight: 600; }\n"
         ".file + .code { margin-top: 0.25em; }\n"

@@ -55,13 +55,13 @@ class Site(NamedTuple):
     """Paths of the operators of ai.onnx, from the page of another operator: function bodies consist of them."""
 
     def link(self, name: str, domain: str, root: str) -> dict[str, str]:
-        """Return an operator's name and the address of its page, "" if it has none."""
+        """Return a link to an operator's page, the address "" if it has none; `root` is the path to the site's root."""
         path = self.paths.operator(name, domain)
         return {"name": escape_text(name), "href": f"{root}{path}" if path else "", "note": ""}
 
 
 def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
-    """Return the data of the page of an operator."""
+    """Return the data that the template of an operator's page shows."""
     registry = site.registry
     root = "../"
     versions = registry.versions(name, domain)
@@ -100,7 +100,7 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
 
 
 def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str, Any]:
-    """Return the fate of nodes by version and target, and on each transition."""
+    """Return how nodes of each version fare on the way to each range of target opsets, and on each transition."""
     data = site.convertibility.table_of(name, domain)
     named = {step["id"]: f"{step['from']} → {step['to'] or 'older operators'}" for step in data["transitions"]}
     direct_codes = {
@@ -118,7 +118,8 @@ def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str,
             "steps": [{"id": f"convert-{step}", "name": named[step]} for step in each["steps"]],
             "lowered": escape_text(_lowered_text(each["lowered"])),
             "codes": [
-                {"code": code, "note": "" if code in direct else _through_text(each, code)} for code in each["codes"]
+                {"code": code, "note": "" if code in direct else _further_refusals_text(each, code)}
+                for code in each["codes"]
             ],
         }
 
@@ -147,7 +148,7 @@ def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str,
 
 
 def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
-    """Return a sentence about made operators that become others in their turn, "" if there are none."""
+    """Return a sentence about operators that a conversion makes and then lowers, with the targets; "" if none."""
     names_by_limit: dict[int, list[str]] = {}
     for entry in entries:
         names_by_limit.setdefault(entry["below"], []).append(entry["operator"])
@@ -155,8 +156,8 @@ def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
     return f"These become others: {'; '.join(parts)}." if parts else ""
 
 
-def _through_text(row: Mapping[str, Any], code: str) -> str:
-    """Return the made operators that may be refused with a code, and the targets, "" if there are none."""
+def _further_refusals_text(row: Mapping[str, Any], code: str) -> str:
+    """Return, in parentheses, the new operators for which nodes may be refused with a code, "" if there are none."""
     parts = []
     for each in row["through"]:
         if each["code"] == code:
@@ -166,7 +167,7 @@ def _through_text(row: Mapping[str, Any], code: str) -> str:
 
 
 def _kernels_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any] | None:
-    """Return which releases of a runtime have kernels for each version; None for operators of other domains."""
+    """Return which releases of a runtime have kernels for each version, None if the operator is not the standard's."""
     if not registry.is_standard(versions[0].name, versions[0].domain):
         return None
     known = [kernels_data(schema) for schema in reversed(versions)]
@@ -179,7 +180,7 @@ def _kernels_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[st
 
 
 def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int, str]:
-    """Return the opsets at which each version holds, as text."""
+    """Return the opsets at which each version is in force as text ("opsets 13 to 20"), by its since_version."""
     sinces = [schema.since_version for schema in versions]
     ends = [*(since - 1 for since in sinces[1:]), registry.domains[versions[0].domain]]
     return {
@@ -189,7 +190,7 @@ def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int
 
 
 def _implementations_data(data: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the notes about each implementation, with their versions of the operator unless these are all."""
+    """Return the notes on what each runtime does with an operator; a note names versions if it is not about all."""
     held: dict[str, dict[str, list[int]]] = {}
     for since, version in data.items():
         for note in version["implementations"]:
@@ -211,7 +212,7 @@ def _implementations_data(data: Mapping[int, Mapping[str, Any]]) -> list[dict[st
 
 
 def _badges(data: Mapping[str, Any]) -> list[str]:
-    """Return the words that a page shows beside a version: withdrawn, experimental, function."""
+    """Return the words that a page shows beside a version, such as withdrawn, experimental, function."""
     badges = ["withdrawn"] if data["deprecated"] else []
     badges += ["experimental"] if data["experimental"] else []
     badges += [escape_text(data["determinism"])] if data["determinism"] != "deterministic" else []
@@ -221,7 +222,7 @@ def _badges(data: Mapping[str, Any]) -> list[str]:
 def _section_data(
     schema: OpSchema, data: Mapping[str, Any], newer: Mapping[str, Any] | None, links: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the section of one version; prose that equals the newer version's is not repeated."""
+    """Return the section on one version; prose that `newer` has too is left out. `links` are addresses of operators."""
     since = schema.since_version
     anchor = f"v{since}"
     same = newer is not None and all(data[key] == newer[key] for key in ("doc", "formula", "special_cases"))
@@ -277,7 +278,7 @@ def _section_data(
 
 
 def signature(data: Mapping[str, Any]) -> str:
-    """Return a node of an operator in ONNX text, with the defaults of attributes, and "?" at optional parts."""
+    """Return an operator's signature as a node in ONNX text, with defaults, and "?" behind optional parts."""
 
     def names(side: str) -> str:
         marks = {"optional": "?", VARIADIC: ", …"}
@@ -295,7 +296,7 @@ def signature(data: Mapping[str, Any]) -> str:
 
 
 def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]) -> dict[str, Any]:
-    """Return the entry of an attribute, with the facts that it declares."""
+    """Return the list entry of an attribute: type, default, choices, range; `ids` has the HTML ids of constraints."""
     default = data["default"]
     facts = [data["type"] if default is None else f"{data['type']} = {default_text(default)}"]
     facts += ["required"] if data["required"] else ["optional"] if default is None else []
@@ -307,7 +308,7 @@ def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]
 
 
 def _list_entry(anchor: str, name: str, facts: Iterable[str], doc: Markup | str) -> dict[str, Any]:
-    """Return an entry of a list on the page: its name, facts beside it, and below it a text."""
+    """Return an entry of a list on the page: its HTML id, its name, `facts` beside the name, and `doc` below."""
     return {
         "id": anchor,
         "name": escape_text(name),
@@ -319,7 +320,7 @@ def _list_entry(anchor: str, name: str, facts: Iterable[str], doc: Markup | str)
 
 
 def _change_data(change: TransitionFacts | None) -> dict[str, Any] | None:
-    """Return a change with its texts as HTML, None for the first version."""
+    """Return what changed in a version, with texts as HTML; None for the first version."""
     if change is None:
         return None
     return {
@@ -333,7 +334,7 @@ def _change_data(change: TransitionFacts | None) -> dict[str, Any] | None:
 
 
 def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[str, Any]:
-    """Return the types that each version takes, with its type constraints; types alike share a row."""
+    """Return a table of types by versions: the type variables (T) that allow a type; types alike share a row."""
     cells: dict[str, list[str]] = {}
     for position, schema in enumerate(versions):
         for name, types in schema.types.items():
@@ -356,7 +357,7 @@ def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[
 
 
 def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any]:
-    """Return the differences between any two versions, in each direction."""
+    """Return the signature differences between any two versions of an operator, in each direction."""
     pairs: dict[tuple[int, int], dict[str, Any]] = {}
     for before, after in permutations(versions, 2):
         words = difference_words(signature_diff(before, after), registry.type_sets)
@@ -381,7 +382,7 @@ def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dic
 
 
 def _example_data(versions: tuple[OpSchema, ...], example: Example, number: int) -> dict[str, Any]:
-    """Return an example with the version that it is written for: the newest for which it holds."""
+    """Return an example as data, as it looks at the newest version to which it applies; `number` is part of its id."""
     held = example_versions(example, [each.since_version for each in versions])
     schema = next(each for each in versions if each.since_version == held[-1])
     data = example_data(example)
@@ -410,12 +411,12 @@ def _example_data(versions: tuple[OpSchema, ...], example: Example, number: int)
 
 
 def _ground_data(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return the status and the ground of a special case or an example."""
+    """Return the status of a special case or an example (stated, chosen, derived), and its source or reason."""
     return {"status": data["status"], "ground": inline(status_words(data["status"], data["because"]))}
 
 
 def _versions_text(held: list[int], versions: tuple[OpSchema, ...]) -> str:
-    """Return the versions for which an example holds, "" for all."""
+    """Return to which versions an example applies as text, "" for all; `held` are these versions, oldest first."""
     if len(held) == len(versions):
         return ""
     if len(held) == 1:
@@ -426,6 +427,6 @@ def _versions_text(held: list[int], versions: tuple[OpSchema, ...]) -> str:
 
 
 def _shorten(text: str) -> str:
-    """Return text with control characters escaped, cut to LONGEST."""
+    """Return text with control characters escaped, cut to LONGEST characters."""
     whole = "\n".join(map(escape_text, text.splitlines()))
     return whole if len(whole) <= LONGEST else f"{whole[: LONGEST - 1]}…"

@@ -37,7 +37,7 @@ class Outcome(NamedTuple):
     refused: tuple[tuple[str, str], ...]
 
     def as_json(self) -> str:
-        """Return the outcome on one line."""
+        """Return the outcome as one line of JSON."""
         by_code: dict[str, list[str]] = {}
         for code, why in self.refused:
             by_code.setdefault(code, []).append(why)
@@ -49,13 +49,13 @@ Table = dict[str, dict[str, Outcome]]
 
 
 def transition_id(step: RouteStep) -> str:
-    """Return the name of a transition: "13-11", or "20-lowered" if the operator does not exist on the other side."""
+    """Return the name of a transition: "13-11", or "20-lowered" if other operators express version 20 below it."""
     since = step.source.since_version
     return f"{since}-lowered" if step.lowers else f"{since}-{step.target.since_version}"
 
 
 def table_file(registry: Registry, domain: str, operator: str) -> Path | None:
-    """Return the path of the table of an operator, beside its YAML; None if no folder has that."""
+    """Return the path of the table beside the YAML file of an operator, None if no folder has such a file."""
     for folder in (FOLDER, *registry.folders):
         for file in files_named(folder, f"{operator}.yaml"):
             if normalize_domain(file.parent.name) == domain:
@@ -64,7 +64,7 @@ def table_file(registry: Registry, domain: str, operator: str) -> Path | None:
 
 
 def read_table(file: Path) -> Table | None:
-    """Return the table of a file, None if there is none. Raises SchemaError T113 if it cannot be read."""
+    """Return the table in a file, None if the file does not exist. Raises SchemaError T113 if it cannot be read."""
     try:
         data = parse_json(file_bytes(file, MAX_BYTES))
         return {
@@ -91,7 +91,7 @@ def _outcome_of(entry: Mapping[str, Any]) -> Outcome:
 
 
 def write_table(file: Path, table: Table) -> None:
-    """Write the table of a domain, with a line for each transition. Raises UsageError U104 if it cannot be written."""
+    """Write a domain's table of outcomes, a line per transition. Raises UsageError U104 if it cannot be written."""
     operators = []
     for operator, transitions in sorted(table.items()):
         by_version = sorted(transitions.items(), key=lambda entry: (int(entry[0].partition("-")[0]), entry[0]))
@@ -102,7 +102,7 @@ def write_table(file: Path, table: Table) -> None:
 
 
 def tables_of(registry: Registry) -> dict[str, Table]:
-    """Return the tables by domain, without those of domains that have none. Raises SchemaError T113."""
+    """Return the tables of outcomes by domain; domains without a table are left out. Raises SchemaError T113."""
     tables: dict[str, Table] = {}
     for folder in (FOLDER, *registry.folders):
         for file in files_named(folder, FILE):

@@ -71,7 +71,7 @@ class _Point:
             self.height = LINE * (1 + len(box.detail)) + 10
 
     def stem_x(self, label: str) -> float:
-        """Return the x of the stem of a value below the box, the center if the box has no such value."""
+        """Return the x at which the line of the value `label` leaves the box, the center if it has no such value."""
         if label not in self.labels:
             return self.x
         return self.x + self.width * ((self.labels.index(label) + 0.5) / len(self.labels) - 0.5)
@@ -91,7 +91,7 @@ def column_count(text: str) -> int:
 
 
 def picture(graph: Diagram) -> Markup:
-    """Return a graph as SVG; an empty graph is nothing."""
+    """Return a graph as SVG in HTML, empty markup for a graph without boxes."""
     if not graph.boxes:
         return Markup("")
     graph = _escape_graph(graph)
@@ -123,7 +123,7 @@ def picture(graph: Diagram) -> Markup:
 
 
 def _escape_graph(graph: Diagram) -> Diagram:
-    """Return the same with control and bidirectional characters escaped."""
+    """Return a graph with the control and bidirectional characters in its texts escaped."""
     boxes = [
         Box(escape_text(label), tuple(map(escape_text, detail)), escape_text(href), kind)
         for label, detail, href, kind in graph.boxes
@@ -132,7 +132,7 @@ def _escape_graph(graph: Diagram) -> Diagram:
 
 
 def _points_and_lines(graph: Diagram) -> tuple[list[_Point], list[_Line]]:
-    """Return the boxes in their layers with the points of long edges, and the lines between them."""
+    """Return a point for each box and for each layer that an edge passes through, and the lines that connect them."""
     depth = [0] * len(graph.boxes)
     labels: list[dict[str, None]] = [{} for _ in graph.boxes]
     for edge in sorted(graph.edges, key=lambda edge: edge.end):
@@ -158,7 +158,7 @@ def _points_and_lines(graph: Diagram) -> tuple[list[_Point], list[_Line]]:
 
 
 def _order_layers(points: Sequence[_Point]) -> list[list[_Point]]:
-    """Return the layers, ordered so that few lines cross: by the mean places of points above and below, in turn."""
+    """Return the points by layer, ordered so that few lines cross: sweeps sort each layer by the means of neighbors."""
     layers: list[list[_Point]] = [[] for _ in range(1 + max(point.layer for point in points))]
     for point in points:
         layers[point.layer].append(point)
@@ -181,7 +181,7 @@ def _order_layers(points: Sequence[_Point]) -> list[list[_Point]]:
 
 
 def _count_crossings(layers: Sequence[Sequence[_Point]]) -> int:
-    """Return the number of pairs of lines between adjacent layers that cross, as their ends are in the other order."""
+    """Return the number of pairs of lines between adjacent layers that cross."""
     count = 0
     for upper, lower in pairwise(layers):
         places = {point: place for place, point in enumerate(lower)}
@@ -195,7 +195,7 @@ def _count_crossings(layers: Sequence[Sequence[_Point]]) -> int:
 
 
 def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
-    """Set the centers of all points: close to the points that they are connected with, and without overlap."""
+    """Set the x of all points: close to the points that they are connected with, and without overlap."""
     for layer in layers:
         _spread_points(layer, [0.0] * len(layer))
     for sweep in range(SWEEPS + 1):
@@ -213,7 +213,7 @@ def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
 
 
 def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
-    """Yield the points that should be below each other: a value that passes layers, and boxes in a chain."""
+    """Yield runs of points that should have one x: along an edge that passes layers, or boxes in a chain."""
     seen: set[_Point] = set()
     for point in (each for layer in layers for each in layer):
         run: list[_Point] = []
@@ -227,7 +227,7 @@ def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
 
 
 def _next_in_run(point: _Point) -> _Point | None:
-    """Return the only point that should be right below another, None if there is none."""
+    """Return the point that should be straight below this one, None if there is none."""
     if point.box:
         only = point.below[0] if len(point.below) == 1 else None
         return only if only and only.box and len(only.above) == 1 else None
@@ -235,7 +235,7 @@ def _next_in_run(point: _Point) -> _Point | None:
 
 
 def _straighten_run(run: Sequence[_Point], layers: Sequence[Sequence[_Point]]) -> None:
-    """Move points to one x, if the points beside them leave room."""
+    """Move the points of a run to one x if their neighbors in all layers leave room for it."""
     low, high = -inf, inf
     for point in run:
         layer = layers[point.layer]
@@ -251,7 +251,7 @@ def _straighten_run(run: Sequence[_Point], layers: Sequence[Sequence[_Point]]) -
 
 
 def _least_distance(one: _Point, other: _Point) -> float:
-    """Return the least distance of the centers of two neighbors."""
+    """Return the least distance between the centers of two neighbors in a layer."""
     return (one.width + other.width) / 2 + BESIDE
 
 
@@ -278,7 +278,7 @@ def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
 
 
 def _draw_lines(lines: Iterable[_Line], tops: Sequence[float], named: set[tuple[_Point, str]]) -> Iterator[str]:
-    """Yield each line: the stem below its box, a curve between the layers, the arrow at a box, and once the name."""
+    """Yield the SVG of lines with arrows and names; `tops` has the y of layers, `named` the names not to draw again."""
     ends: dict[_Point, list[_Line]] = {}
     for line in lines:
         ends.setdefault(line.end, []).append(line)
@@ -303,7 +303,7 @@ def _draw_lines(lines: Iterable[_Line], tops: Sequence[float], named: set[tuple[
 
 
 def _draw_box(point: _Point, tops: Sequence[float]) -> Iterator[str]:
-    """Yield a box with its label, detail and link; nothing for another point."""
+    """Yield the SVG of a box with its label, detail and link; nothing for a point that is no box."""
     if not (box := point.box):
         return
     x, y = point.x - point.width / 2, tops[point.layer]
@@ -320,7 +320,7 @@ def _draw_box(point: _Point, tops: Sequence[float]) -> Iterator[str]:
 
 
 def stylesheet() -> str:
-    """Return the CSS of pictures in the light and in the dark scheme."""
+    """Return the CSS of pictures, for the light and the dark color scheme."""
     widths = "".join(f".picture .w{least} {{ min-width: {least}00px; }}\n" for least in range(1, WIDEST + 1))
     return f"{widths}{_STYLE}"
 

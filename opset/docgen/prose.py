@@ -28,17 +28,17 @@ _IN_CODE = re.compile(r"(?<!\\)\|")
 
 
 def escape(text: str) -> str:
-    """Return text on one line in which no character has a meaning in Markdown."""
+    """Return text as a line of Markdown that shows just this text: characters with a meaning are escaped."""
     return _escape_start(_escape_active(" ".join(escape_invisible(text).split())))
 
 
 def _escape_active(text: str) -> str:
-    """Return text with the characters escaped that have a meaning within a line."""
+    """Return text with those characters escaped that Markdown interprets anywhere in a line."""
     return _ACTIVE.sub(r"\\\g<0>", text)
 
 
 def _escape_start(line: str) -> str:
-    """Return a line that is no list, heading, quotation or rule."""
+    """Return a line with its start escaped if Markdown would read it as a list, heading, quotation or rule."""
     line = line.strip()
     found = _AT_START.match(line)
     if found is None:
@@ -48,7 +48,7 @@ def _escape_start(line: str) -> str:
 
 
 def code_span(text: str) -> str:
-    """Return text as a code span on one line, "" if it is blank."""
+    """Return text as a Markdown code span on one line, "" if it is blank."""
     text = " ".join(escape_invisible(text).split("\n"))
     if not text.strip():
         return ""
@@ -58,26 +58,26 @@ def code_span(text: str) -> str:
 
 
 def fence(text: str, language: str = "") -> list[str]:
-    """Return the lines of a block of code."""
+    """Return the lines of a fenced block of code in Markdown."""
     lines = escape_invisible(text).rstrip("\n").split("\n")
     ticks = "`" * max(3, _longest_run(text) + 1)
     return [f"{ticks}{language}", *lines, ticks]
 
 
 def _longest_run(text: str) -> int:
-    """Return the length of the longest run of backticks."""
+    """Return the length of the longest run of backticks in a text."""
     return max(map(len, re.findall("`+", text)), default=0)
 
 
 @lru_cache(maxsize=4096)
 def phrase(text: str) -> str:
-    """Return one phrase of prose on one line, with its code and emphasis."""
+    """Return a phrase of Markdown as one line of safe Markdown: code and emphasis stay, HTML and links become text."""
     (token,) = reader().parseInline(" ".join(escape_invisible(text).split()))
     return _escape_start(_inline_text(token.children or ()).replace("\n", " "))
 
 
 def _inline_text(tokens: Iterable[Token]) -> str:
-    """Return tokens of one block as Markdown without links and images."""
+    """Return the tokens of one block as Markdown; links and images become their text, with the address behind it."""
     parts: list[str] = []
     links: list[tuple[str, int]] = []
     for token in tokens:
@@ -103,7 +103,7 @@ def _inline_text(tokens: Iterable[Token]) -> str:
 
 
 def _address_text(address: str, shown: str) -> str:
-    """Return the address of a link in brackets, "" if it is shown already."""
+    """Return the address of a link in parentheses, "" if `shown`, the text of the link, is the address."""
     return "" if not address or _escape_active(address) == shown else f" ({code_span(address)})"
 
 
@@ -116,7 +116,7 @@ class _Blocks:
         self._marker = ""
 
     def open(self, marker: str, rest: str) -> None:
-        """Begin an item of a list, or a quotation: `marker` is before its first line, `rest` before the others."""
+        """Begin an item of a list, or a quotation: `marker` is before its first line, `rest` before its other lines."""
         self._marker = (self._marker or "".join(self._within)) + marker
         self._within.append(rest)
 
@@ -127,7 +127,7 @@ class _Blocks:
         self._within.pop()
 
     def add(self, lines: Sequence[str], tight: bool = False) -> None:
-        """Add a block, and an empty line behind it unless it is `tight`."""
+        """Add the lines of a block, and an empty line behind them unless it is `tight`."""
         rest = "".join(self._within)
         for line in lines:
             self.lines.append(((self._marker or rest) + line).rstrip())
@@ -144,7 +144,7 @@ class _Blocks:
 
 @lru_cache(maxsize=4096)
 def prose(text: str) -> tuple[str, ...]:
-    """Return the lines of prose: its paragraphs, lists, quotations, tables and code; headings are bold paragraphs."""
+    """Return Markdown as lines of safe Markdown, without HTML, links and images; headings become bold paragraphs."""
     blocks = _Blocks()
     numbers: list[int | None] = []
     row: list[str] = []

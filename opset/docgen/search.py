@@ -126,7 +126,7 @@ class Page(NamedTuple):
 
 
 def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[Page]) -> str:
-    """Return a script, in ASCII, that assigns the index of these domains' operators and of pages."""
+    """Return a script, in ASCII, that assigns the search index: the operators of these domains, and other pages."""
     lists: dict[tuple[str, ...], int] = {}
     families: dict[str, int] = {}
     paths = Paths(registry, domains)
@@ -154,7 +154,7 @@ def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[Pag
 
 
 def _indexed_pages(page: Page) -> Iterable[Page]:
-    """Yield the entries of a page: the words of Markdown, each section of a guide."""
+    """Yield the entries of a page in the search index, in plain text: one for each section of a guide, else one."""
     if page.kind in ("error", "api"):
         yield page._replace(text="\n".join(words for _, _, words in sections(page.text)))
     elif page.kind == "guide":
@@ -172,7 +172,7 @@ def _operator_entry(
     lists: dict[tuple[str, ...], int],
     families: dict[str, int],
 ) -> list[Any]:
-    """Return the entry of an operator, without its name and domain."""
+    """Return an operator's search entry, without its name and domain; new `lists` and `families` are numbered."""
     newest = versions[-1]
     docs = registry.documentation(newest)
     synonyms = SYNONYMS.get(newest.name, "") if registry.is_standard(newest.name, newest.domain) else ""
@@ -191,7 +191,7 @@ def _operator_entry(
 
 
 def _version_entry(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[int]:
-    """Return the entry of a version; its lists are positions in `lists`, which grows."""
+    """Return the entry of a version; `lists` numbers the lists of names that it refers to, and new ones are added."""
     columns = (
         tuple(sorted(element_words(schema))),
         tuple(schema.attributes),
@@ -203,14 +203,14 @@ def _version_entry(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[
 
 
 def element_words(schema: OpSchema) -> set[str]:
-    """Return the words in the types of a schema's inputs and outputs: element types, and seq, map, optional, sparse."""
+    """Return the words in the types of a schema's inputs and outputs, except "tensor": float, seq, map, sparse."""
     types = {type_ for parameter in (*schema.inputs, *schema.outputs) for type_ in schema.allowed_types(parameter)}
     words = {word for type_ in types for word in re.findall(r"\w+", type_)}
     return {"sparse" if word == "sparse_tensor" else word for word in words - {"tensor"}}
 
 
 def _prose_of(docs: Docs) -> Iterable[str]:
-    """Yield the texts of an operator."""
+    """Yield all texts of an operator's documentation: description, special cases, notes, parameters."""
     yield docs.doc
     yield from (case.text for case in docs.special_cases)
     yield from (note.text for note in docs.implementations)
@@ -220,6 +220,6 @@ def _prose_of(docs: Docs) -> Iterable[str]:
 
 
 def _plain_text(text: str) -> str:
-    """Return text without marks of code and empty lines, in printable characters, cut to LONGEST."""
+    """Return text without backticks and empty lines, in printable characters, cut to LONGEST characters."""
     lines = (" ".join(line.split()) for line in text[:LONGEST].replace("`", "").split("\n"))
     return "\n".join(safe_text(line, LONGEST) for line in lines if line)

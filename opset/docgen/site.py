@@ -39,7 +39,7 @@ ASSETS = ("style.css", "icon.svg", "search.js", "minisearch.js", "minisearch.LIC
 def pages(
     registry: Registry, domains: Iterable[str] | None = None, progress: Progress | None = None
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a site: path relative to its root, with "/", and content."""
+    """Yield the files of a site, each as its path relative to the root (with "/") and its content."""
     paths = Paths(registry, registry.domains if domains is None else domains)
     standard = registry.operators("") if "" in paths.domains else ()
     bodies = {name: f"../{paths.operator(name, '')}" for name in standard}
@@ -80,7 +80,7 @@ def pages(
 
 @lru_cache(maxsize=4)
 def _environment(count: int) -> Environment:
-    """Return the environment of the templates."""
+    """Return the Jinja environment of the templates; `count` is the number of operators that pages state."""
     environment = Environment(
         loader=PackageLoader("opset.docgen"),
         autoescape=True,
@@ -99,7 +99,7 @@ def _environment(count: int) -> Environment:
 
 
 def _home_page(site: Site, operators: list[OperatorEntry]) -> dict[str, Any]:
-    """Return the first page: domains, newest versions, guides, and all operators."""
+    """Return the data of the home page: domains, guides, and all operators."""
     domains = []
     for domain in site.paths.domains:
         newest = site.registry.domains[domain]
@@ -115,7 +115,7 @@ def _home_page(site: Site, operators: list[OperatorEntry]) -> dict[str, Any]:
 
 
 def _guide_pages() -> Iterator[IndexPage]:
-    """Yield the pages of the guides, and their index."""
+    """Yield the pages of the guides, and the page that lists them."""
     groups: dict[str, list[dict[str, str]]] = {}
     for guide in guides()[1:]:
         found = link(guide.title, f"../{Paths.guide(guide.name)}")
@@ -137,7 +137,7 @@ def _resolve_link(target: str) -> str:
 
 
 def _api_data() -> tuple[dict[str, Any], list[Page]]:
-    """Return the data of the page of the Python API, and its names as pages of the search."""
+    """Return the data of the page of the Python API, and an entry for the search for each name on it."""
     search_pages: list[Page] = []
 
     def shown_entry(entry: PublicName) -> dict[str, Any]:

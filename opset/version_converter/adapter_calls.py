@@ -39,10 +39,11 @@ class AdapterCall(NamedTuple):
 
 
 def call_adapter(call: AdapterCall) -> Result:
-    """Return the result of an adapter: the names of outputs, or None if the operator exists at the target too.
+    """Call an adapter; return the names of the values that replace the node's outputs, or None.
 
-    Raises the exception of the adapter, or Refusal C105 if an adapter of a user's domain fails, returns anything else,
-    or makes nodes that are not valid.
+    After None, which a lowering cannot return, the derived adapter of the transition converts the node. Raises the
+    exception of the adapter, or Refusal C105 if an adapter of a user's domain fails, returns anything else, or makes
+    nodes that are not valid.
     """
     step, op, node, registry = call.step, call.op, call.node, call.registry
     what = f"the {'lowering' if step.lowers else 'adapter'} of {step.source.name}"
@@ -69,7 +70,7 @@ def call_adapter(call: AdapterCall) -> Result:
 
 
 def _name_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:
-    """Yield a fault for each value that is returned or read and not computed, or computed again."""
+    """Yield a fault as text for each value that is read or returned (`names`) but not computed, or computed twice."""
     node, facts = call.node, call.facts
     known = {"", *node.inputs}
 
@@ -91,7 +92,7 @@ def _name_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:
 
 
 def _name_faults_in_graphs(made: Any, is_known: Callable[[str], bool]) -> Iterator[str]:
-    """Yield a fault for each value that is read and not computed, or computed twice, in the graphs in a node."""
+    """Yield a fault as text for each value in a node's subgraphs that is read but not computed, or computed twice."""
     pending: list[tuple[Any, frozenset[str]]] = [(graph, frozenset()) for _, graph in subgraphs(made)]
     while pending:
         graph, around = pending.pop()
@@ -112,7 +113,7 @@ def _name_faults_in_graphs(made: Any, is_known: Callable[[str], bool]) -> Iterat
 
 
 def _signature_faults(call: AdapterCall) -> Iterator[str]:
-    """Yield a fault for each misfit of a new node and its operator; nodes in new graphs are of the final opset."""
+    """Yield a fault as text for each respect in which a new node, or a node inside it, does not fit its schema."""
     registry = call.registry
     pending: list[tuple[Any, int]] = [*call.op.made]
     while pending:

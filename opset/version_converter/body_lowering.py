@@ -24,10 +24,10 @@ class _BodyConstant(NamedTuple):
 
 
 def lower_by_body(op: Builder, node: Node) -> Result:
-    """Return the outputs of a node by a function body that its operator has.
+    """Express a node by a function body of its operator; return the names of the values that replace its outputs.
 
-    Raises Refusal C201 if no body serves the node, C202 if none is right for its types, C203 if these have to be known
-    and are not.
+    Raises Refusal C201 if no body is for the node's attributes and inputs, C202 if none is exact for its types, C203 if
+    the type of an input has to be known and is not.
     """
     schema = node.schema
     inputs = {formal.name: node.input(index) for index, formal in enumerate(schema.inputs)}
@@ -42,7 +42,7 @@ def lower_by_body(op: Builder, node: Node) -> Result:
     if not bodies:
         label = "no function body serves the node's attributes and inputs"
         raise Refusal("C201", f"nothing expresses this {node.op_type} at version {op.opset}", label=label)
-    body = next((body for body in bodies if _is_of_types(body, node)), None)
+    body = next((body for body in bodies if _allows_types(body, node)), None)
     if body is None:
         elements = [element for index in range(len(node.inputs)) if (element := node.element(index)) is not None]
         why = f"nothing expresses {node.op_type} exactly in {', '.join(dict.fromkeys(elements))}"
@@ -53,7 +53,7 @@ def lower_by_body(op: Builder, node: Node) -> Result:
 
 
 def _form_of(op: Builder, node: Node, body: FunctionBody) -> tuple[Any, ...]:
-    """Return the facts that decide the types of the body's values, () if the type of an input is not known."""
+    """Return all facts that decide the types of values in the body, as a key; () if the type of an input is unknown."""
     elements = tuple([node.element(index) if name else "" for index, name in enumerate(node.inputs)])
     if None in elements:
         return ()
@@ -62,8 +62,8 @@ def _form_of(op: Builder, node: Node, body: FunctionBody) -> tuple[Any, ...]:
     return node.schema.domain, node.op_type, node.schema.since_version, op.opset, position, elements, attributes
 
 
-def _is_of_types(body: FunctionBody, node: Node) -> bool:
-    """Whether a body is right for the types of a node. Raises Refusal C203 if they have to be known and are not."""
+def _allows_types(body: FunctionBody, node: Node) -> bool:
+    """Whether a body computes a node's input types exactly. Raises Refusal C203 if a type is needed but unknown."""
     for index, formal in enumerate(node.schema.inputs if body.types else ()):
         stated = body.types.get(formal.type) if node.input(index) else None
         if stated is not None and f"tensor({node.need_element(index)})" not in stated:
@@ -87,7 +87,7 @@ class _BodySplicing:
     """Element types by type constraint, of outputs that are cast back."""
 
     def write_nodes(self) -> tuple[str, ...]:
-        """Write the nodes, and return the names of the outputs."""
+        """Write the nodes of the body in place of the node; return the names of the values that replace its outputs."""
         self._bind_inputs()
         for node in body_nodes(self.body.nodes):
             self._write_node(node)
@@ -100,6 +100,7 @@ class _BodySplicing:
         return tuple(results)
 
     def _bind_inputs(self) -> None:
+        """Map the body's inputs to the node's, and cast inputs of types that the body computes in wider ones."""
         node, body = self.node, self.body
         for index, formal in enumerate(node.schema.inputs):
             name = self.names[formal.name] = node.input(index)
@@ -113,7 +114,7 @@ class _BodySplicing:
                 raise unknown_type(name)
 
     def _write_node(self, node: Any) -> None:
-        """Write one node of the body; constants wait until they are needed."""
+        """Write one node of the body; a constant is only noted, and written when a node first reads it."""
         if node.op_type == "Constant":
             self.constants[node.output[0]] = self._constant_of(node.attribute[0])
         elif node.op_type == "CastLike":
@@ -126,15 +127,18 @@ class _BodySplicing:
             self.names |= zip(node.output, [made] if isinstance(made, str) else made, strict=True)
 
     def _value_named(self, name: str) -> str:
+        """Return the name in the model of a value of the body; a constant is written now if it is not yet."""
         if name not in self.names:
             value = self.constants[name]
             self.names[name] = self.op.const(list(value.values), value.element, value.dims)
         return self.names[name]
 
     def _value_of(self, attribute: Any) -> Any:
+        """Return the value of an attribute of a body's node, read from the replaced node if the body refers to it."""
         return self.node.attr(attribute.ref_attr_name) if attribute.ref_attr_name else value_with_lists(attribute)
 
     def _constant_of(self, attribute: Any) -> _BodyConstant:
+        """Return the constant that an attribute of a Constant node states."""
         value = self._value_of(attribute)
         kind = attribute_type(attribute)
         if kind == "tensor":
@@ -144,7 +148,7 @@ class _BodySplicing:
         return _BodyConstant(element, dims, values)
 
     def _cast_like(self, name: str, like: str) -> str:
-        """Return a value in the element type of another one: a constant as a constant of that type."""
+        """Return the name of the value `name` cast to the element type of `like`; a constant is written in it."""
         element = self.elements.get(like)
         if element is None:
             raise unknown_type(self.names.get(like, like))
@@ -158,7 +162,7 @@ class _BodySplicing:
 
 
 def _cast_elements(value: _BodyConstant, element: str) -> list[Any]:
-    """Return elements as numbers of another type, as Cast does. Raises ModelError if the type does not have one."""
+    """Return the elements of a constant as numbers of another type, as Cast does. Raises ModelError if it has none."""
     if element == "bool":
         return [bool(number) for number in value.values]
     if element.startswith(("int", "uint")):

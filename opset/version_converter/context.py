@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class KnownForms(NamedTuple):
     """Forms of nodes whose conversion is known already, of bodies that import the same versions.
 
-    `unchanged` has the signatures of nodes that stay as they are, `templates` the nodes that express lowered ones, by
-    operator and form.
+    A form is all that decides how a node is converted. `unchanged` has the signatures of nodes that stay as they are,
+    `templates` the nodes that express lowered ones, by operator and form.
     """
 
     unchanged: set[tuple[Any, ...]]
@@ -64,9 +64,10 @@ class Context:
         self.validity = Validity(self.registry)
 
     def forms_of(self, body: Body, versions: Mapping[str, int]) -> KnownForms:
-        """Return the known forms of a body that is written in these versions; functions have their own.
+        """Return the forms whose conversion is known in bodies that import these versions; the caller adds new ones.
 
-        In a function, the types that the model states do not count, so that its nodes may stay when others may not.
+        Functions have forms of their own: in them, the types that the model states do not count, so that a node may
+        stay in a function that may not stay in a graph.
         """
         key = (body.root.function, frozenset(versions.items()))
         return self.forms.setdefault(key, KnownForms(set(), {}))

@@ -38,7 +38,7 @@ class Counterpart(NamedTuple):
     values: Mapping[Any, Any]
 
     def value(self, value: Any) -> Any:
-        """Return the value with the same meaning in the target version, None if there is none."""
+        """Return the value in the target version that means the same as this one in the source version, else None."""
         source, target = self.source, self.target
         if self.values and isinstance(value, list | tuple):
             value = type(value)(self.values.get(item, item) for item in value)
@@ -57,12 +57,12 @@ class Counterpart(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether any value is written in another way in the target version."""
+        """Whether the target version has another name or type for the attribute, or writes a value in another way."""
         return bool(self.values) or self.source.name != self.target.name or self.source.type != self.target.type
 
     @property
     def is_restricted(self) -> bool:
-        """Whether a legal value may be illegal in the target version, whatever the ranks."""
+        """Whether a legal value of the source version may be illegal in the target version, whatever the ranks."""
         source, target = self.source, self.target
         if target.kind == DATA_TYPE:
             return False
@@ -105,7 +105,7 @@ class DerivedAdapter(NamedTuple):
 
     @property
     def rewrites(self) -> bool:
-        """Whether a node that crosses is likely to change; else only types and attributes are checked."""
+        """Whether many nodes change on the way to the target; if not, types and attributes are only checked."""
         return bool(
             self.renamed
             or self.to_input
@@ -116,7 +116,7 @@ class DerivedAdapter(NamedTuple):
 
     @property
     def touches(self) -> bool:
-        """Whether any node can need more than to be left alone."""
+        """Whether any node may be changed or refused; if not, all nodes can be left as they are."""
         return bool(
             self.rewrites
             or self.drop
@@ -131,7 +131,7 @@ class DerivedAdapter(NamedTuple):
 
 
 def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> DerivedAdapter:
-    """Return the derived adapter to a neighboring version, up or down, by the change that the newer one declares."""
+    """Return the adapter to a neighboring version that follows from signatures and the newer one's `change:` block."""
     upwards = source.since_version < target.since_version
     older, newer = (source, target) if upwards else (target, source)
     pairs = _pair_attributes(older, newer, change)
@@ -191,7 +191,7 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
 
 
 def _pair_attributes(older: OpSchema, newer: OpSchema, change: Change) -> list[tuple[Attribute, Attribute]]:
-    """Return the attributes that both versions have, as pairs, renamed ones among them."""
+    """Return (older, newer) for each attribute that both versions have, also if the `change:` block renames it."""
     pairs = [(before, newer.attributes[name]) for name, before in older.attributes.items() if name in newer.attributes]
     renamed = {name: facet.renamed for name, facet in change.attributes.items() if facet.renamed}
     return pairs + [
@@ -202,6 +202,7 @@ def _pair_attributes(older: OpSchema, newer: OpSchema, change: Change) -> list[t
 
 
 def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange, upwards: bool) -> Counterpart:
+    """Return the counterpart of an attribute, from older (`before`) to newer (`after`) if `upwards`, else reversed."""
     if upwards:
         return Counterpart(before, after, facet.values)
     # A newer value that the older version has too stays.
@@ -209,7 +210,7 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
 
 
 def _is_convertible(pair: Counterpart) -> bool:
-    """Whether an attribute's type stays, or its values are numbers, or element types, in both types."""
+    """Whether values of an attribute, its default among them, can be expressed in its type in the target version."""
     source, target = pair.source, pair.target
     types = {source.type, target.type}
     is_convertible = len(types) == 1 or types == {"int", "float"}
@@ -218,7 +219,10 @@ def _is_convertible(pair: Counterpart) -> bool:
 
 
 def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
-    """Return the attribute before and after and the value to state if it is absent, None if absence means the same."""
+    """Return (name before, name after, value) to state if a node lacks the attribute, None if absence means the same.
+
+    `old` is what absence means in the source version if there is no default, None if that is not declared.
+    """
     if not _is_convertible(pair):
         return None
     meant = old if pair.source.default is None else pair.value(pair.source.default)
@@ -226,7 +230,7 @@ def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | Non
 
 
 def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
-    """Whether a node may have more inputs or outputs than the target, or lack inputs that it requires."""
+    """Whether a node may have more inputs or outputs than the target version has, or lack inputs that it requires."""
     required = any(
         after.option == SINGLE and before.option == OPTIONAL
         for before, after in zip(source.inputs, target.inputs, strict=False)
@@ -235,7 +239,7 @@ def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
 
 
 def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestriction, ...]:
-    """Return the parameters that have fewer types in the target version, or that are bound to one type only there."""
+    """Return inputs and outputs that allow fewer types in the target version, or have to be of one type only there."""
     restrictions: set[TypeRestriction] = set()
     bound: dict[str, list[TypeRestriction]] = {}
     bound_before: dict[str, set[tuple[str, bool]]] = {}
@@ -253,9 +257,9 @@ def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestrict
 
 
 def check_types(derived: DerivedAdapter, node: Node, valid: set[tuple[Any, ...]]) -> None:
-    """Raise Refusal C202 for a node whose types the target version does not allow, C203 if they have to be known.
+    """Raise Refusal C202 if the target version does not allow a node's types, C203 if one has to be known and is not.
 
-    `valid` gets the forms that it allows.
+    `valid` has the combinations of types that are known to be allowed; new ones are added.
     """
     if not derived.type_restrictions:
         return
@@ -283,13 +287,13 @@ def check_types(derived: DerivedAdapter, node: Node, valid: set[tuple[Any, ...]]
 
 
 def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[tuple[Any, ...]]) -> Result:
-    """Take a node across the transition: return the values of its outputs, None if it may stay as it is.
+    """Convert a node by a derived adapter; return the names of its outputs' values, None if it may stay as it is.
 
     Args:
         derived: The adapter.
         op: Makes the new nodes.
         node: The node.
-        valid: Forms whose types are allowed, to which new ones are added.
+        valid: Combinations of types that are known to be allowed, to which new ones are added.
 
     Raises:
         Refusal: The target version cannot express the node.
@@ -318,7 +322,10 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
 
 
 def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dict[str, int]) -> Result:
-    """Return the node with its inputs of emulated types cast to the wider ones, and its outputs cast back."""
+    """Write a node with inputs cast to wider types and outputs cast back; return the names of its outputs' values.
+
+    `stated` are attributes to set that name an element type, each with the number of the wider type.
+    """
     wider = derived.emulate
     drop, changes = _convert_attributes(derived, node)
     changes |= stated
@@ -338,7 +345,7 @@ def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dic
 
 
 def _cut_off_absent(derived: DerivedAdapter, node: Node, inputs: list[str], outputs: list[str]) -> None:
-    """Cut off last inputs and outputs that are not in use. Raises Refusal C204 if the others do not fit the target."""
+    """Remove unused inputs and outputs from the ends of these lists. Raises Refusal C204 if the others do not fit."""
     target, schema, is_read = derived.target, node.schema, node.values.is_read
     while len(inputs) > target.max_input and not inputs[-1]:
         inputs.pop()
@@ -354,7 +361,7 @@ def _cut_off_absent(derived: DerivedAdapter, node: Node, inputs: list[str], outp
 
 
 def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str], dict[str, Any]]:
-    """Return the attributes to drop and to state. Raises Refusal C204 if the target version cannot express one."""
+    """Return the attributes to drop, and those to set. Raises Refusal C204 if the target version cannot express one."""
     since = derived.target.since_version
     drop: list[str] = [name for name in derived.drop if node.has(name)]
     for name in derived.unsupported:
@@ -398,19 +405,19 @@ def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str],
 
 
 def _check_values(derived: DerivedAdapter, values: dict[str, Any]) -> None:
-    """Raise Refusal C204 for values of attributes that are not legal in the target version."""
+    """Raise Refusal C204 if the target version does not allow one of these values of attributes."""
     for misfit in value_misfits(derived.target, values):
         raise Refusal("C204", f"{misfit.what}; at version {derived.target.since_version} {misfit.why}")
 
 
 def _has_no_value_of(node: Node, types: frozenset[str]) -> bool:
-    """Whether none of a node's inputs and outputs is certainly of these element types."""
+    """Whether it is certain that none of a node's inputs and outputs has one of these element types."""
     values = [name for name in (*node.inputs, *node.outputs) if name]
     return all((element := node.values.element(name)) is not None and element not in types for name in values)
 
 
 def _count_axes_from_front(derived: DerivedAdapter, node: Node) -> dict[str, Any]:
-    """Return the axes that have to change so that they count from the front."""
+    """Return the attributes whose negative axes the target version does not take, with axes counted from the front."""
     changes: dict[str, Any] = {}
     for name in derived.from_front:
         value = node.attr(name)
@@ -432,7 +439,10 @@ def _count_axes_from_front(derived: DerivedAdapter, node: Node) -> dict[str, Any
 def _convert_inputs(
     derived: DerivedAdapter, op: Builder, node: Node, drop: list[str], changes: dict[str, Any]
 ) -> list[str]:
-    """Return the inputs in the target version; `drop` and `changes` get the attributes that become inputs, or were."""
+    """Return the names of a node's inputs in the target version, in which attributes become inputs or the reverse.
+
+    The names of attributes that become inputs are added to `drop`; inputs that become attributes go to `changes`.
+    """
     inputs = list(node.inputs)
     for name, position in derived.to_input.items():
         formal = derived.target.inputs[position]

@@ -61,7 +61,7 @@ class LazyInference:
 
     @cached_property
     def _engine_and_scopes(self) -> tuple[Engine, dict[Body, list[Scope]]]:
-        """The engine after its run, and the scopes of each body that is converted; none if a scope is doubtful."""
+        """Inference engine after its run, and for each body a scope per run of it, none if not all runs are known."""
         from opset.inference.building.work import default_budget
         from opset.inference.engine.engine import Engine
 
@@ -74,7 +74,7 @@ class LazyInference:
         return engine, {body: [] if body in doubtful else scopes[body] for body in self.index.bodies}
 
     def type(self, body: Body, name: str) -> Type | None:
-        """Return the type of a value that a body of the given model defines; in a function, what all calls share."""
+        """Return the inferred type of a value that a body defines (in a function, what all calls share) or None."""
         _, scopes = self._engine_and_scopes
         types = [scope.type_of(name) for scope in scopes[body]]
         if len(types) < 2:
@@ -84,7 +84,7 @@ class LazyInference:
         return reduce(join_types, types)
 
     def steady_axes(self, body: Body, name: str) -> set[int]:
-        """Return the axes along which a value certainly has one size in all runs of its body by one run of the node."""
+        """Return the axes of a value in a Loop's body along which its size is certainly the same in all iterations."""
         from opset.inference.building.dimensions import variables
 
         axes: list[set[int]] = []
@@ -97,7 +97,7 @@ class LazyInference:
 
     @cached_property
     def _sizes_in_sequences(self) -> set[str]:
-        """The variables of sizes of elements in sequences that are inputs of the model."""
+        """Names of the dimension variables in the types of the model's inputs that are sequences of tensors."""
         # The standard's own cases name the size of each element by one variable, and the elements differ in it.
         from opset.inference.building.dimensions import variables
         from opset.inference.building.types import unwrap_layers
@@ -111,30 +111,33 @@ class LazyInference:
 
     @property
     def has_run(self) -> bool:
-        """Whether a fact was needed that is inferred."""
+        """Whether inference has run, as somebody needed a fact that only it knows."""
         return "_engine_and_scopes" in self.__dict__
 
     def scopes_of_graphs(self) -> list[Scope]:
-        """Return the scopes of the main graph and the training graphs."""
+        """Return the scopes of the main graph and the training graphs, in this order."""
         engine = self._engine_and_scopes[0]
         return [engine.scopes[(number,)] for number in range(len(self.index.graphs))]
 
     def types(self, body: Body, names: Sequence[str]) -> list[tuple[Type | None, ...]]:
-        """Return the types of values in a body of the given model, for each run that is certain."""
+        """Return the inferred types of a body's values: a tuple for each run of the body that was inferred.
+
+        Runs are the calls of a function or the executions of a subgraph. There are no tuples if not all runs are known.
+        """
         return [tuple(map(scope.type_of, names)) for scope in self._engine_and_scopes[1][body]]
 
     def outputs(self, body: Body) -> list[list[Type | None]]:
-        """Return the types of the outputs of a body of the given model, for each run that is certain."""
+        """Return the inferred types of a body's outputs: a list for each run of it, none if not all runs are known."""
         return [[scope.type_of(name) for name in body.output_names()] for scope in self._engine_and_scopes[1][body]]
 
     def has_runs(self, body: Body) -> bool:
-        """Whether it is known how a body of the given model runs."""
+        """Whether inference knows all runs of a body: the calls of a function, the executions of a subgraph."""
         return bool(self._engine_and_scopes[1][body])
 
     def infer_node(
         self, node: Any, version: int, inputs: Sequence[Type | None], data: Sequence[Constant | None]
     ) -> tuple[Type | None, ...]:
-        """Return the types of the outputs of a node that is inferred by itself, None if they are not known."""
+        """Return the types of a node's outputs, inferred from types and constants of its inputs; None if unknown."""
         called = function_key(node) in self.index.functions
         schema = None if called else self._registry.schema(node.op_type, version, normalize_domain(node.domain))
         if schema is None:
@@ -142,14 +145,14 @@ class LazyInference:
         return self._engine_and_scopes[0].node_types(node, schema, inputs, data)
 
     def data(self, body: Body, name: str) -> Constant | None:
-        """Return the elements of a small value, None unless every run computes the same."""
+        """Return the elements of a small value if all runs of its body compute the same ones, else None."""
         engine, scopes = self._engine_and_scopes
         constants = {engine.constants.find(scope, name) for scope in scopes[body]}
         return constants.pop() if len(constants) == 1 else None
 
 
 def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Scope]], set[Body]]:
-    """Return the scopes of each body, one for each run that was inferred, and the bodies that run in other ways too."""
+    """Return the scopes of each body, one per run that was inferred, and the bodies that may also run otherwise."""
     # Those are graphs in nodes without a rule, or in nodes that a rule gave up, and all functions that they call.
     scopes_of: dict[Body, list[Scope]] = {}
     functions = {function_key(body.proto): body for body in bodies if body.function}
@@ -181,8 +184,8 @@ def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[
     return scopes_of, seen
 
 
-def _with_texts(shape: Sequence[Size | None] | None) -> Shape | None:
-    """Return a shape in which sizes with variables are texts."""
+def _sizes_as_text(shape: Sequence[Size | None] | None) -> Shape | None:
+    """Return a shape in which symbolic sizes are text, such as "N + 1"; None for an unknown shape."""
     if shape is None:
         return None
     return tuple([size if size is None or isinstance(size, int) else str(size) for size in shape])
@@ -228,6 +231,7 @@ class ValueFacts:
     _unread: set[str] | None = None
 
     def _read_declarations(self) -> None:
+        """Read the inputs, initializers and declared types of the body; called once, before they are first needed."""
         self._built = True
         proto = self.body.proto
         for value in proto.value_info:
@@ -244,32 +248,35 @@ class ValueFacts:
                 self._sparse[sparse.values.name] = sparse
 
     def add(self, node: Any, outputs: Iterable[str], version: int) -> None:
-        """Add a new node that computes these values, written in the given version of its domain."""
+        """Record a new node, written in the given version of its domain, that computes the values `outputs`."""
         for name in outputs:
             self._added.setdefault(name, (node, version))
 
     def state(self, name: str, element: str, shape: Shape | None) -> None:
-        """Set the type of a new value: an output of a new node with a subgraph, which is not inferred."""
+        """Record the type of an output of a new node with a subgraph, for which inference does not find a type."""
         from opset.inference.building.types import tensor
 
         sizes = None if shape is None else [size if isinstance(size, int) else None for size in shape]
         self._full_types[name] = tensor(element, sizes)
 
     def add_tensor(self, tensor: Any) -> None:
-        """Add a new initializer."""
+        """Record a new initializer."""
         if not self._built:
             self._read_declarations()
         self._tensors[tensor.name] = tensor
 
     def _producer(self, name: str) -> tuple[Any, int | None]:
-        """Return the node that computes a value, None if none does, and its version if it was added."""
+        """Return the node of this body that computes a value, and the version in which an adapter wrote the node.
+
+        Both are None if no node computes the value; the version alone is None for a node of the given model.
+        """
         index = self.body.definitions.get(name, -1)
         if index >= 0:
             return self.body.nodes[index], None
         return self._added.get(name, (None, None))
 
     def producer(self, name: str) -> Any:
-        """Return the node of the given model that computes a visible value, None if none does."""
+        """Return the original node that computes a value of this body or one around it, None if none does."""
         # The form of a node does not include other nodes.
         self.large_read = True
         home = self._facts_defining(name)
@@ -277,11 +284,11 @@ class ValueFacts:
         return home.body.nodes[index] if home is not None and index >= 0 else None
 
     def defines(self, name: str) -> bool:
-        """Whether a visible value has that name."""
+        """Whether this body, or one around it, defines a value of that name."""
         return self._facts_defining(name) is not None
 
     def added_producer(self, name: str) -> Any:
-        """Return the first new node that computes a value of this body, None if none does."""
+        """Return the first new node that computes a value of this body, None if no new node does."""
         return self._added.get(name, (None,))[0]
 
     def initializer(self, name: str) -> Any:
@@ -304,7 +311,7 @@ class ValueFacts:
         return home.initializer(name) is not None
 
     def overridable(self, name: str) -> list[str]:
-        """Return the initializers by which a caller may change a value that else follows from constants alone."""
+        """Return the initializers that callers may override if a value follows from them and constants alone."""
         names: dict[str, None] = {}
         seen, pending = {name}, [name]
         while pending:
@@ -329,14 +336,14 @@ class ValueFacts:
         return [*names]
 
     def is_read(self, name: str) -> bool:
-        """Whether anything reads an output of a node that the body had from the start; True for any other value."""
+        """Whether anything reads a value; always True for a value that no original node of this body computes."""
         if self._unread is None:
             read = names_read(self._message.node) | self.read_elsewhere | {*self.body.output_names()}
             self._unread = {name for names in self.body.computes for name in names} - read
         return name not in self._unread
 
     def _facts_defining(self, name: str) -> ValueFacts | None:
-        """Return the facts of the body that defines a name, this one or one around it, None if none does."""
+        """Return the facts of the body that defines a name: this body or one around it. None if none does."""
         if self.looked_up is not None:
             self.looked_up.add(name)
         scope: ValueFacts | None = self
@@ -351,7 +358,7 @@ class ValueFacts:
         return None
 
     def constant(self, name: str) -> Constant | None:
-        """Return the elements of a small value that are known before the model runs, else None."""
+        """Return the elements of a small value if they are known before the model runs, else None."""
         home = self._facts_defining(name)
         if home is None:
             return None
@@ -363,7 +370,7 @@ class ValueFacts:
         return constant
 
     def small_constant(self, name: str) -> Constant | None:
-        """Return a constant of at most MAX_READ elements, None for any other value."""
+        """Return the elements of a value if they are known before the model runs and at most MAX_READ, else None."""
         home = self._facts_defining(name)
         tensor = home.initializer(name) if home is not None else None
         if tensor is not None and prod(tensor.dims) > MAX_READ:
@@ -372,6 +379,7 @@ class ValueFacts:
         return constant if constant is None or len(constant.values) <= MAX_READ else None
 
     def _find_constant(self, name: str) -> Constant | None:
+        """Return, uncached, the elements of a small value of this body if they are known before a run, else None."""
         node, version = self._producer(name)
         if node is not None:
             if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
@@ -384,7 +392,7 @@ class ValueFacts:
         return None if tensor is None else self.elements(tensor)
 
     def _computed_constant(self, name: str) -> Constant | None:
-        """Return a value that nodes always compute alike: sizes that are numbers, and arithmetic on them."""
+        """Return the elements of a value that nodes compute, such as a size, if inference knows them; else None."""
         data = self._inference.data(self.body, name)
         if data is None or not all(isinstance(value, int | float) for value in data.values):
             return None
@@ -392,6 +400,7 @@ class ValueFacts:
         return None if element is None else data._replace(element=element)
 
     def _constant_of_node(self, node: Any) -> Constant | None:
+        """Return the elements that a Constant node holds; None if there are many, or a call of a function decides."""
         if len(node.attribute) != 1 or node.attribute[0].ref_attr_name:
             return None
         attribute = node.attribute[0]
@@ -405,7 +414,7 @@ class ValueFacts:
         return Constant(element, dims, values)
 
     def stored_constant(self, name: str, limit: int) -> Constant | None:
-        """Return the elements of a value that a tensor of the model holds, None if there are more than `limit`."""
+        """Return the elements of an initializer or Constant, None for other values or if they are more than `limit`."""
         home = self._facts_defining(name)
         if home is None:
             return None
@@ -425,7 +434,7 @@ class ValueFacts:
         return Constant(element, dims, tuple(self._read(tensor, limit)))
 
     def type(self, name: str) -> str | None:
-        """Return a value's type string, "tensor(float)", None if it is not known."""
+        """Return the type string of a value, such as "tensor(float)", None if it is not known."""
         if name in self._types and self.looked_up is None:
             return self._types[name]
         home = self._facts_defining(name)
@@ -440,12 +449,15 @@ class ValueFacts:
         return home._types[name]
 
     def stated_type(self, name: str) -> str | None:
-        """Return a value's type string as a graph states it, None if it does not; nothing is inferred for it."""
+        """Return the type string that a graph states for a value, None if it states none; never runs inference."""
         home = self._facts_defining(name)
         return None if home is None or home.body.root.function else home._stated_type(name)
 
     def types(self, names: Sequence[str]) -> list[tuple[str | None, ...]]:
-        """Return the types of values, "" for an absent one: one tuple, or several if calls of a function differ."""
+        """Return the type strings of several values: one tuple, or one for each call if the types differ by call.
+
+        In a tuple, "" stands for an absent value, whose name is "", and None for a type that is not known.
+        """
         shared = tuple([self.type(name) if name else "" for name in names])
         if None not in shared or not self.body.root.function:
             return [shared]
@@ -462,12 +474,15 @@ class ValueFacts:
         ] or [shared]
 
     def element(self, name: str) -> str | None:
-        """Return a tensor's element type, "float", None if it is not known or the value is no dense tensor."""
+        """Return the element type of a tensor, such as "float", None if it is unknown or the value no dense tensor."""
         type_ = self.type(name)
         return type_[7:-1] if type_ is not None and type_.startswith("tensor(") else None
 
     def shape(self, name: str) -> Shape | None:
-        """Return a tensor's shape, None if not even the rank is known; equal text stands for equal sizes."""
+        """Return the shape of a tensor, None if not even its rank is known.
+
+        A size is a number, a text for a symbolic size (equal texts are equal sizes), or None if it is not known.
+        """
         home = self._facts_defining(name)
         if home is None:
             return None
@@ -476,7 +491,7 @@ class ValueFacts:
         return home._shapes[name]
 
     def kept_axes(self, source: str, result: str) -> set[int]:
-        """Return the axes along which two values are inferred to have the same size, be it a number or not."""
+        """Return the axes along which two tensors certainly have the same size, even if it is not known as a number."""
         # The form of a node does not include other nodes.
         self.large_read = True
         types = self._full_type(source), self._full_type(result)
@@ -487,16 +502,17 @@ class ValueFacts:
         return {axis for axis, (before, after) in pairs if before is not None and before == after}
 
     def graph_shapes(self, name: str, attribute: str) -> list[list[Shape | None]]:
-        """Return the shapes of the outputs of a graph in the node that computes a value, for each run that is certain.
+        """Return the shapes of a subgraph's outputs, a list for each run of it; no lists if not all runs are known.
 
-        Runs of graphs in one node are in the same order; there are none if nothing is certain.
+        The subgraph is in the attribute `attribute` of the node that computes the value `name`. All subgraphs of one
+        node have their runs in the same order.
         """
         inner = self.body.subgraphs.get((self.body.definitions.get(name, -1), attribute))
         runs = self._inference.outputs(inner) if inner is not None else []
-        return [[None if type_ is None else _with_texts(type_.shape) for type_ in types] for types in runs]
+        return [[None if type_ is None else _sizes_as_text(type_.shape) for type_ in types] for types in runs]
 
     def stated_rank(self, name: str) -> int | None:
-        """Return a tensor's rank if it is stated or has been inferred, else None; nothing is inferred for it."""
+        """Return the rank of a tensor if it is stated or has been inferred already, else None; never runs inference."""
         home = self._facts_defining(name)
         if home is None:
             return None
@@ -508,6 +524,7 @@ class ValueFacts:
         return None if shape is None else len(shape)
 
     def _find_shape(self, name: str) -> Shape | None:
+        """Return, uncached, the shape of a tensor that this body defines, None if not even its rank is known."""
         if self.initializer(name) is not None:
             return tuple(self._tensors[name].dims)
         if name in self._sparse and name not in self._inputs:
@@ -518,11 +535,11 @@ class ValueFacts:
             return stated
         inferred = self._infer_type(name)
         if inferred is not None and inferred.shape is not None:
-            return _with_texts(inferred.shape)
+            return _sizes_as_text(inferred.shape)
         return None if stated is None or self.body.root.function else (None,) * len(stated)
 
     def _infer_type(self, name: str) -> Type | None:
-        """Return the inferred type of a value of this body: of the given model, or of a node that is inferred alone."""
+        """Return the inferred type of a value that this body defines, by inference of the model or its node alone."""
         if name not in self._full_types:
             if self._node_alone(name) is None:
                 self._full_types[name] = self._inference.type(self.body, name)
@@ -531,14 +548,17 @@ class ValueFacts:
         return self._full_types[name]
 
     def _node_alone(self, name: str) -> tuple[Any, int] | None:
-        """Return the node of a value and its version if it was added, or no run of the body is known; else None."""
+        """Return the node that computes a value, with its version, if the node has to be inferred alone; else None.
+
+        That is if an adapter wrote the node, or inference of the model does not know all runs of this body.
+        """
         node, version = self._producer(name)
         if node is None or (version is None and self._inference.has_runs(self.body)):
             return None
         return node, self.versions.get(normalize_domain(node.domain), 0) if version is None else version
 
     def _infer_alone(self, name: str) -> None:
-        """Infer the node of a value by itself, after those that it reads from."""
+        """Infer a value's node alone and keep the types of its outputs; nodes before it that need this go first."""
         waiting = [name]
         begun: set[str] = set()
         while waiting:
@@ -559,7 +579,7 @@ class ValueFacts:
             waiting.pop()
 
     def _full_type(self, name: str) -> Type | None:
-        """Return the whole type of a value, as it is inferred or as the model states it."""
+        """Return the type of a value with its shape, as inferred or else as the model states it; None if unknown."""
         from opset.inference.building.types import parse_type
 
         home = self._facts_defining(name)
@@ -573,6 +593,7 @@ class ValueFacts:
         return type_
 
     def _stated_type(self, name: str) -> str | None:
+        """Return the type string that this body states for a value, by a declaration or an initializer; else None."""
         if name in self._tensors or name in self._sparse:  # operators read a sparse one as a dense tensor
             tensor = self._tensors[name] if name in self._tensors else self._sparse[name].values
             element = element_name(tensor.data_type)

@@ -43,19 +43,20 @@ OPEN = Parameters()
 def specialize_functions(
     index: ModelIndex, keeps: Keeps, budget: Budget, *, values: bool = False, graphs: Sequence[Scope] = ()
 ) -> tuple[Any, int]:
-    """Return a copy of the ModelProto in which omitted parameters look absent, and how many functions were added.
+    """Return a copy of the ModelProto that has, for each way in which a function is called, a copy of the function.
 
-    Only parameters count that are read by a node which may change.
+    Two calls differ if they omit different inputs or attributes, which are absent in the copy. Only those count that
+    are read by a node which may change.
 
     Args:
         index: The index of the model.
-        keeps: Whether a node stays as it is in any case.
+        keeps: Whether the node at an index of a body stays as it is, whatever its inputs and attributes are.
         budget: The copies of functions are charged to it.
-        values: Whether attributes also have the values that calls give.
-        graphs: The scopes of the graphs, if calls differ as soon as different types are inferred for their inputs.
+        values: Whether calls differ also by the values of attributes, which are then written into the copy.
+        graphs: The inferred scopes of the main and the training graphs, if calls differ also by the types of inputs.
 
     Returns:
-        The copy and the number, (None, 0) if no parameter counts.
+        The ModelProto and the number of functions that were added, (None, 0) if there is nothing to write into copies.
 
     Raises:
         BudgetExceeded: The copies of functions would take too much.
@@ -108,19 +109,19 @@ class _FunctionCalls:
         self.sets: dict[FunctionKey, dict[Parameters, None]] = {key: {} for key in index.functions}
 
     def calls_in(self, body: Body) -> Iterator[tuple[Body, int, FunctionKey]]:
-        """Yield the calls in a body as (body, index of the node, function)."""
+        """Yield the calls of functions in a body as (body, index of the node, key of the function)."""
         for position, operator in enumerate(body.operators):
             if operator in self._operators and (key := body.function_key(position)) in self._functions:
                 yield body, position, key
 
     def omits(self, body: Body, position: int, key: FunctionKey) -> bool:
-        """Whether a call leaves out a parameter of the function."""
+        """Whether a call, the node at `position`, leaves out an input or an attribute of the function."""
         given = {attribute.name for attribute in body.attributes[position]}
         present = sum(map(bool, body.reads[position]))
         return present < len(self._formals[key]) or not given.issuperset(self._functions[key].proto.attribute)
 
     def collect(self, keeps: Keeps, budget: Budget) -> None:
-        """Fill `matters`, callees first, and `sets`, callers first. Raises BudgetExceeded if there are too many."""
+        """Find the parameters on which conversions of functions depend, and what calls give. Raises BudgetExceeded."""
         trees: dict[Body, list[Body]] = {}
         for body in self._index.bodies:
             trees.setdefault(body.root, []).append(body)
@@ -142,7 +143,7 @@ class _FunctionCalls:
                         sets[parameters] = None
 
     def _parameters_that_matter(self, tree: Sequence[Body], keeps: Keeps) -> tuple[frozenset[str], frozenset[str]]:
-        """Return the inputs and attributes of a function that are read by nodes which may change, or by their calls."""
+        """Return the inputs and attributes that a function's changing nodes read, or that its calls pass on."""
         inputs: set[str] = set()
         attributes: set[str] = set()
         for body in tree:
@@ -164,7 +165,11 @@ class _FunctionCalls:
         return frozenset(inputs), frozenset(attributes & declared)
 
     def _parameters_of(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
-        """Return the parameters that a call fixes, among those that matter; `fixed` holds for the body of the call."""
+        """Return the inputs that a call omits (the node at `position`), and the values that it gives to attributes.
+
+        Only those count on which the conversion of the function `key` depends. `fixed` are the parameters of the
+        caller.
+        """
         inputs, attributes = self.matters[key]
         present = {
             formal
@@ -188,7 +193,7 @@ class _FunctionCalls:
         return Parameters(inputs - present, frozenset(values.items()), scope and scope.calls.get(position))
 
     def name_copies(self) -> dict[FunctionKey, dict[Parameters, str]]:
-        """Return the names of the copies of functions: one keeps the function's, if possible one that fixes nothing."""
+        """Return names for the copies of functions, by the parameters that they fix; one keeps its function's name."""
         taken = {(domain, name) for body in self._index.bodies for name, domain in body.operators}
         taken |= {key[:2] for key in self._functions}
         names: dict[FunctionKey, dict[Parameters, str]] = {}
@@ -205,7 +210,7 @@ class _FunctionCalls:
         return names
 
     def rename(self, body: Body, fixed: Parameters, names: dict[FunctionKey, dict[Parameters, str]]) -> None:
-        """Let the calls in a body name the copies that fit them."""
+        """Rename the functions in a body's calls to the copies for these; `fixed` are the parameters of the body."""
         for _, position, key in self.calls_in(body):
             name = names[key][self._parameters_of(body, position, key, fixed)]
             if name != key[1]:
@@ -213,14 +218,14 @@ class _FunctionCalls:
 
 
 def _is_formal(body: Body, name: str) -> bool:
-    """Whether a name means a formal input of the function around."""
+    """Whether a name that a body reads is an input of the function around, and not a value that a node computes."""
     while name not in body.definitions and body.parent is not None:
         body = body.parent
     return bool(name) and body.function and body.definitions.get(name, 0) < 0
 
 
 def _scope_of(body: Body, root: Scope | None) -> Scope | None:
-    """Return the scope of a body inside the one with scope `root`, None if that has none."""
+    """Return the inferred scope of a body, found from the scope of its root body, None if there is none."""
     path = []
     while body.root is not body and body.parent is not None:
         path.append((body.index, body.name))
@@ -231,11 +236,12 @@ def _scope_of(body: Body, root: Scope | None) -> Scope | None:
 
 
 def _is_omitted(body: Body, name: str, fixed: Parameters) -> bool:
+    """Whether a name that a body reads is an input of the function around that its calls omit, according to `fixed`."""
     return name in fixed.inputs and _is_formal(body, name)
 
 
 def _value_of(attribute: Any) -> bytes | None:
-    """Return the message of an attribute without its name, None for a type whose values stay in the calls."""
+    """Return an attribute's value as a serialized message without name, None for types of values that stay in calls."""
     if attribute_type(attribute) not in PLAIN:
         return None
     bare = pb.AttributeProto()
@@ -247,7 +253,7 @@ def _value_of(attribute: Any) -> bytes | None:
 
 
 def _write_fixed(body: Body, fixed: Parameters) -> None:
-    """Write fixed parameters into the nodes of a body: omitted ones as absent, and attributes with their values."""
+    """Write the parameters that a copy fixes into the nodes of its body: omitted ones are absent, values are stated."""
     if not fixed.inputs and not fixed.attributes:
         return
     values = dict(fixed.attributes)

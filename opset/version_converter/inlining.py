@@ -141,6 +141,7 @@ def inline_model(
 
 
 def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
+    """Whether a name is an operator of the registry, and no function of the model."""
     domain, _, op_type = name.rpartition(".")
     if any(name in (key[1], f"{domain_name(key[0])}.{key[1]}") for key in index.functions):
         return False
@@ -150,7 +151,7 @@ def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
 def _inline_chosen(
     model: Model, index: ModelIndex, chosen: set[FunctionKey], registry: Registry, limits: Limits | None
 ) -> Inlining:
-    """Return the inlining of these functions, which are converted to the versions of the model first if need be."""
+    """Return the inlining of these functions; the model is first converted if functions import other versions."""
     inlining = Inlining()
     if not chosen:
         inlining.model = model
@@ -185,7 +186,7 @@ def _inline_chosen(
 
 
 def _choose_functions(index: ModelIndex, names: Iterable[str] | None, exclude: Iterable[str]) -> set[FunctionKey]:
-    """Return the functions to inline, all of them without `names`. Raises UsageError U103 for a name that none has."""
+    """Return the functions of these names, or all, without `exclude`. Raises UsageError U103 for an unknown name."""
     by_name: dict[str, set[FunctionKey]] = {}
     for key in index.functions:
         domain, name, overload = key
@@ -203,7 +204,7 @@ def _choose_functions(index: ModelIndex, names: Iterable[str] | None, exclude: I
 
 
 def _operators_in(function: Body, index: ModelIndex) -> dict[str, set[str]]:
-    """Return the operators of a function by domain, calls of functions left out."""
+    """Return the operators in a function and its subgraphs, by domain, without calls of functions."""
     operators: dict[str, set[str]] = {}
     for body in bodies_below(function):
         for number, (op_type, domain) in enumerate(body.operators):
@@ -213,7 +214,7 @@ def _operators_in(function: Body, index: ModelIndex) -> dict[str, set[str]]:
 
 
 def _imports_of(index: ModelIndex, chosen: Iterable[FunctionKey]) -> dict[str, int]:
-    """Return the versions that the model has to import for the nodes of functions to stand in its graphs."""
+    """Return the opset imports that the model needs, by domain, if nodes of these functions stand in its graphs."""
     imports = dict(index.opsets)
     for key in chosen:
         body = index.functions[key]
@@ -227,7 +228,7 @@ def _imports_of(index: ModelIndex, chosen: Iterable[FunctionKey]) -> dict[str, i
 def _find_differing(
     index: ModelIndex, chosen: set[FunctionKey], imports: Mapping[str, int], registry: Registry
 ) -> Iterator[Finding]:
-    """Yield a refusal of each function whose operators have another meaning, or none, at the versions of the model."""
+    """Yield a refusal for each chosen function, or caller of one, if an operator differs at the opsets `imports`."""
     for key, function in index.functions.items():
         called = (body.function_key(at) for body in bodies_below(function) for at in range(len(body.nodes)))
         if key not in chosen and chosen.isdisjoint(called):
@@ -245,12 +246,13 @@ def _find_differing(
 
 
 def _is_same(name: str, domain: str, version: int, imported: int, registry: Registry) -> bool:
-    """Whether an operator is known, and the same at two versions."""
+    """Whether an operator is known, and has the same definition at two opsets."""
     schema = registry.schema(name, version, domain)
     return schema is not None and schema == registry.schema(name, imported, domain)
 
 
 def _refusal(place: str, why: str, help: str = "") -> Finding:
+    """Return the finding that a function cannot be inlined."""
     return Finding("C501", "the function cannot be inlined", place, why, help)
 
 
@@ -264,6 +266,7 @@ class _Size(NamedTuple):
 
 
 def _size_of(function: Body) -> _Size:
+    """Return the size of the nodes that replace one call of a function."""
     bodies = bodies_below(function)
     nodes = sum(len(body.nodes) for body in bodies)
     names = sum(len(names) for body in bodies for names in (*body.reads, *body.computes))
@@ -289,7 +292,7 @@ class _Inliner:
         self._sizes: dict[FunctionKey, _Size] = {}
 
     def inline(self) -> None:
-        """Replace the calls everywhere but in the functions that are replaced. Raises BudgetExceeded."""
+        """Replace the calls of chosen functions in all graphs and all other functions. Raises BudgetExceeded."""
         self._charge_all()
         for graph in _graphs_of(self._proto):
             self._inline_body(graph, frozenset())
@@ -298,7 +301,7 @@ class _Inliner:
                 self._inline_body(function, frozenset(default.name for default in function.attribute_proto))
 
     def _charge_all(self) -> None:
-        """Charge all nodes that will be made, before the first is: functions that double are soon found."""
+        """Charge the budget for all nodes to come before the first is made: exponential growth is refused at once."""
         totals: dict[FunctionKey, int] = {}
 
         def calls(root: Body) -> int:
@@ -314,7 +317,7 @@ class _Inliner:
         self._budget.charge(NODE * sum(map(calls, roots)))
 
     def _inline_body(self, root: Any, certain: frozenset[str]) -> None:
-        """Replace the calls in a graph or function, and in the graphs inside; `certain` attributes have a value."""
+        """Replace calls in a graph or function and its subgraphs; attributes in `certain` always have a value."""
         pending = [root]
         while pending:
             body = pending.pop()
@@ -323,7 +326,7 @@ class _Inliner:
             pending.extend(graph for node in body.node if node.attribute for _, graph in subgraphs(node))
 
     def _replace_calls(self, body: Any, certain: frozenset[str]) -> list[Any]:
-        """Return the nodes of a body with the nodes of functions in place of calls; refusals are collected."""
+        """Return the nodes of a body with functions' nodes in place of calls; refusals are added to the inlining."""
         done: list[Any] = []
         pending = [*reversed(body.node)]
         while pending:
@@ -347,7 +350,7 @@ class _Inliner:
         return done
 
     def _charge(self, key: FunctionKey, call: Any) -> None:
-        """Charge the bytes that replace a call, before they are made: every node, and copies of the call's parts."""
+        """Charge the budget for the bytes that replace a call, before they are made: nodes and copies of attributes."""
         size = self._sizes[key]
         extras = sum(each.ByteSize() for each in (*call.metadata_props, *call.device_configurations))
         copies = sum(each.ByteSize() * size.copies[each.name] for each in call.attribute if each.name in size.copies)
@@ -363,7 +366,7 @@ def _remove_uncalled(
     registry: Registry,
     inlining: Inlining,
 ) -> None:
-    """Remove the functions that nothing calls any more; import the domains of new nodes, and drop unused imports."""
+    """Remove functions that nothing calls any more, import the domains of new nodes, and drop unused imports."""
     called = {body.function_key(number) for body in index.bodies for number in range(len(body.nodes))}
     left = {key: function for function in proto.functions if (key := function_key(function)) not in chosen}
     operators = {key: _keys_named_in([function]) for key, function in left.items()}
@@ -394,7 +397,7 @@ def _graphs_of(proto: Any) -> list[Any]:
 
 
 def _keys_named_in(roots: Iterable[Any]) -> set[FunctionKey]:
-    """Return the operators and functions that the nodes of graphs and functions name, those in subgraphs included."""
+    """Return the keys of all operators and functions that the nodes of graphs or functions use, also in subgraphs."""
     keys: set[FunctionKey] = set()
     pending = [*roots]
     while pending:

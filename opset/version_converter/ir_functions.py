@@ -14,10 +14,10 @@ DEFAULTS, OVERLOADS = 9, 10
 
 
 def lower_functions(proto: Any, bodies: Sequence[Body], version: int, notes: list[str]) -> None:
-    """Rewrite the functions of a ModelProto for an IR version, as far as their meaning allows.
+    """Rewrite the functions of a ModelProto, in place, without features that an IR version lacks, as far as possible.
 
-    A default moves into each call that has no such attribute; it stays if a call refers to an attribute of the function
-    around that may be missing. An overload becomes a function of its own name.
+    The default of an attribute moves into each call that does not state the attribute. It stays if a call refers to an
+    attribute of the function around that may be missing. An overload becomes a function with a name of its own.
 
     Args:
         proto: The ModelProto.
@@ -35,7 +35,7 @@ def lower_functions(proto: Any, bodies: Sequence[Body], version: int, notes: lis
 
 
 def _rename_overloads(proto: Any, bodies: Sequence[Body]) -> int:
-    """Rename each function that has an overload, and its calls; return how many functions there are."""
+    """Rename each function that has an overload, and its calls; return how many functions were renamed."""
     taken = {(domain, name) for body in bodies for name, domain in body.operators}
     taken |= {function_key(function)[:2] for function in proto.functions}
     names: dict[FunctionKey, str] = {}
@@ -60,7 +60,7 @@ def _rename_overloads(proto: Any, bodies: Sequence[Body]) -> int:
 
 
 def _move_defaults(proto: Any, bodies: Sequence[Body]) -> int:
-    """Move defaults of function attributes into the calls; return how many calls changed."""
+    """Move the defaults of functions' attributes into the calls that lack them; return how many calls changed."""
     functions = {function_key(function): function for function in proto.functions}
     defaults = {
         key: {attribute.name: attribute for attribute in function.attribute_proto}

@@ -21,14 +21,14 @@ _INITIALIZERS = 4
 
 
 def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding]:
-    """Set the IR version of a converted ModelProto, and return the refusals of a requested version.
+    """Set the IR version of a converted ModelProto; return refusals if it needs more than the requested version.
 
-    It is kept if it serves, lowered with the opset, and raised only for a feature that changes the meaning of the model
-    or how it is read; annotations have no say. Functions are rewritten if that makes a feature unnecessary.
+    The version is kept if it serves, lowered with the opset, and raised only for a feature that changes the meaning of
+    the model or how it is read; annotations have no say. Functions are rewritten if that makes a feature unnecessary.
 
     Args:
         proto: The ModelProto.
-        target: The target, which may request an IR version.
+        target: The target of the conversion, which may request an IR version.
         notes: Gets the features that force a higher version than the target's own, and those that older readers skip.
     """
     before = proto.ir_version
@@ -80,13 +80,13 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
 
 
 def _has_overridable(body: Body) -> bool:
-    """Return whether a graph has a default for an input, which some runtimes take as fixed before IR version 4."""
+    """Whether a graph has inputs with defaults (initializers), which some runtimes take as constant before IR 4."""
     inputs = () if body.function else {value.name for value in body.proto.input}
     return bool(inputs) and any(tensor.name in inputs for tensor in body.proto.initializer)
 
 
 def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
-    """Make initializers graph inputs too, as they had to be before IR version 4."""
+    """Make all initializers graph inputs, too, as they had to be before IR version 4; note how many were added."""
     count = 0
     for graph in [body.proto for body in all_bodies if not body.function]:
         inputs = {value.name for value in graph.input}
@@ -98,7 +98,7 @@ def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
 
 
 def _features(proto: Any, all_bodies: list[Body], above: int, before: int) -> Iterator[Feature]:
-    """Yield the features in use that need an IR version above `above`."""
+    """Yield the used features of the IR that need a version above `above`; `before` is the model's own IR version."""
     # A feature that a model has before its IR version needs no higher one: some exporters write ZipMap at 3.
     # Adapters add initializers at most, which are no inputs from version 4 on.
     for version, name, is_annotation in (
@@ -111,6 +111,7 @@ def _features(proto: Any, all_bodies: list[Body], above: int, before: int) -> It
 
 
 def _model_features(proto: Any) -> Iterator[Feature]:
+    """Yield the features of a ModelProto, apart from the contents of its graphs and functions."""
     if proto.opset_import:
         yield 3, "imports of operator sets", False
     if proto.training_info:
@@ -129,6 +130,7 @@ def _model_features(proto: Any) -> Iterator[Feature]:
 
 
 def _body_features(body: Body, above: int) -> Iterator[Feature]:
+    """Yield the features in a body; some of those that IR version `above` has are left out."""
     graph = body.proto
     values = [graph.value_info]
     if not body.function:
@@ -166,12 +168,14 @@ def _body_features(body: Body, above: int) -> Iterator[Feature]:
 
 
 def _features_of_element(number: int) -> Iterator[Feature]:
+    """Yield the feature that an element type is, given by its number, if IR version 3 does not have it."""
     element = ELEMENTS.get(number)
     if element is not None and element.ir_version > 3:
         yield element.ir_version, f"the type {element.name}", False
 
 
 def _features_of_type(proto: Any) -> Iterator[Feature]:
+    """Yield the features in a TypeProto: element types, sequences, maps, optionals, sparse tensors."""
     while True:
         match proto.WhichOneof("value"):
             case "tensor_type":

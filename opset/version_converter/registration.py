@@ -32,32 +32,34 @@ LAYER = Layer(
 
 
 def up(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
-    """Register the adapter that takes nodes of the operators from the version before `since` to it.
+    """Register the adapter that converts nodes of these operators from the version before `since` to version `since`.
 
-    Raises ConversionError C105 if there are two, or for an operator of the standard.
+    Raises ConversionError C105 if another one is registered for an operator, or if an operator is one of the standard.
     """
     return LAYER.register("up", operators, since, domain)
 
 
 def down(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
-    """Register the adapter that takes nodes of the operators from version `since` to the one before.
+    """Register the adapter that converts nodes of these operators from version `since` to the version before.
 
-    Raises ConversionError C105 if there are two, or for an operator of the standard.
+    Raises ConversionError C105 if another one is registered for an operator, or if an operator is one of the standard.
     """
     return LAYER.register("down", operators, since, domain)
 
 
 def lower(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
-    """Register the lowering of the operators, which came with version `since`: it expresses a node by others.
+    """Register the lowering of operators that came with version `since`: it expresses a node by other operators.
 
-    New nodes are written in the version before `since`, and taken on from there. The lowering returns values for all
-    outputs that are in use, or raises Refusal. Raises ConversionError C105 as `down` does.
+    The new nodes are written for the opset before `since`; if the target is older, they are converted further. The
+    lowering returns values for all outputs that are in use, or raises Refusal.
+
+    Raises ConversionError C105 if another one is registered for an operator, or if an operator is one of the standard.
     """
     return LAYER.register("lower", operators, since, domain)
 
 
 def refuses(code: str, *reasons: str) -> Callable[[Adapter], Adapter]:
-    """State reasons for which an adapter refuses nodes, and which no example meets: documentation lists them, too."""
+    """Attach a code and reasons to an adapter for refusals that no example causes, so that documentation lists them."""
 
     def state(adapter: Adapter) -> Adapter:
         vars(adapter)["reasons"] = (*stated_reasons(adapter), *((code, why) for why in reasons))
@@ -67,12 +69,12 @@ def refuses(code: str, *reasons: str) -> Callable[[Adapter], Adapter]:
 
 
 def stated_reasons(adapter: Adapter) -> tuple[tuple[str, str], ...]:
-    """Return the codes and reasons that are stated beside an adapter."""
+    """Return the (code, reason) pairs that `refuses` has attached to an adapter."""
     return getattr(adapter, "reasons", ())
 
 
 def registered_adapters(families: Iterable[str], own: Table | None = None) -> frozenset[tuple[str, str, int, str]]:
-    """Return the (domain, operator, since, direction) of every adapter and lowering of the families, and of `own`."""
+    """Return (domain, operator, since, "up", "down" or "lower") of the adapters of families and of the table `own`."""
     return frozenset(
         (*key, direction)
         for direction in ("up", "down", "lower")

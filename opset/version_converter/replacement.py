@@ -15,12 +15,12 @@ from opset.version_converter.rewrite import Builder, Node, Refusal
 
 
 def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: ValueFacts) -> list[tuple[Any, int]]:
-    """Return the new nodes so that they compute the old node's outputs under their names.
+    """Return the new nodes, with values renamed so that they compute the old node's outputs under their old names.
 
     Args:
         node: The old node.
-        results: The values of its outputs, "" for one that nothing reads.
-        op: Has made the new nodes.
+        results: The values that replace its outputs, "" for an output that nothing reads.
+        op: The builder that has made the new nodes.
         values: Facts about the values of the body.
 
     Raises:
@@ -57,7 +57,7 @@ def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: Valu
 
 
 def replace_nodes(proto: Any, replaced: dict[int, list[Any]]) -> None:
-    """Replace the nodes at these indices of a GraphProto or FunctionProto; the others are not touched."""
+    """Replace the nodes at these indices of a GraphProto or FunctionProto by lists of nodes, in place; others stay."""
     if all(len(nodes) == 1 for nodes in replaced.values()):
         for index, (node,) in replaced.items():
             proto.node[index].CopyFrom(node)
@@ -66,7 +66,7 @@ def replace_nodes(proto: Any, replaced: dict[int, list[Any]]) -> None:
 
 
 def set_entries(field: Any, entries: Sequence[Any]) -> None:
-    """Set the entries of a repeated field: a message that is held stays valid outside of its list."""
+    """Replace all entries of a repeated protobuf field; the new entries may be some of the old ones."""
     del field[:]
     field.extend(entries)
 
@@ -74,14 +74,14 @@ def set_entries(field: Any, entries: Sequence[Any]) -> None:
 def unused_after(
     body: Body, proto: Any, replaced: dict[int, list[Any]], released: set[str], elsewhere: Collection[str]
 ) -> tuple[set[str], set[int]]:
-    """Return the values that nothing uses once new nodes have replaced others, and the nodes that compute nothing else.
+    """Return the values that nothing uses after nodes are replaced, and the nodes that only compute such values.
 
     Args:
-        body: The body as it is given.
+        body: The body in the model as it was given.
         proto: Its message, in which nothing is replaced yet.
         replaced: The new nodes, by the index of the old one.
-        released: Values that the old nodes read, and that the new ones do not. Besides these, only values count that
-            nothing but these was computed from.
+        released: Values that the old nodes read and the new ones do not. Only these are looked at, and values that
+            served to compute nothing else.
         elsewhere: Names that are read from outside of the body.
 
     Returns:
@@ -119,7 +119,10 @@ def unused_after(
 
 
 def remove_unused(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: set[str], dead: set[int]) -> None:
-    """Remove unused initializers from a body; in `replaced`, drop unused constants and mark dead nodes as removed."""
+    """Remove unused values from a body: initializers, declarations, and the nodes that compute them.
+
+    `replaced` (new nodes by the index of the old one) loses unused Constants, and has [] for dead nodes afterwards.
+    """
     for index, nodes in replaced.items():
         replaced[index] = [
             node
@@ -135,7 +138,7 @@ def remove_unused(proto: Any, function: bool, replaced: dict[int, list[Any]], un
 
 
 def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]) -> None:
-    """Set the imported versions, and import the domains that new nodes need and that are not imported yet.
+    """Set the opset versions that a model or function imports, and import the domains of new nodes that it lacks.
 
     Args:
         proto: A ModelProto or FunctionProto.

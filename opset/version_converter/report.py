@@ -90,7 +90,7 @@ class ConversionReport:
 
 
 def conversion_report(conversion: Conversion, *, places: bool = True) -> ConversionReport:
-    """Return the report of a conversion, with or without the places of nodes."""
+    """Return the report of a conversion; with `places`, it says which nodes of the model each line is about."""
     groups: dict[tuple[str, str, int, int, tuple[str, ...], tuple[str, ...]], list[Action]] = {}
     for action in conversion.actions:
         key = (action.domain, action.op_type, action.since, action.until, action.steps, action.result)
@@ -139,7 +139,7 @@ def headline(report: ConversionReport) -> str:
 
 
 def report_lines(report: ConversionReport) -> list[str]:
-    """Return the lines below the versions: a table of operators, operators that passed through, notes, a sum."""
+    """Return the lines of a report below its headline: a table of operators, domains without schemas, notes, sums."""
     rows = [["operator", "version", "nodes", "what happens"]]
     for group in report.operators:
         name = group.operator if group.domain == "ai.onnx" else f"{group.domain}.{group.operator}"
@@ -180,6 +180,7 @@ def _place_of(action: Action, labels: BodyLabels) -> NodePlace:
 
 
 def _versions_text(versions: ImportedVersion | IrVersions | OperatorGroup) -> str:
+    """Return versions as text, "13 -> 21", or only the first if they are equal or there is none after."""
     same = versions.before == versions.after
     return f"{versions.before}" if same or not versions.after else f"{versions.before} -> {versions.after}"
 

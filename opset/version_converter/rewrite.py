@@ -36,9 +36,10 @@ class Refusal(Exception):
     """Raised if a conversion would lose meaning, or if that is not certain, with code, reason and help."""
 
     def __init__(self, code: str, why: str, help: str = "", instead: str = "", label: str = "") -> None:
-        """Take the help, and in `instead` a target that would do if the help is no use.
+        """Take the error code, the reason, help for the user, and two more texts.
 
-        `label` says the reason for any node, if `why` names values, sizes or types of this one: documentation shows it.
+        `instead` names a target that would do, shown if the help is no use. `label` says the reason for any node, if
+        `why` names values, sizes or types of this one: documentation shows it.
         """
         super().__init__(why)
         self.code = code
@@ -56,13 +57,13 @@ class Refusal(Exception):
 
 
 def value_with_lists(attribute: Any) -> Any:
-    """Return the value of an AttributeProto, lists as such."""
+    """Return the value of an AttributeProto, with several values as a list."""
     value = attribute_value(attribute)
     return list(value) if isinstance(value, tuple) else value
 
 
 def set_attribute(node: Any, name: str, kind: str, value: Any) -> None:
-    """Set a NodeProto's attribute, in its place if the node has it, else as the last one.
+    """Set an attribute of a NodeProto: replaced if the node has it, else added as the last one.
 
     `kind` is the type of the attribute, such as "ints".
     """
@@ -97,7 +98,7 @@ class Node:
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
 
     def charge(self, steps: int) -> None:
-        """Charge steps of work, besides values that are read and nodes that a Builder makes, which are charged anyway.
+        """Charge an adapter's steps to the budget, besides reading values and making nodes, which are charged anyway.
 
         Raises BudgetExceeded if the conversion may take no more, which ends it.
         """
@@ -109,11 +110,11 @@ class Node:
         return self.schema.name
 
     def has(self, attribute: str) -> bool:
-        """Return whether the node states an attribute."""
+        """Whether the node states a value for an attribute."""
         return attribute in self._attributes
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """Return an attribute's value, else the schema's default, else `default`.
+        """Return the value of an attribute, else the default in the operator's schema, else `default`.
 
         Raises Refusal C206 if the value is a reference to an attribute of the function around.
         """
@@ -127,7 +128,7 @@ class Node:
         return value_with_lists(attribute)
 
     def reference(self, name: str) -> str:
-        """Return the attribute of the function around that gives an attribute its value, "" if it has its own."""
+        """Return the attribute of the function around from which an attribute takes its value, "" if it has its own."""
         attribute = self._attributes.get(name)
         root = self.values.body.root
         if attribute is None or not attribute.ref_attr_name or not root.function:
@@ -149,19 +150,22 @@ class Node:
         return self.outputs[index] if index < len(self.outputs) else ""
 
     def index(self, name: str) -> int:
-        """Return the position of a formal input."""
+        """Return the position of the input that the operator declares under this name."""
         return next(i for i, parameter in enumerate(self.schema.inputs) if parameter.name == name)
 
     def formal(self, index: int) -> str:
-        """Return the name that the operator gives to an input."""
+        """Return the name that the operator declares for the input at a position."""
         return self.schema.inputs[min(index, len(self.schema.inputs) - 1)].name
 
     def element(self, index: int) -> str | None:
-        """Return the element type of an input, "float", None if unknown; raises Refusal C103 for a wrong one."""
+        """Return the element type of an input, such as "float", None if it is not known.
+
+        Raises Refusal C103 if the operator does not take it.
+        """
         return self._check_element(index, self.values.element(self.input(index))) if self.input(index) else None
 
     def _check_element(self, index: int, element: str | None) -> str | None:
-        """Return the element type of an input, or raise Refusal C103 if the operator does not take it."""
+        """Return the element type of an input unchanged; raise Refusal C103 if the operator does not take it."""
         type_ = None if element is None else f"tensor({element})"
         # All inputs from the last formal one on are of its types.
         position = min(index, len(self.schema.inputs) - 1)
@@ -170,7 +174,7 @@ class Node:
         return element
 
     def constrained_attributes(self) -> dict[str, Any]:
-        """Return the attributes that the node states and that declare a constraint, with their values."""
+        """Return the attributes that the node states and the operator restricts by a constraint, with their values."""
         declared = self.schema.attributes
         return {
             name: value_with_lists(attribute)
@@ -216,7 +220,7 @@ class Node:
         return tuple(dim for dim in shape if isinstance(dim, int))
 
     def constant(self, index: int) -> Constant | None:
-        """Return an input's value if it is known without a run, else None; raises Refusal C103 as `element` does."""
+        """Return an input's value if it is known before a run, else None. Raises Refusal C103 for a wrong type."""
         constant = self.values.constant(self.input(index)) if self.input(index) else None
         if constant is not None:
             self.charge(len(constant.values))
@@ -238,7 +242,7 @@ class Node:
 
 
 def can_be_overridden(value: str, initializers: Sequence[str]) -> Refusal:
-    """Return the refusal for a value that would be constant, if a caller could not override these initializers."""
+    """Return the refusal (C205) of a value that is not constant only since a caller may override these initializers."""
     if [value] == [*initializers]:
         why = f"a caller may override {quote(value)}"
     else:
@@ -249,7 +253,7 @@ def can_be_overridden(value: str, initializers: Sequence[str]) -> Refusal:
 
 
 def unknown_type(value: str, formal: str = "") -> Refusal:
-    """Return the refusal for a value, perhaps of a formal input, whose type has to be known and is not."""
+    """Return the refusal (C203) of a value whose type is needed but unknown; `formal` is the input's declared name."""
     return Refusal(
         "C203",
         f"the type of '{safe_text(value)}' is not known",
@@ -265,6 +269,7 @@ def _constant_of_ints(dims: tuple[int, ...], values: tuple[int, ...]) -> Any:
 
 
 def _constant(tensor: Any) -> Any:
+    """Return a Constant node, without names, that holds a tensor."""
     node = pb.NodeProto(op_type="Constant")
     set_attribute(node, "value", "tensor", tensor)
     return node
@@ -303,16 +308,16 @@ class Builder:
 
         Args:
             node: The node.
-            target: The operator at the version that the node is taken to.
-            version: The opset of the operator's domain that the transition writes in.
+            target: The operator at the version to which the node is converted.
+            version: The opset of the operator's domain in which new nodes are written.
             final: The opset of ai.onnx that the whole conversion goes to.
-            versions: The opsets of all domains that may be used.
+            versions: The opsets of all domains whose operators may be used.
             registry: The operators that are known.
             values: Facts about the values of the body.
             names: The names that are in use.
-            const: Adds a tensor as an initializer of a name if a Constant cannot hold it, and returns its name, "" if
-                one can, None if there are no initializers.
-            lowered: Operators that no new graph may have.
+            const: Takes a tensor and a name. If a Constant node cannot hold the tensor, it adds an initializer of that
+                name and returns the name; it returns "" if a Constant can, None if there can be no initializer.
+            lowered: Operators that must not be in the converted model.
         """
         self.version = version
         self.final = final
@@ -340,12 +345,12 @@ class Builder:
         return self.version if self._domain == "" else self._versions[""]
 
     def offers(self, op_type: str) -> bool:
-        """Whether the result may have an operator of ai.onnx: its opset has it, and it is none that is lowered."""
+        """Whether new nodes may be of an operator of ai.onnx: the final opset has it, and it is not to be lowered."""
         schema = self._registry.schema(op_type, self.final, "")
         return schema is not None and not schema.deprecated and (op_type, "") not in self._lowered
 
     def final_schema(self, op_type: str) -> OpSchema:
-        """Return the operator of ai.onnx that a new graph may have. Raises Refusal C201 if there is none."""
+        """Return an operator of ai.onnx at the final opset. Raises Refusal C201 if new nodes may not be of it."""
         schema = self._registry.schema(op_type, self.final, "")
         if schema is None or not self.offers(op_type):
             lacks = "is lowered, too" if schema is not None and not schema.deprecated else "does not exist there"
@@ -354,10 +359,12 @@ class Builder:
 
     @cached_property
     def _stem(self) -> str:
-        """The beginning of new names."""
+        """Beginning of the names of new values: an output of the replaced node, else the node's name."""
         return next(filter(None, self._outputs), "") or self._node.name or self._node.op_type
 
     def __getattr__(self, op_type: str) -> Callable[..., Any]:
+        """Return a function that makes a node of an operator and returns the names of its outputs."""
+
         def make(*inputs: str, outputs: int | Sequence[str] = 1, domain: str | None = None, **attributes: Any) -> Any:
             named = self._domain_of(op_type) if domain is None else domain
             return self._make(op_type, inputs, outputs, named, attributes)
@@ -367,7 +374,7 @@ class Builder:
         return make
 
     def _domain_of(self, op_type: str) -> str:
-        """Return the domain of an operator, the own or else ""; raise LookupError if neither has it."""
+        """Return the adapter's domain if it has the operator, else ""; raise LookupError if ai.onnx lacks it, too."""
         if not self._domain or self._registry.versions(op_type, self._domain):
             return self._domain
         if not self._registry.versions(op_type):
@@ -377,6 +384,7 @@ class Builder:
     def _make(
         self, op_type: str, inputs: Iterable[str], outputs: int | Sequence[str], domain: str, attributes: dict[str, Any]
     ) -> Any:
+        """Make a new node; return the name of its output, or a tuple of names if there are several."""
         version, schema = self._written_in(op_type, domain)
         inputs, attributes = self.arguments(schema, inputs, attributes)
         if isinstance(outputs, int):
@@ -391,7 +399,7 @@ class Builder:
     def arguments(
         self, schema: OpSchema, inputs: Iterable[str], attributes: Mapping[str, Any]
     ) -> tuple[list[str], dict[str, Any]]:
-        """Return the inputs and attributes of a new node: a list that became an input, as axes did, as a constant.
+        """Return the inputs and attributes of a new node; lists that its schema has as inputs (axes) become constants.
 
         Raises TypeError for a name that is neither an attribute nor an input of the operator.
         """
@@ -406,7 +414,11 @@ class Builder:
         return names, kept
 
     def _written_in(self, op_type: str, domain: str) -> tuple[int, OpSchema]:
-        """Return the first version from the transition on that has an operator, and its schema; raise Refusal C201."""
+        """Return the opset in which a new node of an operator is written, and the operator's schema there.
+
+        That is the opset of the transition, or the first later one with the operator. Raises Refusal C201 if none has
+        it.
+        """
         version = self.version if domain == self._domain else self._versions.get(domain)
         if version is None:
             raise Refusal("C201", f"it needs {op_type} of {domain_name(domain)}, which the model does not import")
@@ -417,7 +429,7 @@ class Builder:
         raise Refusal("C201", f"it needs {op_type}, which does not exist at version {version}")
 
     def _set_attributes(self, node: Any, schema: OpSchema, attributes: Mapping[str, Any]) -> None:
-        """Set the attributes of a new node that are not None; the elements of lists among them are charged first."""
+        """Set those attributes of a new node that are not None; long lists are charged to the budget before."""
         for value in attributes.values():
             if isinstance(value, (list, tuple)) and len(value) > MAX_FREE:
                 self._values.budget.charge(len(value))
@@ -426,7 +438,7 @@ class Builder:
                 set_attribute(node, name, schema.attributes[name].type, value)
 
     def _add_new(self, node: Any, outputs: Sequence[str], version: int) -> None:
-        """Add a new node, with these outputs, a name of its own, and the metadata of the node that is replaced."""
+        """Complete a new node with outputs, a name, and the metadata of the node that is replaced; then add it."""
         node.output.extend(outputs)
         if self._node.name:
             node.name = self._names.fresh(f"{self._node.name}__{node.op_type}")
@@ -434,12 +446,13 @@ class Builder:
         self._add(node, outputs, version)
 
     def _add(self, node: Any, outputs: Iterable[str], version: int) -> None:
+        """Charge a node's bytes to the budget, and add it to the nodes made and to the facts about values."""
         self._values.budget.hold(node.ByteSize())
         self.made.append((node, version))
         self._values.add(node, outputs, version)
 
     def charge_elements(self, count: int) -> int:
-        """Return a number of elements, each of which is charged as a step: `range(op.charge_elements(size))`.
+        """Charge a step for each of `count` elements, and return `count`: `range(op.charge_elements(size))`.
 
         Raises BudgetExceeded if the conversion may take no more, before anything of that length is made.
         """
@@ -465,9 +478,10 @@ class Builder:
         return self._constant(made, self._names.fresh(f"{self._stem}__const"))
 
     def const_of_attribute(self, node: Node, name: str, element: str) -> str:
-        """Return the name of a constant with the value of a node's attribute, which may be the function's.
+        """Return the name of a constant with the value of a node's attribute.
 
-        A Constant can hold a list of the function's attribute from version 12 on; otherwise raises Refusal C206.
+        If the attribute takes its value from the function around, a Constant can do so from version 12 on; before, or
+        for anything but a list, raises Refusal C206.
         """
         kind, reference = node.schema.attributes[name].type, node.reference(name)
         if not reference or kind not in ("ints", "floats") or self._domain or self.final < CONSTANT_OF_LISTS:
@@ -481,11 +495,12 @@ class Builder:
     def tensor(self, tensor: Any, name: str) -> str:
         """Return the name of a constant that holds a TensorProto as it is; `name` is fresh or an output of the node.
 
-        It is a Constant node; if the target's cannot hold the type, an initializer, or a Cast in a function.
+        It is a Constant node, or if that cannot hold the type at the target, an initializer, or a Cast in a function.
         """
         return self._constant(_constant(tensor), name)
 
     def _constant(self, made: Any, name: str) -> str:
+        """Add a Constant node, or what takes its place if it cannot hold its tensor; return the name of the value."""
         tensor = made.attribute[0].t
         held = self._const(tensor, name)
         if held is None:
@@ -497,7 +512,7 @@ class Builder:
         return held or name
 
     def _cast(self, tensor: Any, name: str) -> str:
-        """Return the name of a constant of integers or bools that is written as DOUBLE, and cast."""
+        """Return the name of a constant of integers or bools, cast from doubles; raise Refusal C202 if inexact."""
         constant, element = self._values.elements(tensor), element_name(tensor.data_type)
         if constant is None or not all(isinstance(each, int) and abs(each) <= 2**53 for each in constant.values):
             raise Refusal("C202", f"a Constant before version 9 cannot hold {element}; functions have no initializers")
@@ -515,10 +530,11 @@ class Builder:
         drop: Iterable[str] = (),
         **attributes: Any,
     ) -> Any:
-        """Return the output of the node itself, with other inputs or outputs, without `drop`, with attributes set.
+        """Add the node itself with something changed; return the name of its output, or a tuple if there are several.
 
-        For several outputs, it is a tuple of names, as for any node that is made.
-        Its name, documentation, metadata, device configurations and unknown fields stay. An attribute None is dropped.
+        `inputs` and `outputs` replace the node's own, `drop` names attributes to leave out, and all further arguments
+        are attributes to set; None drops one. Name, documentation, metadata, device configurations and unknown fields
+        stay.
         """
         proto = pb.NodeProto()
         proto.CopyFrom(node.proto)
@@ -551,18 +567,19 @@ class Builder:
         return computed[0] if len(computed) == 1 else tuple(computed)
 
     def fresh(self, hint: str) -> str:
-        """Return a value name that is used nowhere in the model."""
+        """Return a name for a value that is used nowhere in the model."""
         return self._names.fresh(f"{self._stem}__{hint}")
 
     def state(self, name: str, element: str, shape: Shape | None = None) -> None:
-        """State the type of an output that inference does not find: of a new node with a subgraph."""
+        """State the type of an output of a new node with a subgraph, for which inference does not find a type."""
         self._values.state(name, element, shape)
 
     def release(self, *names: str) -> None:
-        """Release inputs of the node that are no longer used; constants that nothing else uses are removed."""
+        """State that the new nodes do not read these inputs; constants that nothing else reads are then removed."""
         self.released.extend(name for name in names if name)
 
 
 def _trim(names: Any, least: int = 0) -> None:
+    """Remove names from the end of a list as long as they are "" (absent), but keep `least` of them."""
     while len(names) > least and not names[-1]:
         del names[-1]

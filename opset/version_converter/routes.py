@@ -100,7 +100,10 @@ class Routes:
         self._routes: dict[tuple[str, str, int, int], Route] = {}
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return the route of an operator's nodes that are written in `versions`, on the way to `opsets`."""
+        """Return the decision on all nodes of an operator: keep, check, convert or refuse them, and why.
+
+        `versions` has the opsets in which nodes are written, by domain, `opsets` those to which they are converted.
+        """
         if domain not in self.registry.domains:
             return Route(Verdict.PASS, VersionChange(domain, op_type, 0, 0))
         if domain not in versions:
@@ -117,6 +120,7 @@ class Routes:
         return self._routes[key]
 
     def _find_route(self, op_type: str, domain: str, version: int, final: int) -> Route:
+        """Return, uncached, the decision on nodes of an operator of a known domain, from opset `version` to `final`."""
         schema = self.registry.schema(op_type, version, domain)
         if schema is None:
             return self._route_of_unknown(op_type, domain, version, final)
@@ -139,7 +143,7 @@ class Routes:
         return Route(verdict, change)
 
     def _route_of_unknown(self, op_type: str, domain: str, version: int, final: int) -> Route:
-        """Return the route of an operator that does not exist at its version: some pass, since runtimes have them."""
+        """Return the route of an operator that does not exist at its opset: kept if runtimes have it, else refused."""
         change = VersionChange(domain, op_type, 0, 0)
         schemas = self.registry.versions(op_type, domain)
         alias = None if domain else quirks.alias(op_type, version)
@@ -162,9 +166,9 @@ class Routes:
         return self.registry.schema(op_type, self.last_in_force(domain, op_type, opset), domain)
 
     def older_version(self, domain: str, op_type: str, version: int) -> OpSchema | None:
-        """Return the version of an operator that some release has at an opset at which a later release has a newer one.
+        """Return the older version that some releases of onnx have at an opset at which others have a newer one.
 
-        Returns None if all releases have the same one.
+        Returns None if all releases have the same version at this opset.
         """
         schema = self.registry.schema(op_type, version, domain)
         if schema is None or not is_ambiguous(schema, version):
@@ -172,13 +176,14 @@ class Routes:
         return self.registry.schema(op_type, schema.since_version - 1, domain)
 
     def restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
-        """Return the restriction of an operator at an opset of the release, None if all nodes of its version fit."""
+        """Return how the release of onnx restricts an operator at an opset, None if all nodes of its version fit."""
         key = (domain, op_type, version)
         if key not in self._restrictions:
             self._restrictions[key] = self._find_restriction(*key)
         return self._restrictions[key]
 
     def _find_restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
+        """Return, uncached, how the release of onnx restricts an operator at an opset, None if it does not."""
         schema = self._schema_in_force(
             self.registry.schema(op_type, self.last_in_force(domain, op_type, version), domain)
         )
@@ -192,11 +197,8 @@ class Routes:
         why = "; ".join(amendment.text for amendment in amendments_of(today))
         return Restriction(schema, derive_adapter(read, schema, Change()), why, stated=schema == today)
 
-    def last_in_force(self, domain: str, op_type: str, final: int) -> int:
-        """Return the opset up to which an operator's versions are in force at an opset of the release.
-
-        It is the opset itself, unless the release has no operator of a newer version.
-        """
+    def _last_in_force(self, domain: str, op_type: str, final: int) -> int:
+        """Return the last opset, at most `final`, whose version of the operator the release of onnx has."""
         key = (domain, op_type, final)
         if key not in self._ends:
             schema, end = self.registry.schema(op_type, final, domain), final
@@ -207,16 +209,21 @@ class Routes:
         return self._ends[key]
 
     def _schema_in_force(self, schema: OpSchema | None) -> OpSchema | None:
+        """Return a version as the release of onnx has it, None if it has not; without a release, the version itself."""
         return schema_of_release(schema, self.release) if schema is not None and self.release else schema
 
     def step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
-        """Return the next transition of an operator from a version towards the final one, None if there is none."""
-        key = (domain, op_type, version, self.last_in_force(domain, op_type, final))
+        """Return the next transition of an operator on the way from opset `version` to opset `final`.
+
+        Returns None if no transition is left, and a Refusal if there is one that nothing can cross.
+        """
+        key = (domain, op_type, version, self._last_in_force(domain, op_type, final))
         if key not in self._steps:
             self._steps[key] = self._find_step(*key)
         return self._steps[key]
 
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
+        """Return, uncached, the next transition from opset `version` to `final`, None or a Refusal, as `step` does."""
         source = self.registry.schema(op_type, version, domain)
         schemas = self.registry.versions(op_type, domain)
         if source is None:
@@ -261,7 +268,7 @@ class Routes:
         return RouteStep(source, target, written_in, derived, adapter, impossible, touches)
 
     def _find_lowering(self, domain: str, op_type: str, source: OpSchema) -> RouteStep | Refusal:
-        """Return the step that expresses an operator's first version by older operators, or why there is none."""
+        """Return the step that expresses an operator's first version by older operators, or why it cannot be done."""
         since = source.since_version
         hook = self._adapters.find("lower", domain, op_type, since, source.family) if since > 1 else None
         if hook is None:
@@ -273,9 +280,10 @@ class Routes:
         return _lowering_step(source, since - 1, hook.function)
 
     def _find_body_lowering(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
-        """Return the step that expresses an operator by its function body, None if it has none or has a lowering.
+        """Return the step that expresses an operator by its function body; None if it has none, or a written lowering.
 
-        Raises SchemaError S233 to S236 if the body of an operator of one's own is wrong.
+        `first` is the operator's first version, `version` the opset in which the nodes of the body are written. Raises
+        SchemaError S233 to S236 if the body of an operator of one's own is wrong.
         """
         since = first.since_version
         if not source.function or self._adapters.find("lower", source.domain, source.name, since, source.family):
@@ -294,14 +302,14 @@ class Routes:
 
 
 def _lowering_step(source: OpSchema, version: int, adapter: Adapter) -> RouteStep:
-    """Return the step that expresses an operator by others, which are written in a version."""
+    """Return the step in which `adapter` expresses an operator by others, which are written in opset `version`."""
     return RouteStep(
         source, source, version, derive_adapter(source, source, Change()), adapter, "", touches=True, lowers=True
     )
 
 
 def routes_of(registry: Registry, release: str = "") -> Routes:
-    """Return the routes of a registry; the standard registry has its own, since its adapters do not change."""
+    """Return the routes of a registry, to a release of onnx if one is named; the standard's are cached."""
     return _standard_routes(release) if registry is default_registry() else Routes(registry, release)
 
 

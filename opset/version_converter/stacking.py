@@ -37,9 +37,10 @@ class _FilledSequence(NamedTuple):
 
 
 def stack_sequences(index: ModelIndex, inference: LazyInference, budget: Budget) -> tuple[Any, int]:
-    """Return a copy of the ModelProto in which loops stack the tensors of sequences, and how many sequences.
+    """Return a copy of the model in which loops compute one stacked tensor in place of filling a sequence.
 
-    Returns (None, 0) if there is no such loop. Raises BudgetExceeded if the budget is used up.
+    The sequence is split from the stack after the loop. Returns the ModelProto and the number of sequences, (None, 0)
+    if there are none. Raises BudgetExceeded if the budget is used up.
     """
     if index.proto.training_info:  # whose graphs read values of the main graph by their names
         return None, 0
@@ -62,7 +63,7 @@ def stack_sequences(index: ModelIndex, inference: LazyInference, budget: Budget)
 
 
 def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget: Budget) -> Iterator[_FilledSequence]:
-    """Yield the sequences that the loop of a body fills with tensors of one shape."""
+    """Yield the sequences that a Loop, whose body is given, fills with tensors that certainly have the same shape."""
     holder = body.parent
     if holder is None or body.owner is None or not _is_node_of(index, holder, body.index, "Loop"):
         return
@@ -91,7 +92,7 @@ def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget
 
 
 def _is_concatenated(index: ModelIndex, body: Body, name: str, rank: int, steady: set[int], budget: Budget) -> bool:
-    """Whether a body always concatenates the tensors of a sequence along an axis that is steady."""
+    """Whether a body always concatenates the tensors of the sequence `name` along an axis that is in `steady`."""
     # Along all other axes, tensors that are concatenated have to have one size.
     budget.charge(len(body.nodes))
     for position, reads in enumerate(body.reads):
@@ -104,12 +105,12 @@ def _is_concatenated(index: ModelIndex, body: Body, name: str, rank: int, steady
 
 
 def _is_node_of(index: ModelIndex, body: Body, position: int, op_type: str) -> bool:
-    """Whether a node is of an operator of ai.onnx, and no call of a function."""
+    """Whether the node at `position` is of the ai.onnx operator `op_type`, and no call of a function."""
     return body.operators[position] == (op_type, "") and body.function_key(position) not in index.functions
 
 
 def _count_reads(body: Body, budget: Budget) -> Counter[str]:
-    """Return how often a body, with those inside it, reads each name."""
+    """Return how often a body and the bodies inside it read each name."""
     counts: Counter[str] = Counter()
     for inner in bodies_below(body):
         budget.charge(len(inner.nodes) + sum(map(len, inner.reads)))
@@ -120,7 +121,10 @@ def _count_reads(body: Body, budget: Budget) -> Counter[str]:
 
 
 def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: FreshNames) -> list[Any]:
-    """Let a loop stack tensors in place of appending them; return the nodes that make sequences of the stacks."""
+    """Change a Loop node and its body (`graph`) to return stacked tensors where they filled sequences.
+
+    Returns the nodes, to be put behind the loop, that split the stacks into sequences.
+    """
     outputs = [*node.output, *[""] * (len(graph.output) - _RESULTS_FROM - len(node.output))]
     splits, results = [], []
     for number, append, value, type_ in filled:
@@ -146,7 +150,7 @@ def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: 
 
 
 def _insert_splits(graph: Any, splits: dict[int, list[Any]]) -> None:
-    """Insert nodes behind those at these positions, and remove the empty sequences that nothing reads any more."""
+    """Insert lists of nodes behind the nodes at these positions, and remove SequenceEmpty nodes that nothing reads."""
     read = names_read(graph.node) | {value if isinstance(value, str) else value.name for value in graph.output}
     nodes: list[Any] = []
     gone: set[str] = set()

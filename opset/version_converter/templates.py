@@ -37,7 +37,10 @@ class Template(NamedTuple):
 
 
 def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
-    """Return all that a lowering may read of a node, None if it may depend on more."""
+    """Return all that a lowering may read of a node: nodes with equal forms are lowered alike.
+
+    Returns None if the lowering may depend on more, as in a function, or for a node with a subgraph.
+    """
     node = body.nodes[index]
     if body.root.function or node.doc_string or node.device_configurations or node.overload:
         return None
@@ -65,9 +68,10 @@ def _facts_about(name: str, facts: ValueFacts) -> Hashable:
 def template_of(
     node: Any, made: Sequence[Any], released: Iterable[str], looked_up: Iterable[str], outcome: tuple[Any, Any]
 ) -> Template | None:
-    """Return the template of the nodes that express one, None if they depend on more than its form.
+    """Return a template of the new nodes (`made`) in place of `node`, None if they depend on more than its form.
 
-    `looked_up` are the values whose facts adapters read, `released` the values that the node no longer uses.
+    `released` are the values that `node` reads and the new nodes do not, `looked_up` those whose facts adapters have
+    read, `outcome` the steps that were crossed and the new operators.
     """
     own = [node.name, *node.input, *node.output]
     # Names of nodes apart from those of values: a node may be named as one of its values, and the next one may not.
@@ -79,6 +83,7 @@ def template_of(
     added: list[tuple[int, str]] = []
 
     def number_of(name: str, numbers: dict[str, int], stems: dict[str, int]) -> int:
+        """Return the number of a name; raise _UnknownName if it does not begin with a name of the node (`stems`)."""
         if name not in numbers:
             stem = max((stem for stem in stems if name.startswith(stem + SEPARATOR)), key=len, default=None)
             if stem is None:
@@ -116,7 +121,7 @@ def template_of(
 
 
 def apply_template(template: Template, node: Any, fresh: FreshNames) -> tuple[list[Any], list[str]]:
-    """Return the nodes that express one of the template's form, and the values that are no longer used."""
+    """Return the new nodes that a template makes in place of `node`, and the values that are no longer used."""
     names = [node.name, *node.input, *node.output]
     for number, rest in template.added:
         names.append(fresh.fresh(names[number] + rest))

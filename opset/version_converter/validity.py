@@ -55,7 +55,7 @@ class Validity:
         self._fits: dict[tuple[Operator, int], Fit] = {}
 
     def plain_nodes_fit(self, body: Body, versions: Mapping[str, int]) -> bool:
-        """Whether all nodes without attributes whose inputs are all given fit; most nodes of most models are such."""
+        """Whether all nodes without attributes fit their operators; inputs that a node leaves out count as present."""
         counts = map(len, body.reads), map(len, body.computes), map(bool, body.attributes)
         for (op_type, domain), reads, computes, has_attributes in {*zip(body.operators, *counts, strict=True)}:
             schema = None if has_attributes else self._registry.schema(op_type, versions.get(domain, 0), domain)
@@ -64,7 +64,7 @@ class Validity:
         return True
 
     def check(self, body: Body, index: int, version: int, facts: ValueFacts) -> None:
-        """Raise Refusal C103 if a node does not fit its operator, which exists at that version."""
+        """Raise Refusal C103 if the node at `index` does not fit its operator, which exists at that version."""
         operator, reads, attributes = body.operators[index], body.reads[index], body.attributes[index]
         fit = self._fits.get((operator, version))
         if fit is None:
@@ -93,6 +93,7 @@ class Validity:
                 fit.forms.add(form)
 
     def _fit_of(self, operator: Operator, version: int) -> Fit:
+        """Return the schema of an operator at a version, which its nodes have to fit, and no forms that fit yet."""
         schema = self._registry.schema(operator[0], version, operator[1])
         assert schema is not None
         constrained = [attribute for attribute in declared_attributes(schema) if attribute.constraint]
@@ -107,7 +108,7 @@ class Validity:
 
 
 def _check_signature(fit: Fit, body: Body, index: int) -> dict[str, Any]:
-    """Return the values of a node's constrained attributes; raise Refusal C103 for the first misfit of the node."""
+    """Return the values of a node's constrained attributes; raise Refusal C103 if its signature does not fit."""
     schema, attributes = fit.schema, body.attributes[index]
     types: dict[str, str | None] = {}
     for attribute in attributes:
@@ -125,7 +126,7 @@ def _check_signature(fit: Fit, body: Body, index: int) -> dict[str, Any]:
 
 
 def _check_graphs(schema: OpSchema, version: int, body: Body, index: int) -> None:
-    """Raise Refusal C103 if a graph in a node has other numbers of inputs or outputs than the node needs."""
+    """Raise Refusal C103 if a subgraph of a node has other numbers of inputs or outputs than the node needs."""
     attributes = {attribute.name: attribute for attribute in body.attributes[index] if not attribute.ref_attr_name}
     graphs = {name: attribute.g for name, attribute in attributes.items() if attribute_type(attribute) == "graph"}
     if not graphs or schema.domain:
@@ -141,7 +142,7 @@ def _check_graphs(schema: OpSchema, version: int, body: Body, index: int) -> Non
 def _broken_constraints(
     fit: Fit, version: int, values: Mapping[str, Any], ranks: Sequence[int | None]
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each value that breaks a constraint at these ranks of the inputs."""
+    """Yield a misfit for each value of an attribute that breaks its constraint if the inputs have these ranks."""
     for misfit in constraint_misfits(fit.schema, values, ranks):
         if not quirks.is_kept(fit.schema, version, misfit.name, values[misfit.name]):
             yield misfit

@@ -406,11 +406,11 @@ def test_all_kinds_of_names_of_a_module(tmp_path, monkeypatch):
     module.__all__ = f"{names} {constants}".split()
     monkeypatch.setattr(api, "homes", lambda name: dict.fromkeys(constants.split(), name))
     monkeypatch.setattr(api, "TOPICS", {module: {"Shapes of things": names, "Constants": constants}})
-    api._public.cache_clear()
+    api._public_classes.cache_clear()
     try:
         found = api.api_page()
     finally:
-        api._public.cache_clear()
+        api._public_classes.cache_clear()
     lines = []
     for section in found:
         lines.append(f"## {section.module}: {section.title} ({section.anchor}){section.doc}")
