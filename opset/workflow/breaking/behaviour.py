@@ -80,7 +80,7 @@ def _constraint_label(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _condition_texts(version: Version, label: str) -> list[str]:
-    """Return the checked conditions of a constraint as sorted texts."""
+    """Return the conditions that are checked for a constraint, by its label, as sorted texts."""
     texts = []
     for each in version.schema.conditions:
         if each.label == label:
@@ -90,12 +90,15 @@ def _condition_texts(version: Version, label: str) -> list[str]:
 
 
 def _is_declared_by_attribute(version: Version, label: str) -> bool:
-    """Whether an attribute of the version names the constraint for its illegal values."""
+    """Whether an attribute of the version names the constraint as the one that its illegal values break."""
     return any(each.constraint == label for each in version.schema.attributes.values())
 
 
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
-    """Return the labels under which another version has a constraint; none if it has it under the same label."""
+    """Return other labels under which the version `other` has a constraint of `version`.
+
+    There are none if it has the constraint under the same label, or not at all.
+    """
     text = version.docs.constraints[label]
     if other.docs.constraints.get(label) == text:
         return []
@@ -169,7 +172,7 @@ def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B157", VersionPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Warn if more than a few words differ: the schema does not say whether the meaning changed."""
+    """Report edited descriptions: a warning if more than a few words differ, as the meaning may have changed."""
     if not pair.in_place:
         return
     old, new = pair.old.docs, pair.new.docs
@@ -238,6 +241,7 @@ def _change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B162", VersionPair, requires=NONE, clause=IMMUTABLE, severity=WARN)
 def _change_claims(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report edits of a released `change:` block, from which conversions are derived, beside its adapters."""
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
     old, new = pair.old.change, pair.new.change
@@ -257,6 +261,7 @@ def _change_claims(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B163", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR, severity=INFO)
 def _meaning_changed(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report a new version whose `change:` block says that the meaning changed."""
     if not pair.in_place and pair.new.change.meaning:
         yield RuleFinding(f"the meaning changed: {pair.new.change.meaning}", ("change", "meaning"))
 
@@ -300,7 +305,7 @@ def _example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
 def _example_finding(
     operators: OperatorPair, message: str, versions: list[int], help: str | None = None
 ) -> RuleFinding:
-    """Return a finding about an example at some versions; `help` is how to mend an edit unless given."""
+    """Return a finding about an example at some versions; `help` is by default how to mend an edit."""
     held = f" (version{'s' if len(versions) > 1 else ''} {listing(list(map(str, versions)))})"
     return RuleFinding(message + held, version=versions[-1], help=mending_help(operators.old) if help is None else help)
 
@@ -310,9 +315,9 @@ COMPARED = 20
 
 
 def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
-    """Return each old example, the new example on the same inputs, and the versions at which both hold.
+    """Return each old example, the new example on the same inputs, and the versions at which both apply.
 
-    The new example is None if there is none on these inputs. Versions with the same examples are left out.
+    The new example is None if none has these inputs. Versions with the same examples in both states are left out.
     """
     matches: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
     for since, old in operators.old.versions.items():
@@ -333,22 +338,22 @@ def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | No
 
 
 def _inputs_text(example: Example) -> str:
-    """Return the attributes and inputs of an example as text to compare."""
+    """Return the attributes and inputs of an example as a text, equal for examples that run the same."""
     return _canonical_text([example.attributes, example.inputs])
 
 
 def _result_text(example: Example) -> str:
-    """Return the outputs of an example, or the constraint that it breaks, as text to compare."""
+    """Return the outputs of an example, or the constraint that it breaks, as a text to compare."""
     return _canonical_text([example.outputs, example.error])
 
 
 def _canonical_text(value: Any) -> str:
-    """Return a value as JSON that is equal for values that mean the same."""
+    """Return a value as JSON that is the same for all spellings of one value."""
     return json.dumps(_canonical_value(value), sort_keys=True)
 
 
 def _canonical_value(value: Any) -> Any:
-    """Return a value as plain data that is equal for values that mean the same, however they are written."""
+    """Return a value as plain data that is the same for all spellings of one value, as 1 and 1.0 of a float tensor."""
     if isinstance(value, ExampleValue):
         content = _canonical_value(value.content)
         if value.type.startswith("tensor(") and isinstance(content, list):
@@ -365,5 +370,5 @@ def _canonical_value(value: Any) -> Any:
 
 
 def _is_float(element: Any, type_: str) -> bool:
-    """Whether an integer in an example stands for a float exactly."""
+    """Whether an element, written as an integer in a value of a float type, is that float exactly."""
     return type(element) is int and "float" in type_ and abs(element) < 2**53

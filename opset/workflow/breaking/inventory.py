@@ -67,6 +67,7 @@ def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B190", Comparison, requires=FORBIDDEN, clause=IMMUTABLE)
 def _lock_contradicted(comparison: Comparison) -> Iterator[RuleFinding]:
+    """Report versions in a lock that neither state has, or that have another signature than in the lock."""
     for lock in (comparison.new.lock, comparison.old.lock):
         for domain, operators in (lock or {}).items():
             for name, versions in operators.items():
@@ -82,7 +83,10 @@ def _lock_contradicted(comparison: Comparison) -> Iterator[RuleFinding]:
 def _lock_findings(
     key: Key, since: int, digest: str, operator: OperatorState | None, before: OperatorState | None
 ) -> Iterator[RuleFinding]:
-    """Yield a finding if a locked version is missing in both states, or has another signature in both."""
+    """Yield a finding if a version in the lock is missing in both states, or has another signature in both.
+
+    `digest` is its hash in the lock; `operator` and `before` are the operator in the newer and the older state.
+    """
     now = operator.versions.get(since) if operator is not None else None
     then = before.versions.get(since) if before is not None else None
     if now is None:
@@ -115,7 +119,7 @@ def _version_added(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _addition(comparison: Comparison, operator: OperatorState, since: int, message: str) -> RuleFinding:
-    """Return the finding of an added version: a notice in a new opset, a break in a released one."""
+    """Return the finding of an added version: a notice if its opset is new, a break if the opset is released."""
     newest = comparison.newest_released(operator.key)
     opset = f"opset {since} of {domain_name(operator.domain)}"
     where = operator.place(since, "since")
@@ -128,6 +132,7 @@ def _addition(comparison: Comparison, operator: OperatorState, since: int, messa
 
 @BREAKING.rule("B107", Comparison, requires=NONE, clause=OPSETS, severity=WARN)
 def _opset_gap(comparison: Comparison) -> Iterator[RuleFinding]:
+    """Report a domain whose first new opset is not the one after its newest released opset."""
     for domain, opsets in _new_opsets(comparison).items():
         newest = comparison.newest_released((domain, ""))
         if opsets and opsets[0] > newest + 1:
@@ -137,6 +142,7 @@ def _opset_gap(comparison: Comparison) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B108", Comparison, requires=NONE, clause=OPSETS, severity=WARN)
 def _opsets_several(comparison: Comparison) -> Iterator[RuleFinding]:
+    """Report a domain whose new versions are in more than one new opset."""
     for domain, opsets in _new_opsets(comparison).items():
         if len(opsets) > 1:
             message = f"versions came in {len(opsets)} new opsets: {listing(list(map(str, opsets)))}"
@@ -145,7 +151,7 @@ def _opsets_several(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _new_opsets(comparison: Comparison) -> dict[str, list[int]]:
-    """Return the opsets of added versions by domain, without released ones."""
+    """Return the unreleased opsets to which versions were added, by domain."""
     by_domain: dict[str, set[int]] = {}
     for key, since in comparison.added_versions:
         if since > comparison.newest_released(key) and not comparison.partial and since not in released_opsets(key[0]):

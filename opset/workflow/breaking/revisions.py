@@ -55,14 +55,17 @@ _ENVIRONMENT = {
 
 
 class Blob(NamedTuple):
-    """A file of a revision: its path below the folder, and the name of its object."""
+    """A file at a git revision: its path below the folder of schemas, and the hash that names its object."""
 
     path: str
     object: str
 
 
 class Revision(NamedTuple):
-    """A folder at a revision: its repository's prefix, the revision's name as given, its commit and files."""
+    """The files of a folder at a git revision.
+
+    `prefix` is the folder's path in the repository, `name` the revision as the user wrote it, `commit` its hash.
+    """
 
     folder: Path
     prefix: str
@@ -72,7 +75,7 @@ class Revision(NamedTuple):
 
 
 def revision_state(folder: Path, revision: str, beside: State) -> State:
-    """Return the operators of a folder at a revision.
+    """Return the state of a folder of operators at a git revision.
 
     Args:
         folder: Folder of operator YAML in a repository.
@@ -109,7 +112,10 @@ def revision_state(folder: Path, revision: str, beside: State) -> State:
 def _read_state(
     revision: Revision, files: Sequence[Blob], same: Mapping[str, OperatorState], contents: Mapping[str, bytes]
 ) -> State:
-    """Return the state of a revision's files, with the operators of unchanged files. Raises SchemaError."""
+    """Return the state of a revision's operator files. Raises SchemaError if any are malformed.
+
+    `contents` are bytes by path; `same` has the operators of files that are the same today, which are not read again.
+    """
     from opset.schemas.lock import parse_lock
     from opset.schemas.yaml.loader import Operator, parse_operator, parse_sets
     from opset.schemas.yaml.reader import reading_budget
@@ -157,7 +163,10 @@ def _is_function_file(path: str) -> bool:
 
 
 def _object_name(path: Path, digits: int) -> str:
-    """Return the name that git would give to a file's object; "" if there is no such file."""
+    """Return the hash by which git would name a file's content; "" if the file cannot be read.
+
+    `digits` is the length of hashes in the repository: 40 for SHA-1, else SHA-256.
+    """
     try:
         data = file_bytes(path, MAX_BYTES)
     except (OSError, ValueError):
@@ -170,7 +179,7 @@ def _object_name(path: Path, digits: int) -> str:
 
 
 def find_revision(folder: Path, revision: str) -> Revision:
-    """Return a folder's files at a revision, two levels deep. Raises ComparisonError B191 if git cannot read it."""
+    """Return the files of schemas in a folder at a revision. Raises ComparisonError B191 if git cannot read it."""
     if not revision or revision.startswith("-") or not revision.isprintable():
         raise _revision_error(revision, "this is no name of a revision", "name a tag, a branch or a commit")
     where = _run_git(folder, revision, "rev-parse", "--show-prefix", "--show-toplevel", "--is-shallow-repository")
@@ -186,12 +195,15 @@ def find_revision(folder: Path, revision: str) -> Revision:
 
 
 def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator[Blob]:
-    """Yield the files of schemas in the two upper levels of a tree: a small repository may hold endless trees."""
+    """Yield the schema files in the two upper levels of `tree`, a folder in a commit. Raises ComparisonError B191.
+
+    Deeper levels are not read, as a small repository may hold endless trees.
+    """
     missing = f"the folder {prefix or '.'} has to be in the revision; where it was elsewhere, compare with a copy of it"
     left = MAX_ENTRIES
 
     def list_entries(*folders: str) -> list[tuple[str, str, str, str]]:
-        """Return mode, kind, object and path of entries. Raises ComparisonError B191 if all together are too many."""
+        """Return mode, kind, hash and path of entries. Raises ComparisonError B191 if all together are too many."""
         nonlocal left
         entries = _run_git(folder, revision, "ls-tree", "-z", "--full-tree", tree, "--", *folders, missing=missing)
         left -= entries.count(b"\0")
@@ -219,7 +231,7 @@ def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator
 
 
 def _read_contents(revision: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
-    """Return the bytes of files by their paths. Raises ComparisonError B191 if the repository lacks one."""
+    """Return the bytes of files by path. Raises ComparisonError B191 if one is missing, or all are too large."""
     if not blobs:
         return {}
     asked = "".join(f"{blob.object}\n" for blob in blobs).encode()
@@ -242,7 +254,10 @@ def _read_contents(revision: Revision, blobs: Sequence[Blob]) -> dict[str, bytes
 
 
 def _run_git(folder: Path, revision: str, *arguments: str, given: bytes = b"", missing: str = "") -> bytes:
-    """Return the output of a git command. Raises ComparisonError B191 if it fails, or prints too much."""
+    """Return the output of a git command. Raises ComparisonError B191 if it fails, or prints too much.
+
+    `given` is its input, `missing` the help if the command ends with an error.
+    """
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | _ENVIRONMENT
     command = ["git", "--no-pager", *arguments]
     try:
@@ -268,9 +283,10 @@ def _run_git(folder: Path, revision: str, *arguments: str, given: bytes = b"", m
 def _command_output(
     command: Sequence[str], folder: Path, environment: Mapping[str, str], given: bytes
 ) -> tuple[int, bytes, bytes]:
-    """Return a command's status, its output up to one byte beyond MAX_BYTES, and its errors.
+    """Return the exit status, the output up to one byte beyond MAX_BYTES, and the errors of a command.
 
-    Raises OSError, ValueError, subprocess.TimeoutExpired; the process has ended in any case.
+    `given` is its input. Raises OSError, ValueError, or subprocess.TimeoutExpired after SECONDS; the process has ended
+    in any case.
     """
     with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as errors:
         asked.write(given)
@@ -282,7 +298,7 @@ def _command_output(
             late = Event()
 
             def end() -> None:
-                """Kill the process, and note that it was late."""
+                """Kill the process, and note that its time was over."""
                 late.set()
                 process.kill()
 
@@ -305,5 +321,5 @@ def _command_output(
 
 
 def _revision_error(revision: str, why: str, help: str = "") -> ComparisonError:
-    """Return the error for a revision that cannot be read."""
+    """Return the error B191 that a revision cannot be read."""
     return ComparisonError(Finding("B191", f"the revision {quote(revision)} cannot be read", why=why, help=help))

@@ -33,7 +33,11 @@ from opset.workflow.contribution.reviewed_version import (
 
 
 class CastResult(NamedTuple):
-    """Result of examples that are cast to a type: whether one is computed, a fault, and whether values agree."""
+    """Result of running examples whose inputs were cast to a type.
+
+    `computed` is whether the kernel computes any of them, `why` what is wrong, `compared` whether any outputs were
+    compared with those of the original type and agree.
+    """
 
     computed: bool = False
     why: str = ""
@@ -41,7 +45,7 @@ class CastResult(NamedTuple):
 
 
 @POINTS.rule("all_types", ReviewedVersion, clause=REFERENCE)
-def all_types(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
     """A kernel for every type, which computes the same values in each."""
     if not version.function_origin(KERNELS, "kernel"):
         yield Evidence(NOT_APPLICABLE, "there is no kernel", version.place_of())
@@ -78,7 +82,10 @@ def all_types(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _example_of_type(version: ReviewedVersion, takers: Iterable[int], type_: str) -> Example | None:
-    """Return an example with outputs in which one of the inputs has the type; None if there is none."""
+    """Return an example with outputs that has a type at one of the inputs; None if there is none.
+
+    `takers` are the indices of these inputs.
+    """
     for example in version.examples_with_outputs:
         for index in takers:
             variadic = version.schema.inputs[index].option == VARIADIC
@@ -88,7 +95,7 @@ def _example_of_type(version: ReviewedVersion, takers: Iterable[int], type_: str
 
 
 def _try_type(version: ReviewedVersion, takers: Sequence[int], type_: str) -> CastResult:
-    """Return the result of all examples that can be cast to a type."""
+    """Run each example that can be cast to a type, at the inputs `takers` (indices), and return the result."""
     refused = wrong = ""
     computed = compared = False
     for example in version.examples_with_outputs:
@@ -118,7 +125,7 @@ def _try_type(version: ReviewedVersion, takers: Sequence[int], type_: str) -> Ca
 def _compare_with_cast(
     version: ReviewedVersion, example: Example, cast: Example, outputs: Sequence[Any]
 ) -> tuple[str, bool]:
-    """Return how results of cast values differ from results in the example's own types, and whether any could."""
+    """Return how outputs of a cast example differ from those in its own types, and whether any could be compared."""
     if is_random(example):
         return "", False
     inputs = []
@@ -149,13 +156,13 @@ def _compare_with_cast(
 
 
 def _has_like_values(base: str, type_: str) -> bool:
-    """Whether two types compute alike: integers as integers and floats, numbers as floats."""
+    """Whether outputs in the type `base` can confirm those in `type_`: floats any, integers those of integers."""
     whole = "tensor(int", "tensor(uint"
     return base.startswith(FLOATS) or (base.startswith(whole) and type_.startswith((*whole, "tensor(bool")))
 
 
 def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
-    """Yield pairs of arrays, also of arrays in sequences, with the number of their output."""
+    """Yield pairs of arrays in two lists of outputs, also in sequences, each with the number of its output."""
     for index, pair in enumerate(zip(base, outputs, strict=False)):
         lists = [each if isinstance(each, list) else [each] for each in pair]
         for want, have in zip(*lists, strict=False):
@@ -164,7 +171,10 @@ def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[
 
 
 def _cast_example(version: ReviewedVersion, example: Example, takers: Sequence[int], type_: str) -> Example | None:
-    """Return an example with the values of one type constraint in another type; None if they cannot be cast."""
+    """Return an example with all values of one type constraint in another type; None if they cannot be cast.
+
+    `takers` are the indices of the inputs that have the type constraint.
+    """
     element = type_[7:-1]
     constraint = version.schema.inputs[min(takers)].type
     values = [each for index in takers for each in values_of_input(example, index, True)]
@@ -189,7 +199,7 @@ def _cast_example(version: ReviewedVersion, example: Example, takers: Sequence[i
 
 
 def _cast_value(value: ExampleValue, type_: str) -> ExampleValue:
-    """Return a value in another type."""
+    """Return a value in another type; integers become 0 or 1, which every type has."""
     element = type_[7:-1]
     many = isinstance(value.content, list)
     numbers = value.content if many else [value.content]
