@@ -14,11 +14,7 @@ _ITEM = re.compile(r" *- +")
 
 
 class VersionLines(NamedTuple):
-    """The lines of a version in an operator's file.
-
-    `start` and `end` are the first line and the line behind the last, as indices; `keys` has these for each key of the
-    version, and `column` is the number of characters before a key.
-    """
+    """Indices of a version's first line and the line behind its last, the same for each key, and the keys' column."""
 
     since: int
     node: YamlNode

@@ -39,10 +39,7 @@ _LEFT_OUT = ("since", "change", "like")
 
 
 class EditedVersion(NamedTuple):
-    """A released version whose signature is no longer the released one.
-
-    `before` is the version as it was released, None if no similar signature has the hash in the lock.
-    """
+    """A released version with another signature now; `before` is the released one, None if it cannot be told."""
 
     since: int
     place: str
@@ -51,10 +48,7 @@ class EditedVersion(NamedTuple):
 
 
 class LockComparison(NamedTuple):
-    """An operator beside lock.json, which has a hash of each released version: what was edited, what is not released.
-
-    `locked` is whether any version of the operator is released.
-    """
+    """An operator beside lock.json, the hashes of released versions; `locked` is whether any is of this operator."""
 
     operator: Operator
     edited: list[EditedVersion]
@@ -238,7 +232,7 @@ def add_version(operator: Operator, data: bytes, since: int, command: str, sets:
 
 
 def _newest_lines(operator: Operator, lines: list[str]) -> VersionLines:
-    """Return where the newest version stands among the lines of its operator's file."""
+    """Return the location of the newest version among the lines of its operator's file."""
     written = locate_versions(operator.path, operator.root, lines)
     return max(written, key=lambda each: each.since)
 
@@ -351,10 +345,7 @@ def _has_comments(lines: list[str], node: YamlNode) -> bool:
 
 
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return a file in which the second newest version is written as the difference from the newest (`like`).
-
-    The file stays the same if their texts differ, comments would be lost, or the version has `like` already.
-    """
+    """Return a file whose second newest version is written as the difference from the newest, if nothing is lost."""
     lines = lines_of(data.decode())
     written = sorted(locate_versions(operator.path, operator.root, lines), key=lambda each: -each.since)
     newest, older = written[:2]

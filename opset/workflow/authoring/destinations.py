@@ -96,10 +96,7 @@ class Destination(NamedTuple):
         return max((each.schemas[-1].since_version for each in operators if each.domain == self.domain), default=0)
 
     def newest_released(self, lock: Lock) -> int:
-        """Return the newest released version of the domain's operator set; 0 if none is released.
-
-        `lock` has the released versions of the folder.
-        """
+        """Return the newest version of the domain's operator set that the lock or a release of onnx has, else 0."""
         versions = (int(since) for each in lock.get(domain_name(self.domain), {}).values() for since in each)
         return max((RELEASES[-1].opset_of(self.domain) if self.standard else 0, *versions))
 
@@ -172,10 +169,7 @@ def next_version(newest: int, released: int, own: int) -> int:
 
 
 def check_since(since: int, own: int, released: int, name: str) -> Finding | None:
-    """Return a finding if the author cannot use `since` as the number of a version; None if it is possible.
-
-    `own` is the newest version of the operator, `released` that of the operator set; 0 stands for none.
-    """
+    """Return a finding unless `since` is above `own`, the operator's newest version, and `released`, the domain's."""
     least = max(own, released) + 1
     if least <= since <= MAX_VERSION:
         return None

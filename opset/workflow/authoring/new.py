@@ -82,7 +82,7 @@ def new_operator(
     shape: str | None = None,
     since: int | None = None,
 ) -> WrittenOperator:
-    """Write the YAML file and the stubs of a new operator, and return what was written.
+    """Write the YAML file and the stubs of a new operator, and return these files.
 
     Args:
         name: "com.acme.Thin", or "Thin" with a domain.
@@ -171,25 +171,19 @@ def add_hooks(
     return changed, added
 
 
-def operator_text(name: str, family: str, since: int, document: Mapping[str, Any], inference: str) -> str:
-    """Return the YAML of a new operator: the keys in `document`, and guidance on what else to write.
-
-    `inference` is the name of the Python file for a function that infers the outputs.
-    """
+def operator_text(name: str, family: str, since: int, document: Mapping[str, Any], inference_file: str) -> str:
+    """Return the YAML of a new operator: the keys in `document`, and guidance on what else to write."""
     lines = {key: entry_lines(key, document[key]) if key in document else [] for key in _COPIED}
     blocks = {key: "".join(f"{line}\n" for line in block) for key, block in lines.items()}
     determinism = blocks.pop("determinism")
     text = render_template(
-        "operator.yaml.jinja", name=name, family=flow(family), since=since, inference=inference, **blocks
+        "operator.yaml.jinja", name=name, family=flow(family), since=since, inference=inference_file, **blocks
     )
     return text.replace(f"- since: {since}\n", f"- since: {since}\n{determinism}", 1)
 
 
 def _initial_document(original: Operator | None, domain: str, sets: TypeSets, shape: str | None) -> dict[str, Any]:
-    """Return the YAML keys of a new operator's first version, with empty texts.
-
-    They are copied from the newest version of `original`, or from PLAIN without one. `shape` replaces the shape rule.
-    """
+    """Return the YAML keys of a new operator's first version, copied from `original` or else PLAIN, without texts."""
     document = dict(PLAIN)
     if original is not None:
         newest = max(original.root.value["versions"].value, key=lambda each: each.value["since"].value).plain()
@@ -239,10 +233,7 @@ def _find_original(like: str, destination: Destination, sets: TypeSets, findings
 def _choose_family(
     destination: Destination, family: str | None, original: Operator | None, findings: list[Finding]
 ) -> str:
-    """Return the family of a new operator: the given one, that of `original`, or the last word of the domain.
-
-    For the standard, a finding is added unless it is one of FAMILIES.
-    """
+    """Return the family of a new operator; for the standard, add a finding unless it is one of FAMILIES."""
     family = family or (original.family if original is not None else "")
     if destination.standard and family not in FAMILIES:
         message = f"there is no family {family}" if family else "the family is not given"

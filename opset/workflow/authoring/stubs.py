@@ -20,10 +20,7 @@ _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 class Stub(NamedTuple):
-    """A function to add to a Python file, with the decorator that registers it for an operator.
-
-    `since` is the version in the decorator, 0 for none; `imports` has the names to import by module.
-    """
+    """A function to add to a file, its imports and the decorator that registers it (for no version if `since` is 0)."""
 
     name: str
     decorator: str
@@ -58,10 +55,7 @@ def snake_case(name: str) -> str:
 
 
 def kernel_stub(schema: OpSchema, standard: bool) -> Stub:
-    """Return the stub of a new operator's kernel, which raises until it is written.
-
-    With `standard`, it is for a module of this package, and has type hints.
-    """
+    """Return the stub of a new operator's kernel, which raises until written; `standard` is for opset's code."""
     imports: dict[str, tuple[str, ...]] = {"opset.extend": ("kernel",)}
     if standard:
         imports = {"opset.reference.registration": ("kernel",), "opset.reference.numerics.arrays": ("Array",)}
@@ -72,10 +66,7 @@ def kernel_stub(schema: OpSchema, standard: bool) -> Stub:
 
 
 def inference_stub(schema: OpSchema, standard: bool) -> Stub:
-    """Return the stub of a new operator's inference function, which knows nothing until it is written.
-
-    With `standard`, it is for a module of this package.
-    """
+    """Return the stub of an inference function, which knows nothing until written; `standard` is for opset's code."""
     imports: dict[str, tuple[str, ...]] = {"opset.extend": ("Call", "Unknown", "infer")}
     if standard:
         imports = {
@@ -88,10 +79,7 @@ def inference_stub(schema: OpSchema, standard: bool) -> Stub:
 
 
 def adapter_stub(schema: OpSchema, direction: str, standard: bool) -> Stub:
-    """Return the stub of an adapter `up` to or `down` from a version, which refuses every node until it is written.
-
-    With `standard`, it is for a module of this package.
-    """
+    """Return the stub of an adapter up to or down from a version, which refuses all; `standard` is for opset's code."""
     names = ("Builder", "Node", "Refusal", "Result")
     imports: dict[str, tuple[str, ...]] = {"opset.extend": (*names, direction)}
     if standard:
@@ -108,10 +96,7 @@ def _make_stub(
     suffix: str = "",
     **values: str,
 ) -> Stub:
-    """Return a stub from a template; its name is the operator, the version and a suffix, as in pad_11_down.
-
-    `since` is the version that the decorator gets, 0 for none; `values` are further values of the template.
-    """
+    """Return a stub from a template, named after operator, version and suffix; a `since` of 0 is left out."""
     name = f"{snake_case(schema.name)}_{schema.since_version}{suffix}"
     arguments = [f'"{schema.name}"'] + ([f"since={since}"] if since else [])
     arguments += [f'domain="{schema.domain}"'] if schema.domain else []
@@ -185,10 +170,7 @@ def add_stubs(source: str, stubs: Iterable[Stub], docstring: str) -> str:
 
 
 def _add_imports(text: str, imports: Mapping[str, tuple[str, ...]], end: str) -> str:
-    """Return Python source that imports these names, by module; imports that it has already are not repeated.
-
-    `end` is the line ending of the source.
-    """
+    """Return Python source with the missing imports of these names, by module; `end` is its line ending."""
     for module, names in imports.items():
         body = ast.parse(text).body
         froms = [node for node in body if isinstance(node, ast.ImportFrom) and node.module]

@@ -95,10 +95,7 @@ def _is_declared_by_attribute(version: Version, label: str) -> bool:
 
 
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
-    """Return other labels under which the version `other` has a constraint of `version`.
-
-    There are none if it has the constraint under the same label, or not at all.
-    """
+    """Return the labels under which `other` has a constraint of `version`; [] if it has it under the same label."""
     text = version.docs.constraints[label]
     if other.docs.constraints.get(label) == text:
         return []

@@ -62,10 +62,7 @@ def compare(
 
 
 def _soften_unreleased(comparison: Comparison, finding: Break) -> Break:
-    """Return a finding, as a notice if it is about a version in development, which may still change.
-
-    Findings of RULES_OF_NEW_STATE stay as they are.
-    """
+    """Return a finding, as a notice if it is about a version in development, except for RULES_OF_NEW_STATE."""
     if finding.severity == INFO or finding.rule in RULES_OF_NEW_STATE or not comparison.is_in_development(finding):
         return finding
     message = f"{finding.message} (not released yet)"
@@ -73,7 +70,7 @@ def _soften_unreleased(comparison: Comparison, finding: Break) -> Break:
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:
-    """Return sentences on what the comparison has left out."""
+    """Return sentences on parts that the comparison has left out."""
     notes = []
     if comparison.old.released:
         other = "other edits show beside a revision: opset breaking rev:…"

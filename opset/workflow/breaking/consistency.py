@@ -109,10 +109,7 @@ def _siblings_differ(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _sibling_differences(groups: Any, most: list[OperatorState], old: State) -> Iterator[RuleFinding]:
-    """Yield a finding for each group of operators that no longer allows the types of the largest group, `most`.
-
-    All of them allowed the same types in the older state.
-    """
+    """Yield a finding for each group of operators that no longer allows the same types as the largest group, `most`."""
     others = listing([each.name for each in most], 5)
     arity = [*map(len, _allowed_types(most[0]))]
     for group in groups:

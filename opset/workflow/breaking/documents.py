@@ -67,11 +67,7 @@ def _unreadable_file(path: Path, why: str) -> ComparisonError:
 
 
 def _yaml_state(path: Path, data: bytes, new: State) -> State:
-    """Return the state of the one operator in a YAML file.
-
-    Its domain is the name of the file's folder, or else the only domain of the newer state with an operator of this
-    name.
-    """
+    """Return the state of the operator in a YAML file, of the domain that its folder names or that alone has it."""
     from opset.schemas.yaml.loader import parse_operator
 
     domain = normalize_domain(path.parent.resolve().name)
@@ -95,10 +91,7 @@ def _yaml_state(path: Path, data: bytes, new: State) -> State:
 
 
 def _json_state(path: Path, data: bytes, new: State) -> State:
-    """Return the state of the operators in the JSON of `opset docs`.
-
-    If any of them are of domains of the newer state, the others are left out.
-    """
+    """Return the state of the operators in the JSON of `opset docs`, only of domains in `new` if there are any."""
     try:
         document = parse_json(data)
         _check_depth(document)

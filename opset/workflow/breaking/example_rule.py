@@ -24,10 +24,7 @@ NOT_COMPUTED = "T112"
 
 @BREAKING.rule("B189", Comparison, requires=NONE, clause=BEHAVIOUR)
 def _examples_fail(comparison: Comparison) -> Iterator[RuleFinding]:
-    """Report examples of changed versions that fail on kernels, inference or function bodies of the newer state.
-
-    An edit of the Python file beside the YAML of a domain may have changed each of its operators.
-    """
+    """Report examples that fail in the newer state, of versions that changed or whose domain's Python files changed."""
     registry = comparison.registry
     changed = changed_versions(comparison)
     if registry is None or len(changed) > MOST:

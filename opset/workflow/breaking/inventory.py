@@ -81,23 +81,22 @@ def _lock_contradicted(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _lock_findings(
-    key: Key, since: int, digest: str, operator: OperatorState | None, before: OperatorState | None
+    key: Key, since: int, digest: str, new_operator: OperatorState | None, old_operator: OperatorState | None
 ) -> Iterator[RuleFinding]:
-    """Yield a finding if a version in the lock is missing in both states, or has another signature in both.
-
-    `digest` is its hash in the lock; `operator` and `before` are the operator in the newer and the older state.
-    """
-    now = operator.versions.get(since) if operator is not None else None
-    then = before.versions.get(since) if before is not None else None
+    """Yield a finding if both states lack a version of the lock, or have it with another hash than its `digest`."""
+    now = new_operator.versions.get(since) if new_operator is not None else None
+    then = old_operator.versions.get(since) if old_operator is not None else None
     if now is None:
         if then is None:
             message = f"version {since} is in the lock of released versions, and in neither state"
-            yield RuleFinding(message, (), "", "", "restore it", *key, since, operator.place() if operator else "")
+            yield RuleFinding(
+                message, (), "", "", "restore it", *key, since, new_operator.place() if new_operator else ""
+            )
     elif signature_hash(now.schema) != digest and (then is None or not signature_diff(then.schema, now.schema)):
-        assert operator is not None
-        help = f"restore it, and put the edit into a new version: opset bump {operator.title}"
+        assert new_operator is not None
+        help = f"restore it, and put the edit into a new version: opset bump {new_operator.title}"
         message = "the signature is not the one in the lock of released versions"
-        yield RuleFinding(message, (), "", "", help, *key, since, operator.place(since, "since"))
+        yield RuleFinding(message, (), "", "", help, *key, since, new_operator.place(since, "since"))
 
 
 @BREAKING.rule("B105", Comparison, requires=NEW_OPSET, clause=OPSETS)

@@ -52,7 +52,7 @@ def page_body(code: str) -> str:
 
 
 def _report_text(rule: Rule[Any]) -> str:
-    """Return the sentences on how a rule's findings are reported, what the edit needs, and the standard's clause."""
+    """Return the sentences on how a rule's findings are reported, which version the edit needs, and the clause."""
     head = f"as {_SEVERITIES[rule.severity]}."
     needs = _REQUIREMENTS.get(rule.requires, "No further version is needed.")
     if rule.requires not in _REQUIREMENTS and rule.clause == CLARIFIED:

@@ -19,7 +19,7 @@ SHOWN = 100
 
 
 class Break(NamedTuple):
-    """One finding: the change of a version, the rule that it breaks, and what the change requires.
+    """One finding: the change of a version, the rule that it breaks, and the requirement of the rule.
 
     `version` is the since_version, 0 for an operator as a whole; `operator` is "" for a domain as a whole. `approved`
     is the reason in the entry of approved.yaml that approves it, "" if it is not approved.
@@ -159,10 +159,7 @@ def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str])
 
 
 def markdown_lines(report: Report, strict: bool = False) -> list[str]:
-    """Return a report as lines of Markdown for a pull request: a table, and how to mend each break.
-
-    With `strict`, warnings fail the comparison, too.
-    """
+    """Return a report as Markdown for a pull request: a table, and how to mend breaks; `strict` fails on warnings."""
     verdict = "Clean" if report.status(strict) == 0 else "Breaking"
     lines = [f"### {verdict}: {_table_cell(report.summary())}", ""]
     for note in report.notes:

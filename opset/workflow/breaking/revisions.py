@@ -62,10 +62,7 @@ class Blob(NamedTuple):
 
 
 class Revision(NamedTuple):
-    """The files of a folder at a git revision.
-
-    `prefix` is the folder's path in the repository, `name` the revision as the user wrote it, `commit` its hash.
-    """
+    """The files of a folder at a git revision, the folder's path in the repository (`prefix`) and the commit hash."""
 
     folder: Path
     prefix: str
@@ -112,10 +109,7 @@ def revision_state(folder: Path, revision: str, beside: State) -> State:
 def _read_state(
     revision: Revision, files: Sequence[Blob], same: Mapping[str, OperatorState], contents: Mapping[str, bytes]
 ) -> State:
-    """Return the state of a revision's operator files. Raises SchemaError if any are malformed.
-
-    `contents` are bytes by path; `same` has the operators of files that are the same today, which are not read again.
-    """
+    """Return the state of a revision's files; `same` has the operators of unchanged files. Raises SchemaError."""
     from opset.schemas.lock import parse_lock
     from opset.schemas.yaml.loader import Operator, parse_operator, parse_sets
     from opset.schemas.yaml.reader import reading_budget
@@ -163,10 +157,7 @@ def _is_function_file(path: str) -> bool:
 
 
 def _object_name(path: Path, digits: int) -> str:
-    """Return the hash by which git would name a file's content; "" if the file cannot be read.
-
-    `digits` is the length of hashes in the repository: 40 for SHA-1, else SHA-256.
-    """
+    """Return the hash, with a number of digits, by which git names a file's content; "" if the file cannot be read."""
     try:
         data = file_bytes(path, MAX_BYTES)
     except (OSError, ValueError):
@@ -195,10 +186,7 @@ def find_revision(folder: Path, revision: str) -> Revision:
 
 
 def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator[Blob]:
-    """Yield the schema files in the two upper levels of `tree`, a folder in a commit. Raises ComparisonError B191.
-
-    Deeper levels are not read, as a small repository may hold endless trees.
-    """
+    """Yield the schema files in the two upper levels of a git tree, as more may be endless. Raises ComparisonError."""
     missing = f"the folder {prefix or '.'} has to be in the revision; where it was elsewhere, compare with a copy of it"
     left = MAX_ENTRIES
 
@@ -235,14 +223,14 @@ def _read_contents(revision: Revision, blobs: Sequence[Blob]) -> dict[str, bytes
     if not blobs:
         return {}
     asked = "".join(f"{blob.object}\n" for blob in blobs).encode()
-    sizes = _run_git(revision.folder, revision.name, "cat-file", "--batch-check", given=asked).splitlines()
+    sizes = _run_git(revision.folder, revision.name, "cat-file", "--batch-check", stdin=asked).splitlines()
     for blob, line in zip(blobs, sizes, strict=True):
         if line.endswith(b"missing"):
             help = "the clone lacks objects: git fetch, or clone without --filter"
             raise _revision_error(revision.name, f"{blob.path} is not in the repository", help)
     if (total := sum(int(line.split()[2]) for line in sizes)) > MAX_BYTES:
         raise _revision_error(revision.name, f"the files have {total:,} bytes, and at most {MAX_BYTES:,} are read")
-    data = _run_git(revision.folder, revision.name, "cat-file", "--batch", given=asked)
+    data = _run_git(revision.folder, revision.name, "cat-file", "--batch", stdin=asked)
     contents: dict[str, bytes] = {}
     start = 0
     for blob in blobs:
@@ -253,15 +241,12 @@ def _read_contents(revision: Revision, blobs: Sequence[Blob]) -> dict[str, bytes
     return contents
 
 
-def _run_git(folder: Path, revision: str, *arguments: str, given: bytes = b"", missing: str = "") -> bytes:
-    """Return the output of a git command. Raises ComparisonError B191 if it fails, or prints too much.
-
-    `given` is its input, `missing` the help if the command ends with an error.
-    """
+def _run_git(folder: Path, revision: str, *arguments: str, stdin: bytes = b"", missing: str = "") -> bytes:
+    """Return the output of a git command; `missing` is the help if it fails. Raises ComparisonError B191."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | _ENVIRONMENT
     command = ["git", "--no-pager", *arguments]
     try:
-        status, printed, said = _command_output(command, folder, environment, given)
+        status, printed, said = _command_output(command, folder, environment, stdin)
     except FileNotFoundError:
         help = "install git, or compare with a folder: opset breaking DIR"
         why = "there is no git" if folder.is_dir() else f"{folder} is no folder"
@@ -281,15 +266,14 @@ def _run_git(folder: Path, revision: str, *arguments: str, given: bytes = b"", m
 
 
 def _command_output(
-    command: Sequence[str], folder: Path, environment: Mapping[str, str], given: bytes
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], stdin: bytes
 ) -> tuple[int, bytes, bytes]:
-    """Return the exit status, the output up to one byte beyond MAX_BYTES, and the errors of a command.
+    """Return a command's exit status, its output up to one byte beyond MAX_BYTES, and its errors.
 
-    `given` is its input. Raises OSError, ValueError, or subprocess.TimeoutExpired after SECONDS; the process has ended
-    in any case.
+    Raises OSError, ValueError, subprocess.TimeoutExpired after SECONDS; the process has ended in any case.
     """
     with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as errors:
-        asked.write(given)
+        asked.write(stdin)
         asked.seek(0)
         with subprocess.Popen(
             command, cwd=folder, env=environment, stdin=asked, stdout=subprocess.PIPE, stderr=errors

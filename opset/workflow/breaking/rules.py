@@ -38,10 +38,7 @@ CLAUSES = (PARAMETERS, ATTRIBUTES, ATTRIBUTE_TYPES, TYPES, BEHAVIOUR, CLARIFIED,
 
 
 class RuleFinding(NamedTuple):
-    """A finding of a rule, before the rule's own values are put into empty fields.
-
-    `keys` is the path of YAML keys to its location in the new version.
-    """
+    """A finding of a rule; `keys` is the YAML path to it in the new version; empty fields take the rule's values."""
 
     message: str
     keys: tuple[str, ...] = ()
@@ -64,10 +61,7 @@ BREAKING: RuleTable[RuleFinding] = RuleTable(
 
 @dataclass(frozen=True)
 class VersionPair:
-    """Two versions of an operator that are compared.
-
-    They are one version in both states (`in_place`), or a new version and the one before it, both in the newer state.
-    """
+    """Two versions to compare: one version in both states (`in_place`), or a new version and the one before it."""
 
     old: Version
     new: Version
@@ -270,10 +264,7 @@ def breaks(comparison: Comparison, codes: Set[str] | None) -> Iterator[Break]:
 
 
 def _pair_break(rule: Rule[RuleFinding], pair: VersionPair, finding: RuleFinding) -> Break:
-    """Return a rule's finding about a pair of versions as a Break.
-
-    In a new version, changes are allowed: the finding becomes a notice, unless it counts `always`.
-    """
+    """Return a rule's finding about two versions; about a new version, it is a notice unless it counts `always`."""
     schema = pair.new.schema
     since = schema.since_version
     located = pair.operator.place(since, *finding.keys)

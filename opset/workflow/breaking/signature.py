@@ -163,10 +163,7 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute) -> bool:
-    """Whether an attribute's choices are names of type constraints, and changed as the parameters' types did.
-
-    Rule B133 reports these changes.
-    """
+    """Whether choices that are names of type constraints changed as the parameters' types did, which B133 reports."""
     if old.kind != DATA_TYPE or new.kind != DATA_TYPE or not (old.choices and new.choices):
         return False
     moved = {(before.type, after.type) for _, _, before, after in _retyped_parameters(pair)}
@@ -204,10 +201,7 @@ def _values_text(value: Any) -> str:
 
 
 def _legal_change(key: str, old: Attribute, new: Attribute) -> str:
-    """Return whether the legal values of an attribute "was tightened", "was loosened" or "changed".
-
-    `key` is the property that differs: choices, range or kind.
-    """
+    """Return whether legal values were tightened, loosened or changed; `key` is "choices", "range" or "kind"."""
     if key == "choices":
         before, after = set(map(repr, old.choices)), set(map(repr, new.choices))
         if before and after:
@@ -255,10 +249,7 @@ def _type_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleFinding]:
-    """Yield a finding for each type constraint that allows further types (sign "+") or fewer (sign "-").
-
-    `message` has {} in place of the types.
-    """
+    """Yield a finding for each type constraint that got types ("+") or lost some ("-"); `message` has {} for them."""
     for name, tokens in pair.difference.get("types", {}).items():
         types = [each[1:] for each in tokens if each[0] == sign] if isinstance(tokens, list) else []
         if types and not _is_reused(pair, name):

@@ -81,10 +81,7 @@ class OperatorState:
         return self.versions[max(self.versions)]
 
     def place(self, since: int | None = None, *keys: str) -> str:
-        """Return file:line:column of the YAML key at the path `keys` in a version; of the file without `since`.
-
-        If lines are not known, it is the file alone, and "" if the file is not known either.
-        """
+        """Return file:line:column of the YAML key at the path `keys` in a version, or of the file; "" if unknown."""
         if since is None or since not in self.versions:
             return f"{self.path}:1:1" if self.path else ""
         return self.place_of(since, *keys) if self.place_of is not None else self.path
@@ -300,20 +297,14 @@ def merge_states(states: Sequence[State]) -> State:
 
 
 def base_type_sets(complete: bool) -> TypeSets | None:
-    """Return the type sets of the standard, to which a folder adds its own; None if the folder is complete.
-
-    Complete is a copy of the standard's folder, which has all type sets itself.
-    """
+    """Return the standard's type sets, to which a folder adds its own; None if it is a copy of the standard's."""
     from opset.schemas.yaml.loader import standard_sets
 
     return None if complete else standard_sets()
 
 
 def unreadable_error(name: str, error: SchemaError) -> ComparisonError:
-    """Return the error B192 that the YAML of a state cannot be read, with all findings about its files.
-
-    `name` is the state's.
-    """
+    """Return the error B192 that the YAML of a state with this name cannot be read, with all findings about it."""
     count = len(error.findings) + error.omitted
     why = f"{count} finding{'' if count == 1 else 's'}, below"
     help = "nothing was compared; mend the files, or compare with a state that this version of opset reads"
@@ -322,7 +313,7 @@ def unreadable_error(name: str, error: SchemaError) -> ComparisonError:
 
 
 def no_operators_finding(name: str, where: str) -> Finding:
-    """Return the finding B193 that the state with a name has no operators; `where` is its folder or file."""
+    """Return the finding B193 that the state with a name has no operators; `where` names its folder or file."""
     help = "it has to hold <domain>/<Operator>.yaml"
     return Finding("B193", f"no operator was read of {name}", file=where, help=help)
 

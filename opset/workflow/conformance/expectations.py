@@ -39,11 +39,7 @@ class Expectation(NamedTuple):
 
 
 class ExpectationReport(NamedTuple):
-    """Results compared with a list of expectations.
-
-    `reasons` are those of the entries by name of the case, `findings` are about other results, `unused` are patterns
-    without a case.
-    """
+    """Results beside a list: reasons by name of the case, findings about other results, and patterns of no case."""
 
     reasons: dict[str, str]
     findings: list[Finding]
@@ -135,7 +131,7 @@ def compare_expectations(
 
 
 def _matching_names(pattern: str, known: dict[str, Result]) -> Iterator[str]:
-    """Yield the names, among those of known cases, that equal a name or match a pattern."""
+    """Yield the names of known cases that equal a name or match a pattern."""
     if not re.search(r"[*?\[]", pattern):
         yield from [pattern] if pattern in known else []
         return

@@ -72,11 +72,7 @@ class GreatestDifference(NamedTuple):
 
 @dataclass(frozen=True)
 class JudgedCase:
-    """A case with its result, in the form of reports.
-
-    `chosen` says what the standard leaves open in it, "" for nothing; `expected` is the reason of an expected
-    disagreement.
-    """
+    """A case with its result, the choice that the standard leaves open, and the reason of an expected disagreement."""
 
     name: str
     kind: str
@@ -95,10 +91,7 @@ class JudgedCase:
 
 @dataclass(frozen=True)
 class CorpusResults:
-    """The results of a run, in the form of reports.
-
-    Numbers of cases are by result: `totals` for each kind of case, `types` for each element type.
-    """
+    """The results of a run: numbers by kind of case, operator and element type, each case, changes since another."""
 
     format: int
     runtime: RuntimeUnderTest
@@ -196,10 +189,7 @@ def read_report(path: str) -> dict[str, str]:
 
 
 def compare_results(results: Sequence[Result], before: Mapping[str, str]) -> ResultChanges:
-    """Return the cases with worse or better results than in `before`, which has earlier results by name.
-
-    Bad results are worse than refused or accepted ones, and these are worse than good ones.
-    """
+    """Return the cases with worse or better results than before: bad is worse than refused, refused than good."""
     ranks = dict.fromkeys(RESULTS, 2) | dict.fromkeys(GOOD, 0) | dict.fromkeys((REFUSED, ACCEPTED), 1)
     changed = ResultChanges([], [])
     for each in results:
@@ -294,11 +284,7 @@ def _matrix_table(title: str, text: str, operators: Sequence[OperatorResults]) -
 
 
 def _case_tables(title: str, text: str, cases: Sequence[JudgedCase], key: str, head: str) -> list[Table]:
-    """Return a table of cases, in a list; [] if there are no cases.
-
-    A row joins the cases of an operator with the same result and reason; the reason is the field `key`, and `head` its
-    column.
-    """
+    """Return a table, or [] without cases; a row joins an operator's cases with the same result and field `key`."""
     groups: dict[tuple[str, str, str], list[JudgedCase]] = {}
     for each in cases:
         why = _NUMBER.sub("", getattr(each, key))

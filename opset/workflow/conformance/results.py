@@ -219,10 +219,7 @@ def _read_request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
 
 
 def _read_case_values(folder: str, declared: Sequence[ValueInfo], case: Case, role: str) -> dict[str, Any]:
-    """Return the values of a case's inputs or outputs (the role) by name. Raises ValueError if files are missing.
-
-    `declared` are the model's, and `folder` has their files.
-    """
+    """Return a case's inputs or outputs (`role`) by name, read from a folder. Raises ValueError if any are missing."""
     listed = {each.rpartition("/")[2] for each in case.files if f"/{DATA}/{role}_" in each}
     if listed != {f"{role}_{number}.pb" for number in range(len(declared))}:
         raise ValueError(f"the model has {len(declared)} {role}s, and the manifest lists files for {len(listed)}")

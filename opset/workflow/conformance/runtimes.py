@@ -80,10 +80,7 @@ class Answer(NamedTuple):
 
 
 class Runtime(NamedTuple):
-    """A runtime under test: a command, which serves requests if it is a worker (`serves`), with limits for a case.
-
-    `memory` is in bytes, None for no limit.
-    """
+    """A runtime under test: the command of a worker (`serves`), or another, with limits of time and bytes a case."""
 
     name: str
     command: tuple[str, ...]
@@ -188,11 +185,7 @@ def run_requests(
 
 
 class _Process:
-    """A process in a session of its own, which is written to and read from without waiting.
-
-    `printed` has the end of what it printed, `answered` the bytes on the descriptor for answers, of a worker
-    (`serves`).
-    """
+    """A process in a session of its own, written to and read from without waiting; `serves` says if it is a worker."""
 
     def __init__(self, command: Sequence[str], memory: int | None, *, serves: bool) -> None:
         self.printed, self.answered = bytearray(), bytearray()
@@ -229,7 +222,7 @@ class _Process:
             os.set_blocking(self._process.stdin.fileno(), False)
 
     def send(self, data: bytes) -> None:
-        """Begin to send bytes to the process; `status` sends what the process does not take at once."""
+        """Begin to send bytes to the process; those that it does not take at once are sent by `status`."""
         self._unsent = memoryview(data)
         self._write()
 
@@ -250,7 +243,7 @@ class _Process:
             yield self._process.stdin.fileno(), select.POLLOUT
 
     def status(self) -> int | None:
-        """Read and write as much as is possible now, and return the exit status; None while the process runs.
+        """Read and write whatever is possible now, and return the exit status; None while the process runs.
 
         The status is minus the number of a signal if one ended the process.
         """
@@ -299,11 +292,7 @@ def _c_library() -> Any:
 
 
 def _limit_process(mask: Iterable[int], memory: int | None, system: Any) -> None:
-    """Set signals and limits in a new process before its program begins.
-
-    `mask` are the signals to block, `memory` is in bytes. With `system`, the C library, the process ends if this one is
-    killed.
-    """
+    """Set blocked signals (`mask`) and limits in a new process; given the C library, it ends if this one is killed."""
     import resource
 
     if system is not None:
@@ -331,10 +320,7 @@ def _death_text(status: int, words: str) -> str:
 
 
 class _WorkerRunner:
-    """Runs cases on a worker process, and replaces one that died or hung.
-
-    A worker begins with a greeting: that its runtime is imported, or why not.
-    """
+    """Runs cases on a worker, which first sends a greeting that its runtime is there, and replaces one that died."""
 
     def __init__(self, runtime: Runtime, on_version: Callable[[str], None]) -> None:
         self._runtime, self._welcome = runtime, on_version
@@ -553,10 +539,7 @@ def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
 
 
 def _decode_value(header: Mapping[str, Any], data: bytes, depth: int = 0) -> Any:
-    """Return a value of a header, whose bytes are in `data`. Raises ValueError, KeyError or TypeError if malformed.
-
-    `depth` is how deep it is nested in other values.
-    """
+    """Return a value of a header, with its bytes in `data`. Raises ValueError, KeyError or TypeError if malformed."""
     if depth > _DEPTH:
         raise ValueError("it is nested too deeply")
     if "sequence" in header:

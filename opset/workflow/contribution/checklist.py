@@ -47,10 +47,7 @@ STATES = (MISSING, OPEN, STATED, PASSED, NOT_APPLICABLE)
 
 
 class ChecklistItem(NamedTuple):
-    """One demand of the standard's guide on a version, and the evidence whether it is met.
-
-    `section` is that of the guide, `required` the demand in words.
-    """
+    """One demand of the standard's guide (`required`), its section there, and the evidence that a version meets it."""
 
     name: str
     section: str
@@ -98,10 +95,7 @@ def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None)
 
 
 def _apply_statement(check: Rule[Evidence], evidence: Evidence, text: str) -> Evidence:
-    """Return evidence with the author's statement `text` in place of what files and examples do not show.
-
-    Raises UsageError U103 if the item is missing, and a statement is not enough for it.
-    """
+    """Return evidence with the author's statement. Raises UsageError U103 if only files or examples can show it."""
     if evidence.state == MISSING and check.requires != STATEMENT:
         message = f"the point {check.code} cannot be stated"
         raise UsageError(Finding("U103", message, evidence.place, evidence.why, evidence.help))

@@ -290,10 +290,7 @@ def check_downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 def _conversion_results(
     version: ReviewedVersion, source: OpSchema, target: OpSchema, declared: str
 ) -> Iterator[Evidence]:
-    """Yield evidence whether the examples of one version compute the same after conversion to another.
-
-    `declared` is the adapter in the YAML: derived, written or impossible.
-    """
+    """Yield evidence whether converted examples compute the same at another version; `declared` is the adapter."""
     way = f"{source.since_version} -> {target.since_version}"
     same: list[Example] = []
     refused: Counter[str] = Counter()

@@ -177,10 +177,7 @@ class ReviewedVersion:
         return f"{self.operator.path}:{node.line}:{node.column}"
 
     def function_origin(self, layer: Layer, kind: str) -> str:
-        """Return file:line of the registered function that the version uses; "" if there is none.
-
-        `layer` and `kind` select it: `kind` is the name of its decorator, such as "kernel" or "up".
-        """
+        """Return file:line of the function of a kind, as "kernel" or "up", that the version uses; "" if none."""
         schema = self.schema
         hook = Lookup(layer, self.registry).find(kind, schema.domain, schema.name, self.since, schema.family)
         return hook.origin if hook is not None else ""

@@ -49,10 +49,7 @@ def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mappin
 def _disagreeing_versions(
     agreed: set[tuple[int, str]], examples: Iterable[Example], versions: Iterable[OpSchema]
 ) -> dict[str, list[int] | str]:
-    """Return the versions, by name of the example, that are not in `agreed`, pairs of version and name.
-
-    The text "*" stands for all versions of an example, or for all examples.
-    """
+    """Return, by example, the versions that are not in `agreed`; "*" stands for all versions, or for all examples."""
     by_example: dict[str, list[int] | str] = {}
     sinces = [each.since_version for each in versions]
     whole = True

@@ -82,10 +82,7 @@ CLAIMS: RuleTable[ClaimResult] = RuleTable("opset.workflow.examples", ("claims",
 
 
 def check_claims(runner: ExampleRunner, schema: OpSchema, report: Report) -> None:
-    """Test the claims of a version's `change:` block, and add the results to a report.
-
-    The tests run examples of this version and the one before; a first version claims nothing.
-    """
+    """Test the claims of a version's `change:` block on examples, and add the results to a report."""
     versions = runner.registry.versions(schema.name, schema.domain)
     position = versions.index(schema)
     if schema.change is None or not position:
@@ -194,10 +191,7 @@ class ClaimTests:
     def check_effect(
         self, schema: OpSchema, name: str, is_concerned: Callable[[Example, list[Any]], bool]
     ) -> ClaimResult:
-        """Test that an attribute has no effect: with other values of it, the outputs of examples stay the same.
-
-        `is_concerned` says, from an example and its outputs, whether the claim is about the example.
-        """
+        """Test that other values of an attribute change no output of the examples for which `is_concerned` is true."""
         attribute = schema.attributes[name]
         shown = False
         against = []
@@ -231,10 +225,7 @@ class ClaimTests:
         return why if right or any(each is not None and not disagreements(example, each) for each in others) else ""
 
     def run_with_attribute(self, converted: Any, example: Example, name: str, value: Any) -> list[Any] | None:
-        """Return a converted example's outputs with another value of an attribute.
-
-        None stands for a model that has no node of the operator, or fails.
-        """
+        """Return a converted example's outputs with another value of an attribute; None if that fails."""
         model = pb.ModelProto()
         model.CopyFrom(converted)
         nodes = self.operator_nodes(model)
@@ -247,10 +238,7 @@ class ClaimTests:
         return self.run_model(model, example)
 
     def run_with_input(self, converted: Any, example: Example, index: int, value: Any) -> list[Any] | None:
-        """Return a converted example's outputs with another constant as the input at an index.
-
-        None stands for a model that fails, or has no constant there.
-        """
+        """Return a converted example's outputs with another constant as the input at an index; None if that fails."""
         model = pb.ModelProto()
         model.CopyFrom(converted)
         nodes = self.operator_nodes(model)
@@ -281,10 +269,7 @@ class ClaimTests:
                     yield retyped
 
     def _retype(self, example: Example, type_: str) -> Example:
-        """Return an example with its inputs in another type, as far as their type constraints allow it.
-
-        Integers stay integers, and floats stay floats. The elements of outputs become unknown.
-        """
+        """Return an example whose inputs have another type, if their type constraint has it; outputs become unknown."""
         kinds = {name for name, types in self.newer.types.items() if type_ in types}
 
         def is_alike(old: str) -> bool:

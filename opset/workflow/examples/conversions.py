@@ -254,10 +254,7 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
 
 
 def _body_difference(runner: ExampleRunner, example: Example, model: Any, expected: Sequence[Any] | None) -> str:
-    """Return how a body's outputs differ from `expected`, the kernel's; "" if they are equal.
-
-    If `expected` is None, they are compared with the example's outputs.
-    """
+    """Return how a body's outputs differ from `expected`, the kernel's, or else the example's; "" if they are equal."""
     try:
         actual = runner.run(model, example)
     except RunError as error:

@@ -29,10 +29,7 @@ def has_functions(registry: Registry, domain: str) -> bool:
 
 
 def check_functions(registry: Registry, domain: str, part: str, report: Report) -> None:
-    """Add a finding to a report for each function in a domain's files that no operator version calls.
-
-    `part` selects the kind of functions, by a key of LAYERS.
-    """
+    """Add a finding to a report for each function of a part, in a domain's files, that no operator version calls."""
     if part not in LAYERS:
         return
     layer, noun = LAYERS[part]

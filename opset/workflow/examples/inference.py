@@ -26,10 +26,7 @@ Structure = Any
 
 
 def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
-    """Add to a report whether inferred types and shapes agree with an example of a version.
-
-    The example is inferred with known sizes of inputs, and with dim_params in their place.
-    """
+    """Add to a report whether inference, with known sizes and with dim_params, agrees with an example of a version."""
     if why := runner.why_not_inferred(schema):
         report.skip("inference", why)
         return
@@ -85,10 +82,7 @@ class _InferenceRun:
         """Whether a broken constraint is not reported, although all inputs are known."""
 
     def check(self, model: Any, sizes: dict[str, int]) -> Iterator[Finding]:
-        """Infer a model of the example, and yield findings; outputs that are not fully known go to `gaps`.
-
-        `sizes` are the numbers that the model's dim_params stand for.
-        """
+        """Infer a model, whose dim_params stand for `sizes`; yield findings, and add unknown outputs to `gaps`."""
         try:
             result = infer(model, schemas=self.runner.registry, strict=True)
         except OpsetError as error:
@@ -112,10 +106,7 @@ class _InferenceRun:
                 self.gaps += [gap] if inferred is None or inferred.kind == "tensor" else []
 
     def _check_constraint(self, result: Inference) -> Iterator[Finding]:
-        """Yield a finding if inference reports another fault than the constraint that the example breaks.
-
-        If inference reports no fault at all, `unseen` is set.
-        """
+        """Yield a finding if inference reports another fault than the broken constraint; if none, set `unseen`."""
         label = self.example.error
         # A contradiction (I101) follows from the broken constraint.
         broken = [each for each in result.findings if each.code != "I101"]

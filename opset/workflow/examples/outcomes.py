@@ -129,10 +129,7 @@ def summarize(events: Iterable[Event]) -> dict[str, Outcome]:
 
 
 def stale_tables(registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]) -> list[Finding]:
-    """Return a finding for each operator whose adapters did something else than conversions.json says.
-
-    `operators` are domains and names; `events` are the recorded calls of adapters.
-    """
+    """Return a finding for each operator, by domain and name, whose recorded calls differ from conversions.json."""
     findings = []
     for (file, operator), outcomes in _outcomes_by_file(registry, operators, events).items():
         stated = (read_table(file) or {}).get(operator, {})
@@ -164,10 +161,7 @@ def write_tables(registry: Registry, operators: Iterable[tuple[str, str]], event
 def _outcomes_by_file(
     registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]
 ) -> dict[tuple[Path, str], dict[str, Outcome]]:
-    """Return the Outcomes of operators' transitions, by the path of conversions.json and the operator's name.
-
-    Operators are left out if the Python files with their adapters are not run.
-    """
+    """Return Outcomes by path of conversions.json and name of the operator; files that are not run have none."""
     by_operator: dict[tuple[str, str], list[Event]] = {}
     for event in events:
         by_operator.setdefault((event[0], event[1]), []).append(event)

@@ -96,10 +96,7 @@ class Report:
 
 
 class Gap(NamedTuple):
-    """An output whose type or shape inference does not know fully.
-
-    `form` says how the inputs were given to inference, `known` is the inferred type as text.
-    """
+    """An output that inference does not know fully, the form of the example's inputs, and the known type as text."""
 
     operator: str
     since: int
@@ -229,10 +226,7 @@ class ExampleRunner:
         return path
 
     def place_of_key(self, schema: OpSchema, *keys: str) -> str:
-        """Return path:line of a key of a version in YAML, or of the innermost key on its path that exists.
-
-        `keys` are the path below the version, such as "change", "adapters", "up".
-        """
+        """Return path:line of the YAML key at the path `keys` in a version, or of the innermost key that exists."""
         path, root = self._document(schema)
         at, _ = _find_key(root, schema.since_version, keys)
         return path if at is None else f"{path}:{at.line}"
@@ -263,10 +257,7 @@ def _list_items(root: YamlNode | None, key: str) -> list[YamlNode]:
 
 
 def _find_key(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[YamlNode | None, bool]:
-    """Return the YAML node at the path `keys` below a version, and whether it exists.
-
-    If it does not exist, the node is the innermost one on the path, or None without such a version.
-    """
+    """Return the YAML node at the path `keys` in a version, or the innermost that exists, and whether all exist."""
     for version in _list_items(root, "versions"):
         stated = version.value.get("since") if isinstance(version.value, dict) else None
         if stated is None or stated.value != since:
@@ -313,11 +304,7 @@ def limit_finding(schema: OpSchema, example: Example, place: str, error: RunErro
 
 
 def no_kernel_finding(runner: ExampleRunner, schema: OpSchema, why: str, example: Example | None = None) -> Finding:
-    """Return the finding T112: neither a kernel nor a function body computes an example.
-
-    Without an example, the finding is about all examples of the version. `why` is the reason that no kernel computes
-    it.
-    """
+    """Return the finding T112: nothing computes an example or, without one, the examples of a version."""
     what = f"the example '{example.name}'" if example is not None else "its examples"
     place = runner.place_of(schema, example) if example is not None else runner.place_of_key(schema, "since")
     help = "write a kernel: opset explain evaluating; or a function body"
