@@ -44,6 +44,7 @@ def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B143", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report constraints whose checked conditions changed, or which are checked now and were not, or the reverse."""
     for label in pair.new.docs.constraints:
         old, new = _condition_texts(pair.old, label), _condition_texts(pair.new, label)
         is_new = label not in pair.old.docs.constraints
@@ -62,6 +63,7 @@ def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B144", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report constraints of an edited version whose words changed, while the checked conditions stayed."""
     if not pair.in_place:
         return
     for label, text in pair.new.docs.constraints.items():
@@ -74,6 +76,7 @@ def _constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B145", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _constraint_label(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report constraints of an edited version that had another label (C1, C2 …) before."""
     for label in pair.new.docs.constraints:
         if pair.in_place and (old := _labels_of_same_constraint(pair.old, pair.new, label)):
             yield RuleFinding(f"the constraint {label} was {listing(old)} before", ("constraints", label))
@@ -112,6 +115,7 @@ def _labels_of_same_constraint(other: Version, version: Version, label: str) -> 
 
 @BREAKING.rule("B151", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _shape_rule(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report that the output shapes follow from another rule, or from a function in place of one."""
     old, new = pair.old.schema.shape, pair.new.schema.shape
     if old != new:
         comparable = bool(old and new)
@@ -121,6 +125,7 @@ def _shape_rule(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B152", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR, severity=WARN)
 def _function_body(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report function bodies that were added, removed, edited or put into another order."""
     old, new = pair.old.schema.function, pair.new.schema.function
     gone, came = [each for each in old if each not in new], [each for each in new if each not in old]
     for body in gone:
@@ -139,12 +144,14 @@ def _function_body(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B153", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _determinism(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report that outputs became random, or no longer are."""
     if moved := pair.difference.get("determinism"):
         yield RuleFinding(f"results were {moved[0]} and are {moved[1]} now", ("determinism",))
 
 
 @BREAKING.rule("B154", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR, name="deprecated")
 def _deprecation(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report that the operator was withdrawn, or no longer is."""
     if "deprecated" in pair.difference:
         now = "withdrawn" if pair.new.schema.deprecated else "no longer withdrawn"
         yield RuleFinding(f"the operator is {now}", ("deprecated",))
@@ -152,6 +159,7 @@ def _deprecation(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B155", VersionPair, requires=NEW_VERSION, clause=IMMUTABLE)
 def _experimental(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report that the version became experimental, or no longer is."""
     if "experimental" in pair.difference:
         now = "experimental" if pair.new.schema.experimental else "no longer experimental"
         yield RuleFinding(f"the version is {now}", ("experimental",))
@@ -159,6 +167,7 @@ def _experimental(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B156", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report that an edited version names another operator as its replacement."""
     old, new = pair.old.schema.replacement, pair.new.schema.replacement
     if pair.in_place and old != new:
         yield RuleFinding(f"the replacement changed: {old or 'none'} -> {new or 'none'}", ("replacement",))
@@ -201,12 +210,14 @@ _DECISIVE = re.compile(r"\d|^(not?|never|none|only|un\w*|negative|positive|any|a
 
 @BREAKING.rule("B158", VersionPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _formula(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report that the formula of a version was edited."""
     if pair.in_place and pair.old.docs.formula != pair.new.docs.formula:
         yield RuleFinding("the formula was edited", ("formula",), help=_CLARIFY)
 
 
 @BREAKING.rule("B159", VersionPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _special_cases(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report special cases of a version that were added, removed or put into another order."""
     old, new = ([each.text for each in side.docs.special_cases] for side in (pair.old, pair.new))
     if not pair.in_place or old == new:
         return
@@ -224,6 +235,7 @@ _CLARIFY = "where implementations do this already, it is a clarification; otherw
 
 @BREAKING.rule("B161", VersionPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report that a released `change:` block declares another adapter: derived, written or impossible."""
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
     for way in ("up", "down"):
@@ -268,6 +280,7 @@ def _meaning_changed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B171", OperatorPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _example_result(operators: OperatorPair) -> Iterator[RuleFinding]:
+    """Report examples whose outputs changed, or which break another constraint, for the same inputs."""
     for old, new, versions in _match_examples(operators):
         if new is not None and _result_text(old) != _result_text(new):
             what = "breaks another constraint" if old.error and new.error else "gives another result"
@@ -292,6 +305,7 @@ def _example_renamed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B174", OperatorPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
+    """Report examples whose outputs may differ more, or less, from the computed ones than before."""
     for old, new, versions in _match_examples(operators):
         if new is not None and old.tolerance != new.tolerance:
             said = ["the usual one" if each is None else f"{each:g}" for each in (old.tolerance, new.tolerance)]

@@ -59,6 +59,7 @@ def _version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B104", OperatorPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
+    """Report removed versions whose signature a new version of the operator has."""
     for old, new in operators.version_renumbering.items():
         restore = operators.old.restore or "restore the number"
         place = operators.new.place(new, "since")
@@ -160,6 +161,7 @@ def _new_opsets(comparison: Comparison) -> dict[str, list[int]]:
 
 @BREAKING.rule("B109", OperatorPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _family_moved(operators: OperatorPair) -> Iterator[RuleFinding]:
+    """Report an operator that is in another family: the group that shares Python files."""
     if operators.old.family != operators.new.family:
         yield RuleFinding(f"the family changed: {operators.old.family} -> {operators.new.family}")
 

@@ -76,6 +76,7 @@ def _parameter_option(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B116", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report variadic inputs and outputs with another least number of values, or another rule on their types."""
     for side in SIDES:
         for name, (fewest, least) in (pair.side_difference(side, "min_arity") or {}).items():
             moved = "may be fewer" if least < fewest else "have to be more"
@@ -87,6 +88,7 @@ def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B117", VersionPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _differentiable(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report inputs and outputs of an edited version that became differentiable, or no longer are."""
     if not pair.in_place:
         return
     for side in SIDES:
@@ -125,12 +127,14 @@ def _attribute_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B124", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTE_TYPES)
 def _attribute_type(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report attributes whose type changed, as from int to float."""
     for name, old, new in _changed_facet(pair, "type"):
         yield RuleFinding(f"the type of the attribute {name!r} changed: {old} -> {new}", ("attributes", name, "type"))
 
 
 @BREAKING.rule("B125", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _attribute_default(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report attributes whose default value changed."""
     for name, old, new in _changed_facet(pair, "default"):
         if "type" in pair.attribute_differences[name] and old == new:  # 2.0 is 2 where the attribute is an int
             continue
@@ -140,6 +144,7 @@ def _attribute_default(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B126", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report attributes that became required, or may be left out now."""
     for name, _, required in _changed_facet(pair, "required"):
         message = f"the attribute {name!r} {'has to be given' if required else 'may be left out'} now"
         yield RuleFinding(message, ("attributes", name, "required"))
@@ -147,6 +152,7 @@ def _attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B127", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report attributes whose legal values changed: their choices, range or kind."""
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():
         old = pair.old.schema.attributes.get(back.get(name, name))
@@ -264,6 +270,7 @@ def _is_reused(pair: VersionPair, constraint: str) -> bool:
 
 @BREAKING.rule("B133", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report inputs and outputs that got another type constraint, and with it other types."""
     for side, name, old, new in _retyped_parameters(pair):
         before, after = set(pair.old.schema.allowed_types(old)), set(pair.new.schema.allowed_types(new))
         if before != after:

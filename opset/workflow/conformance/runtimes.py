@@ -514,6 +514,7 @@ def _encode_value(value: Any, data: bytearray) -> dict[str, Any]:
 
 
 def _decode_text(value: Any) -> Any:
+    """Return bytes as str, in which those that are no UTF-8 become lone surrogates; other values stay."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 

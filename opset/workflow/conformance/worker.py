@@ -118,6 +118,7 @@ class WorkerRuntime:
 
 
 def _decode_text(element: Any) -> str:
+    """Return a string of the runtime as str; bytes that are no UTF-8 become lone surrogates."""
     return element.decode("utf-8", "surrogateescape") if isinstance(element, bytes) else str(element)
 
 

@@ -168,6 +168,7 @@ def check_negative_axes(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _has_negative(value: Any) -> bool:
+    """Whether a value is a negative integer, or a list that contains one."""
     values = value if isinstance(value, list | tuple) else [value]
     return any(isinstance(each, int) and each < 0 for each in values)
 
@@ -190,6 +191,7 @@ def check_nan_and_infinities(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _is_special(value: ExampleValue) -> bool:
+    """Whether a value contains NaN or an infinity."""
     content = value.content if isinstance(value.content, list) else [value.content]
     return any(isinstance(each, float) and not math.isfinite(each) for each in content)
 

@@ -127,14 +127,14 @@ def build_corpus(
 
     corpus = Corpus({}, [], FindingList())
     judge = Judge(registry, budget)
-    outside = Judgements(registry)
+    judgements = Judgements(registry)
     names: set[str] = set()
     for done, pick in enumerate(picks, 1):
         try:
             if pick.name.lower() in names:
                 message = "two examples would be one case"
                 raise OpsetError(Finding("T213", message, help="give one of them another name"))
-            _add_case(corpus, registry, judge, outside, pick)
+            _add_case(corpus, registry, judge, judgements, pick)
             names.add(pick.name.lower())
         except OpsetError as error:
             schema = pick.schema
@@ -152,7 +152,7 @@ def write_corpus(folder: str, corpus: Corpus) -> WriteCounts:
     return write_folder(folder, AUTHOR, "corpus", corpus.files)
 
 
-def _add_case(corpus: Corpus, registry: Registry, judge: Judge, outside: Judgements, pick: Pick) -> None:
+def _add_case(corpus: Corpus, registry: Registry, judge: Judge, judgements: Judgements, pick: Pick) -> None:
     """Add the files and the manifest's entry of a case to a corpus. Raises OpsetError if the example cannot be one."""
     from opset.reference.example_models import model_of, value_of
     from opset.workflow.corpus.judging import case_tolerance
@@ -173,7 +173,7 @@ def _add_case(corpus: Corpus, registry: Registry, judge: Judge, outside: Judgeme
         why = error.why or error.message if isinstance(error, ModelError) else str(error)
         raise OpsetError(Finding("T213", "the example cannot be written as a case", why=why)) from error
     judged_by = judge.judge_example(schema, example)
-    judged_by += outside.agreeing_judges(schema, example) if pick.kind == NODE else []
+    judged_by += judgements.agreeing_judges(schema, example) if pick.kind == NODE else []
     rtol_atol, reason = case_tolerance(example, expected) if pick.kind == NODE else (None, "")
     if rtol_atol is not None:
         files["data.json"] = f"{json.dumps(rtol_atol)}\n".encode()
@@ -212,6 +212,7 @@ def _add_case(corpus: Corpus, registry: Registry, judge: Judge, outside: Judgeme
 
 
 def _value_types(values: Iterable[ExampleValue | None]) -> Iterator[str]:
+    """Yield the types of values; None is left out."""
     return (each.type for each in values if each is not None)
 
 

@@ -538,6 +538,7 @@ def _is_representable(example: Example) -> bool:
 
 
 def _cast_node(source: str, target: str, element: str) -> Any:
+    """Return a Cast node from one name of a value to another, to an element type."""
     node = pb.NodeProto(op_type="Cast", input=[source], output=[target])
     node.attribute.append(attribute_of("to", "int", NUMBERS[element]))
     return node
