@@ -183,7 +183,7 @@ def operator_text(name: str, family: str, since: int, document: Mapping[str, Any
 
 
 def _initial_document(original: Operator | None, domain: str, sets: TypeSets, shape: str | None) -> dict[str, Any]:
-    """Return the YAML keys of a new operator's first version, copied from `original` or else PLAIN, without texts."""
+    """Return the YAML keys of a new operator's first version: those of `original`, or PLAIN; texts are empty."""
     document = dict(PLAIN)
     if original is not None:
         newest = max(original.root.value["versions"].value, key=lambda each: each.value["since"].value).plain()

@@ -303,7 +303,7 @@ def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B135", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report type constraints that have another name and the same types, or that no parameter uses."""
+    """Report type constraints that were renamed and kept their types, and unused ones that came or went."""
     old, new = pair.old.schema.types, pair.new.schema.types
     before_all, after_all = _parameters(pair)
     used = {each.type for each in (*before_all.values(), *after_all.values())}

@@ -165,7 +165,7 @@ class OnnxRuntime(WorkerRuntime):
         onnxruntime.set_default_logger_severity(4)
 
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
-        """Run a model, and return its outputs as values of a header; errors in REFUSALS become Refused."""
+        """Run a model, and return its outputs in the form of a message's header; errors in REFUSALS become Refused."""
         try:
             return super().outputs(model, inputs, data, found)
         except Exception as error:
