@@ -14,7 +14,7 @@ _ITEM = re.compile(r" *- +")
 
 
 class VersionLines(NamedTuple):
-    """Lines of a version, from `start` up to `end`, spans of its keys, and the column of the keys."""
+    """Indices of a version's first line and the line behind its last, the same for each key, and the keys' column."""
 
     since: int
     node: YamlNode
@@ -25,13 +25,13 @@ class VersionLines(NamedTuple):
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a text, with their ends."""
+    """Return the lines of a text with their line endings; a line ends as in YAML."""
     ends = [match.end() for match in _BREAK.finditer(text)]
     return [text[start:end] for start, end in itertools.pairwise([0, *ends, len(text)]) if start < end]
 
 
 def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[VersionLines]:
-    """Return the lines of each version of a file, in the file's order.
+    """Return the lines of each version of a YAML file, in the order of the file.
 
     Raises:
         UsageError: U103 if a version is not written as a block with a key a line.
@@ -59,13 +59,13 @@ def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[Version
 
 
 def _is_outside(line: str, column: int) -> bool:
-    """Whether a line behind a version is not part of it: an empty line, or a comment further to the left."""
+    """Whether a line behind a version is not part of it: it is empty, or a comment further to the left."""
     text = line.strip()
     return not text or (text.startswith("#") and len(line) - len(line.lstrip()) < column)
 
 
 def key_lines(version: VersionLines, lines: list[str], key: str) -> list[str]:
-    """Return the lines of a key as they are below another key, without the dash of a list's entry."""
+    """Return the lines of a key of a version, with spaces in place of the dash that begins the version's entry."""
     start, end = version.keys[key]
     block = lines[start:end]
     if start == version.start:
@@ -74,6 +74,6 @@ def key_lines(version: VersionLines, lines: list[str], key: str) -> list[str]:
 
 
 def line_end(lines: list[str]) -> str:
-    """Return the line ending of a file."""
+    """Return the line ending of a file's first line, a line feed if it has none."""
     match = _BREAK.search(lines[0])
     return match[0] if match else "\n"

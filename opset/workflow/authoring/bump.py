@@ -39,7 +39,7 @@ _LEFT_OUT = ("since", "change", "like")
 
 
 class EditedVersion(NamedTuple):
-    """A released version with another signature than it was released with: `before`, None if it is not found."""
+    """A released version with another signature now; `before` is the released one, None if it cannot be told."""
 
     since: int
     place: str
@@ -48,7 +48,7 @@ class EditedVersion(NamedTuple):
 
 
 class LockComparison(NamedTuple):
-    """An operator beside its lock: released versions that were edited, and versions in development."""
+    """An operator beside lock.json, the hashes of released versions; `locked` is whether any is of this operator."""
 
     operator: Operator
     edited: list[EditedVersion]
@@ -60,7 +60,7 @@ class LockComparison(NamedTuple):
 
 
 def compare_with_lock(name: str, domain: str | None = None, folder: Path | None = None) -> LockComparison:
-    """Return how an operator differs from its released versions.
+    """Return which released versions of an operator were edited, and which versions are not released yet.
 
     Args:
         name: "com.acme.Thin", or "Thin" with a domain.
@@ -78,7 +78,7 @@ def compare_with_lock(name: str, domain: str | None = None, folder: Path | None 
 
 
 def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockComparison:
-    """Return the comparison of an operator with its lock."""
+    """Return which versions of an operator have another hash than in lock.json, or none there."""
     versions = lock.get(domain_name(operator.domain), {}).get(operator.name, {})
     edited = []
     for schema in operator.schemas:
@@ -98,7 +98,7 @@ def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockCom
 
 
 def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> Iterator[OpSchema]:
-    """Yield schemas that differ from one in its types, one attribute, its inputs or outputs, or a flag."""
+    """Yield variants of a version, any of which it may have been: other types, an attribute or parameter less …"""
     others = [each for each in operator.schemas if each.since_version != schema.since_version]
     for name, types in schema.types.items():
         other_types = [*sets.values(), *(each.types[name] for each in others if name in each.types)]
@@ -184,7 +184,7 @@ def bump(
 
 
 def _is_incomplete(operator: Operator, data: bytes) -> bool:
-    """Whether the newest version has guidance, or does not declare its changes."""
+    """Whether the newest version still has guidance (comments for the author), or does not declare its changes."""
     guidance = GUIDANCE.encode() in data
     steps = operator.transitions
     return bool(steps) and (guidance or bool(steps[-1].undeclared_keys) or is_unexplained(steps[-1]))
@@ -232,13 +232,13 @@ def add_version(operator: Operator, data: bytes, since: int, command: str, sets:
 
 
 def _newest_lines(operator: Operator, lines: list[str]) -> VersionLines:
-    """Return the lines of the newest version."""
+    """Return the location of the newest version among the lines of its operator's file."""
     written = locate_versions(operator.path, operator.root, lines)
     return max(written, key=lambda each: each.since)
 
 
 def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callable[[Operator], bool]) -> None:
-    """Raise UsageError U103 unless a text reads back as the expected operator."""
+    """Raise UsageError U103 unless `same` accepts the operator that is read from the edited file."""
     try:
         kept = same(parse_operator(data, operator.path, sets))
         why = "another version would not be the same afterwards"
@@ -252,10 +252,10 @@ def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callabl
 
 
 def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return an operator's file with the difference of its newest version in the `change:` block.
+    """Return an operator's file with the changes of its newest version written into the `change:` block.
 
-    If the block is complete, the guidance is removed, and the version below becomes `like` the newest. Raises
-    UsageError U103 if comments or the layout would be lost.
+    If nothing is left to describe, guidance for the author is removed, too, and the version below is written as the
+    difference from the newest (`like`). Raises UsageError U103 if comments or the layout would be lost.
     """
     step = operator.transitions[-1]
     change = step.change
@@ -276,7 +276,7 @@ def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
 
 
 def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeSets) -> bytes:
-    """Return a file with the difference of its newest version in the `change:` block. Raises UsageError U103."""
+    """Return a file whose `change:` block has the changes of `step`, the newest transition. Raises UsageError U103."""
     lines = lines_of(data.decode())
     newest = _newest_lines(operator, lines)
     node = newest.node.value["change"]
@@ -304,7 +304,10 @@ def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeS
 def _change_lines(
     operator: Operator, lines: list[str], node: YamlNode, new: dict[str, Any], span: tuple[int, int], end: str
 ) -> list[str]:
-    """Return the lines of a `change:` block below its key; only entries that differ are written again."""
+    """Return the lines of a `change:` block with the entries of `new`; those that stay equal keep their lines.
+
+    `node` is the present block, `span` its first line and the line behind it; `end` is the line ending.
+    """
     old = node.plain()
     starts = [key.line - 1 for key in node.keys.values()]
     spans = dict(zip(node.keys, itertools.pairwise([*starts, span[1]]), strict=True))
@@ -324,12 +327,12 @@ def _change_lines(
 
 
 def _entry_lines(key: str, value: Any, indent: str, end: str) -> list[str]:
-    """Return a printed entry of a mapping with line endings."""
+    """Return the YAML lines of a key and its value, with indentation and the line ending `end`."""
     return [line + end for line in entry_lines(key, value, indent)]
 
 
 def _check_comments(operator: Operator, lines: list[str], node: YamlNode) -> None:
-    """Raise UsageError U103 if one of these lines, which are written again, ends with a comment."""
+    """Raise UsageError U103 if a comment ends one of the lines of a YAML value, which are printed anew."""
     if _has_comments([line for line in lines if not line.lstrip().startswith("#")], node):
         message = "the comments of this change block would be lost"
         help = "opset lint says what to write; or move them to lines of their own"
@@ -337,12 +340,12 @@ def _check_comments(operator: Operator, lines: list[str], node: YamlNode) -> Non
 
 
 def _has_comments(lines: list[str], node: YamlNode) -> bool:
-    """Whether there is a comment on the lines of a value."""
+    """Whether the lines of a YAML value contain a comment."""
     return "".join(lines).count("#") > flow(node.plain()).count("#")
 
 
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return a file whose second newest version is `like` the newest, if both have one text and it is like none."""
+    """Return a file whose second newest version is written as the difference from the newest, if nothing is lost."""
     lines = lines_of(data.decode())
     written = sorted(locate_versions(operator.path, operator.root, lines), key=lambda each: -each.since)
     newest, older = written[:2]
@@ -358,10 +361,10 @@ def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     kept: list[str] = []
     for key in older.keys:
         if key in left:
-            kept += key_lines(older, lines, key) if left[key] == own[key] else _difference_of(key, left[key], pad, end)
+            kept += key_lines(older, lines, key) if left[key] == own[key] else _like_lines(key, left[key], pad, end)
         if key == ("change" if "change" in older.keys else "since"):
             kept.append(f"{pad}like: {newest.since}{end}")
-    kept += [line for key in left if key not in own for line in _difference_of(key, left[key], pad, end)]
+    kept += [line for key in left if key not in own for line in _like_lines(key, left[key], pad, end)]
     kept[0] = lines[older.start][: older.column] + kept[0][older.column :]
     result = "".join([*lines[: older.start], *kept, *lines[older.end :]]).encode()
     try:
@@ -371,6 +374,6 @@ def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     return result if (again.schemas, again.docs) == (operator.schemas, operator.docs) else data
 
 
-def _difference_of(key: str, value: Any, pad: str, end: str) -> list[str]:
-    """Return the lines of a key of a version that is like another one."""
+def _like_lines(key: str, value: Any, pad: str, end: str) -> list[str]:
+    """Return the YAML lines of a key in a version with `like`: the value is the difference from the other version."""
     return [pad + line[2:] + end for line in difference_lines(key, value)]

@@ -36,9 +36,9 @@ _DOMAIN = re.compile(r"(?=.{1,100}\Z)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 
 class Destination(NamedTuple):
-    """The folder of operator YAML for a domain; `standard` is whether it is the standard's.
+    """The folder of YAML that operators of a domain are written to; nothing is written outside of `root`.
 
-    Nothing is written outside of `root`.
+    `standard` is whether these are the operators of this package, whose functions are in its own modules.
     """
 
     root: Path
@@ -47,21 +47,21 @@ class Destination(NamedTuple):
     standard: bool
 
     def yaml_path(self, name: str) -> Path:
-        """Return the path of an operator's file."""
+        """Return the path of the YAML file of an operator, whether it exists or not."""
         return self.folder / domain_name(self.domain) / f"{name}.yaml"
 
     def hooks_path(self, layer: Layer, family: str) -> Path:
-        """Return the path of the file with an operator's functions of a layer."""
+        """Return the path of the Python file for functions of a layer, such as kernels, of a family of operators."""
         if self.standard:
             return self.root.joinpath(*layer.package.split(".")[1:], f"{family}.py")
         return self.folder / domain_name(self.domain) / layer.file
 
     def relative_path(self, path: Path) -> str:
-        """Return a path relative to the root."""
+        """Return a path relative to `root`."""
         return os.path.relpath(path, self.root)
 
     def type_sets(self) -> TypeSets:
-        """Return the type sets that operators of the folder may name. Raises SchemaError."""
+        """Return the type sets that operators of the folder may name. Raises SchemaError if types.yaml is malformed."""
         return folder_sets(self.folder, None if self.standard else standard_sets())
 
     def read_operator(self, name: str, sets: TypeSets) -> Operator:
@@ -96,24 +96,25 @@ class Destination(NamedTuple):
         return max((each.schemas[-1].since_version for each in operators if each.domain == self.domain), default=0)
 
     def newest_released(self, lock: Lock) -> int:
-        """Return the newest released version of the domain's operator set; 0 if there is none."""
+        """Return the newest version of the domain's operator set that the lock or a release of onnx has, else 0."""
         versions = (int(since) for each in lock.get(domain_name(self.domain), {}).values() for since in each)
         return max((RELEASES[-1].opset_of(self.domain) if self.standard else 0, *versions))
 
     def lock(self) -> Lock:
-        """Return the lock of the folder. Raises SchemaError."""
+        """Return lock.json, the hashes of released versions. Raises SchemaError if it cannot be read."""
         return read_lock(self.folder)
 
 
 def destination_of(domain: str, folder: Path | None) -> Destination:
-    """Return the destination of a domain's operators.
+    """Return the folder that operators of a domain are written to.
 
     Args:
         domain: Domain of the operators.
         folder: Folder of operator YAML; by default the standard's, or `schemas` for other domains.
 
     Raises:
-        UsageError: U103 if it is the standard's and this is no checkout, U104 if `schemas` is a link.
+        UsageError: U103 if the folder is the standard's and opset is installed without its sources, U104 if `schemas`
+            would be used and is a symbolic link.
     """
     domain = normalize_domain(domain)
     if folder is None and domain not in default_registry().domains:
@@ -132,7 +133,7 @@ def destination_of(domain: str, folder: Path | None) -> Destination:
 
 
 def split_name(name: str, domain: str | None) -> tuple[str, str]:
-    """Return the domain and the name of an operator: "com.acme.Thin", or "Thin" with a domain.
+    """Return the domain and the name of an operator, given as "com.acme.Thin", or as "Thin" with a domain.
 
     Raises:
         UsageError: S215 if one of them cannot be the name of a file or folder.
@@ -152,10 +153,10 @@ def split_name(name: str, domain: str | None) -> tuple[str, str]:
 
 
 def next_version(newest: int, released: int, own: int) -> int:
-    """Return the version of a domain's operator set for the next version of an operator.
+    """Return the since_version for the next version of an operator.
 
-    It is the newest if that is in development, else the one after it; 0 if the operator already has a version in
-    development.
+    It is the newest version of the domain's operator set if that is not released yet, else the one after it; 0 if
+    the operator itself has an unreleased version already.
 
     Args:
         newest: Newest version of the operator set.
@@ -168,7 +169,7 @@ def next_version(newest: int, released: int, own: int) -> int:
 
 
 def check_since(since: int, own: int, released: int, name: str) -> Finding | None:
-    """Return a finding about a version number that the author chose; None if it is possible."""
+    """Return a finding unless `since` is above `own`, the operator's newest version, and `released`, the domain's."""
     least = max(own, released) + 1
     if least <= since <= MAX_VERSION:
         return None
@@ -178,7 +179,7 @@ def check_since(since: int, own: int, released: int, name: str) -> Finding | Non
 
 
 def hook_source(path: Path) -> str:
-    """Return the text of a file of hooks; "" if there is none. Raises UsageError U103 if it cannot be read."""
+    """Return the text of a file of hooks; "" if it does not exist. Raises UsageError U103 if it cannot be read."""
     try:
         return file_bytes(path, MAX_HOOKS).decode()
     except FileNotFoundError:

@@ -82,7 +82,7 @@ def new_operator(
     shape: str | None = None,
     since: int | None = None,
 ) -> WrittenOperator:
-    """Write the files of a new operator, and return them.
+    """Write the YAML file and the stubs of a new operator, and return these files.
 
     Args:
         name: "com.acme.Thin", or "Thin" with a domain.
@@ -90,7 +90,7 @@ def new_operator(
         like: Operator whose signature, family, shape rule and function bodies are copied.
         folder: Folder of operator YAML; by default the standard's, or `schemas` for other domains.
         family: Family; by default that of `like`, or the last word of the domain.
-        shape: Shape rule, or FUNCTION if none fits.
+        shape: Rule for the shapes of outputs, as same(X), or FUNCTION if none fits; by default that of `like`.
         since: Version; by default the next one.
 
     Raises:
@@ -100,8 +100,8 @@ def new_operator(
     destination = destination_of(domain, folder)
     sets = destination.type_sets()
     findings: list[Finding] = []
-    model = _find_model(like, destination, sets, findings) if like is not None else None
-    family = _choose_family(destination, family, model, findings)
+    original = _find_original(like, destination, sets, findings) if like is not None else None
+    family = _choose_family(destination, family, original, findings)
     path = destination.yaml_path(name)
     if os.path.lexists(path):
         help = f"opset bump adds a version to it; opset lint {destination.folder} checks it"
@@ -115,7 +115,7 @@ def new_operator(
     since = since or fitting
     if findings:
         raise UsageError(findings)
-    document = _initial_document(model, domain, sets, shape)
+    document = _initial_document(original, domain, sets, shape)
     text = operator_text(name, family, since, document, destination.hooks_path(INFERENCE, family).name)
     try:
         operator = parse_operator(text.encode(), path, sets)
@@ -138,7 +138,7 @@ def new_operator(
 def add_hooks(
     destination: Destination, schema: OpSchema, stubs: Mapping[Layer, Iterable[Stub]]
 ) -> tuple[dict[str, bytes], dict[str, tuple[str, ...]]]:
-    """Return the new bytes of files of hooks by path below the root, and the added functions by path.
+    """Return files of hooks with stubs added: their bytes by path below the root, and the added names by path.
 
     A function that is registered already is left alone.
 
@@ -171,25 +171,25 @@ def add_hooks(
     return changed, added
 
 
-def operator_text(name: str, family: str, since: int, document: Mapping[str, Any], inference: str) -> str:
-    """Return the text of a new operator's file: its signature, and guidance for the rest."""
+def operator_text(name: str, family: str, since: int, document: Mapping[str, Any], inference_file: str) -> str:
+    """Return the YAML of a new operator: the keys in `document`, and guidance on what else to write."""
     lines = {key: entry_lines(key, document[key]) if key in document else [] for key in _COPIED}
     blocks = {key: "".join(f"{line}\n" for line in block) for key, block in lines.items()}
     determinism = blocks.pop("determinism")
     text = render_template(
-        "operator.yaml.jinja", name=name, family=flow(family), since=since, inference=inference, **blocks
+        "operator.yaml.jinja", name=name, family=flow(family), since=since, inference=inference_file, **blocks
     )
     return text.replace(f"- since: {since}\n", f"- since: {since}\n{determinism}", 1)
 
 
-def _initial_document(model: Operator | None, domain: str, sets: TypeSets, shape: str | None) -> dict[str, Any]:
-    """Return the first signature of a new operator, copied from a model if given, without phrases."""
+def _initial_document(original: Operator | None, domain: str, sets: TypeSets, shape: str | None) -> dict[str, Any]:
+    """Return the YAML keys of a new operator's first version: those of `original`, or PLAIN; texts are empty."""
     document = dict(PLAIN)
-    if model is not None:
-        newest = max(model.root.value["versions"].value, key=lambda each: each.value["since"].value).plain()
+    if original is not None:
+        newest = max(original.root.value["versions"].value, key=lambda each: each.value["since"].value).plain()
         document = {key: newest[key] for key in _COPIED if key in newest}
         allowed = sets_of_domain(domain, sets)
-        for constraint, types in model.schemas[-1].types.items():
+        for constraint, types in original.schemas[-1].types.items():
             short = shortest_expressions(types, allowed)
             if not {*_type_set_names(document["types"][constraint])} <= allowed.keys() | {*_type_set_names(short)}:
                 document["types"][constraint] = short[0] if len(short) == 1 else short
@@ -205,13 +205,13 @@ def _initial_document(model: Operator | None, domain: str, sets: TypeSets, shape
 
 
 def _type_set_names(expression: Any) -> list[str]:
-    """Return the names of a domain's type sets in an expression of types or a list of these."""
+    """Return those names, in an expression of types or a list of these, that are type sets of one domain only."""
     texts = expression if isinstance(expression, list) else [expression]
     return [each for each in map(str, texts) if each.partition("_")[0] in SETS_OF_DOMAINS and "_" in each]
 
 
-def _find_model(like: str, destination: Destination, sets: TypeSets, findings: list[Finding]) -> Operator | None:
-    """Return the operator that a new one is like, of the same folder or of the standard; None adds a finding."""
+def _find_original(like: str, destination: Destination, sets: TypeSets, findings: list[Finding]) -> Operator | None:
+    """Return the operator that a new one is copied from, by its name `like`; None adds a finding."""
     try:
         domain, name = split_name(like, None)
         registry = default_registry()
@@ -231,10 +231,10 @@ def _find_model(like: str, destination: Destination, sets: TypeSets, findings: l
 
 
 def _choose_family(
-    destination: Destination, family: str | None, model: Operator | None, findings: list[Finding]
+    destination: Destination, family: str | None, original: Operator | None, findings: list[Finding]
 ) -> str:
-    """Return the family of a new operator; for the standard, adds a finding unless it is one of FAMILIES."""
-    family = family or (model.family if model is not None else "")
+    """Return the family of a new operator; for the standard, add a finding unless it is one of FAMILIES."""
+    family = family or (original.family if original is not None else "")
     if destination.standard and family not in FAMILIES:
         message = f"there is no family {family}" if family else "the family is not given"
         help = near_miss(family, FAMILIES) or f"--family, or --like; known: {', '.join(FAMILIES)}"

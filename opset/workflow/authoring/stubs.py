@@ -20,7 +20,7 @@ _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 class Stub(NamedTuple):
-    """A function to add to a file: its name, the decorator that registers it, its text, and its imports."""
+    """A function to add to a file, its imports and the decorator that registers it (for no version if `since` is 0)."""
 
     name: str
     decorator: str
@@ -32,7 +32,7 @@ class Stub(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _templates() -> Any:
-    """Return the environment of the templates."""
+    """Return the Jinja environment of this package's templates."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # slow
 
     return Environment(
@@ -44,7 +44,7 @@ def _templates() -> Any:
 
 
 def render_template(template: str, **values: Any) -> str:
-    """Return a template filled with values."""
+    """Return the text of a template of this package, filled with values."""
     text: str = _templates().get_template(template).render(values)
     return text
 
@@ -55,7 +55,7 @@ def snake_case(name: str) -> str:
 
 
 def kernel_stub(schema: OpSchema, standard: bool) -> Stub:
-    """Return the stub of a new operator's kernel, which raises until it is written."""
+    """Return the stub of a new operator's kernel, which raises until written; `standard` is for opset's code."""
     imports: dict[str, tuple[str, ...]] = {"opset.extend": ("kernel",)}
     if standard:
         imports = {"opset.reference.registration": ("kernel",), "opset.reference.numerics.arrays": ("Array",)}
@@ -66,7 +66,7 @@ def kernel_stub(schema: OpSchema, standard: bool) -> Stub:
 
 
 def inference_stub(schema: OpSchema, standard: bool) -> Stub:
-    """Return the stub of a new operator's inference function, which knows nothing until it is written."""
+    """Return the stub of an inference function, which knows nothing until written; `standard` is for opset's code."""
     imports: dict[str, tuple[str, ...]] = {"opset.extend": ("Call", "Unknown", "infer")}
     if standard:
         imports = {
@@ -79,7 +79,7 @@ def inference_stub(schema: OpSchema, standard: bool) -> Stub:
 
 
 def adapter_stub(schema: OpSchema, direction: str, standard: bool) -> Stub:
-    """Return the stub of an adapter `up` to or `down` from a version, which refuses every node until it is written."""
+    """Return the stub of an adapter up to or down from a version, which refuses all; `standard` is for opset's code."""
     names = ("Builder", "Node", "Refusal", "Result")
     imports: dict[str, tuple[str, ...]] = {"opset.extend": (*names, direction)}
     if standard:
@@ -96,7 +96,7 @@ def _make_stub(
     suffix: str = "",
     **values: str,
 ) -> Stub:
-    """Return a stub, named after operator and version, from a template."""
+    """Return a stub from a template, named after operator, version and suffix; a `since` of 0 is left out."""
     name = f"{snake_case(schema.name)}_{schema.since_version}{suffix}"
     arguments = [f'"{schema.name}"'] + ([f"since={since}"] if since else [])
     arguments += [f'domain="{schema.domain}"'] if schema.domain else []
@@ -113,7 +113,7 @@ def _make_stub(
 
 
 def _kernel_signature(schema: OpSchema, typed: bool) -> str:
-    """Return the signature of a kernel: inputs by position, attributes by name, and the result if typed."""
+    """Return a kernel's parameters, inputs by position and attributes by name; `typed` adds types and the result."""
     taken = {*schema.attributes, "context"}
     inputs: list[str] = []
     for number, parameter in enumerate(schema.inputs):
@@ -139,14 +139,14 @@ def _kernel_signature(schema: OpSchema, typed: bool) -> str:
 
 
 def _annotation(attribute: Any) -> str:
-    """Return the type annotation of an attribute."""
+    """Return the type hint of the parameter for an attribute."""
     kind = _KINDS.get(attribute.type, "Any")
     absent = not attribute.required and attribute.default is None and kind != "Any"
     return f"{kind} | None" if absent else kind
 
 
 def _is_name(text: str) -> bool:
-    """Whether a text can be the name of a parameter."""
+    """Whether a text can be the name of a parameter of a Python function."""
     return text.isascii() and text.isidentifier() and not keyword.iskeyword(text)
 
 
@@ -170,7 +170,7 @@ def add_stubs(source: str, stubs: Iterable[Stub], docstring: str) -> str:
 
 
 def _add_imports(text: str, imports: Mapping[str, tuple[str, ...]], end: str) -> str:
-    """Return Python with the missing imports of these names, in the order of the modules."""
+    """Return Python source with the missing imports of these names, by module; `end` is its line ending."""
     for module, names in imports.items():
         body = ast.parse(text).body
         froms = [node for node in body if isinstance(node, ast.ImportFrom) and node.module]
@@ -194,7 +194,7 @@ def _import_line(module: str, names: Iterable[str]) -> str:
 
 
 def _import_position(body: list[ast.stmt], module: str) -> tuple[int, bool]:
-    """Return the index of the line before which an import goes, and whether an empty line sets it apart."""
+    """Return the index of the line above which an import of a module goes, and whether an empty line comes first."""
     top = module.partition(".")[0]
     imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {node.lineno: getattr(node, "module", None) or "" for node in imports}
@@ -209,7 +209,7 @@ def _import_position(body: list[ast.stmt], module: str) -> tuple[int, bool]:
 
 
 def conflicting_definition(source: str, stub: Stub) -> str:
-    """Return the name and line of a definition with a stub's name; "" if a file has none."""
+    """Return "NAME, line N" of a function or class in a file with the name of a stub; "" if there is none."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == stub.name:
             return f"{node.name}, line {node.lineno}"
@@ -217,7 +217,7 @@ def conflicting_definition(source: str, stub: Stub) -> str:
 
 
 def is_registered(source: str, stub: Stub) -> bool:
-    """Whether a file already registers a function for the operator and version of a stub; the file is not run."""
+    """Whether a decorator in a file registers a function for a stub's operator and version; the file is not run."""
     for node in ast.parse(source).body:
         if not isinstance(node, ast.FunctionDef):
             continue

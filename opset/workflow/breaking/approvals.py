@@ -35,7 +35,7 @@ WHY = "an approved break names what it approves, why, and until when"
 
 
 class Approval(NamedTuple):
-    """An entry of approved.yaml, and its location."""
+    """An entry of approved.yaml; `subject` is the operator or domain, `place` its path:line:column in the file."""
 
     rule: str
     subject: str
@@ -46,7 +46,7 @@ class Approval(NamedTuple):
     place: str
 
     def matches(self, each: Break) -> bool:
-        """Whether the entry approves a finding."""
+        """Whether the entry approves a finding, be it ended or not."""
         name = f"{domain_name(each.domain)}.{each.operator}" if each.operator else domain_name(each.domain)
         versions = self.versions or (0,)
         same = (self.rule, self.subject, self.message) == (each.rule, name, each.message)
@@ -54,7 +54,7 @@ class Approval(NamedTuple):
 
 
 def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Break], today: datetime.date) -> Report:
-    """Return a report in which approved findings carry their reason, and findings about the approvals are added.
+    """Return a report whose approved findings carry the reason, with findings about the approvals themselves added.
 
     Args:
         report: Report of a comparison.
@@ -86,7 +86,7 @@ def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Brea
 
 
 def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
-    """Return the entries of an approved.yaml, and findings about malformed entries; both are empty if there is no file.
+    """Return the entries of an approved.yaml, and findings about malformed ones; none of both if there is no file.
 
     Raises:
         ComparisonError: B194 if the file cannot be read.
@@ -123,16 +123,16 @@ def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
 
 
 def _unreadable_list(path: Path, findings: Iterable[Finding]) -> ComparisonError:
-    """Return the error for an approved.yaml that cannot be read."""
+    """Return the error B194 that an approved.yaml cannot be read."""
     head = Finding("B194", "the list of approved findings cannot be read", place=str(path), help="nothing was compared")
     return ComparisonError([head, *findings])
 
 
 class _EntryReader(Fields):
-    """Reads one entry."""
+    """Reads one entry of approved.yaml, and collects findings."""
 
     def read_entry(self, node: YamlNode, place: str) -> Approval | None:
-        """Return an entry, which is incomplete if there are findings; None if it is no mapping."""
+        """Return an entry of approved.yaml, in part if findings were added; None if it is no mapping."""
         fields = self.mapping(node, KEYS, ("rule", "message", "reason", "until"))
         if not isinstance(node.value, dict):
             return None
@@ -151,7 +151,7 @@ class _EntryReader(Fields):
         return Approval(rule, subject, versions, message, reason, self.read_date(fields), place)
 
     def read_date(self, fields: dict[str, YamlNode]) -> datetime.date:
-        """Return the day of `until`; the first day of the calendar if it is malformed."""
+        """Return the day in the field `until`; the first day of the calendar, with a finding, if it is malformed."""
         node = fields.get("until")
         if node is not None:
             try:
@@ -162,7 +162,7 @@ class _EntryReader(Fields):
 
 
 def parse_date(text: object) -> datetime.date:
-    """Return the day of a text such as `2027-03-31`. Raises ValueError if it is malformed."""
+    """Return the day in a text such as "2027-03-31". Raises ValueError if it is malformed."""
     if not isinstance(text, str) or not _DATE.fullmatch(text):
         raise ValueError("this is no day")
     return datetime.date.fromisoformat(text)

@@ -44,6 +44,7 @@ def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B143", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report constraints whose checked conditions changed, or which are checked now and were not, or the reverse."""
     for label in pair.new.docs.constraints:
         old, new = _condition_texts(pair.old, label), _condition_texts(pair.new, label)
         is_new = label not in pair.old.docs.constraints
@@ -62,6 +63,7 @@ def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B144", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report constraints of an edited version whose words changed, while the checked conditions stayed."""
     if not pair.in_place:
         return
     for label, text in pair.new.docs.constraints.items():
@@ -74,13 +76,14 @@ def _constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B145", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _constraint_label(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report constraints of an edited version that had another label (C1, C2 …) before."""
     for label in pair.new.docs.constraints:
         if pair.in_place and (old := _labels_of_same_constraint(pair.old, pair.new, label)):
             yield RuleFinding(f"the constraint {label} was {listing(old)} before", ("constraints", label))
 
 
 def _condition_texts(version: Version, label: str) -> list[str]:
-    """Return the checked conditions of a constraint as sorted texts."""
+    """Return the conditions that are checked for a constraint, by its label, as sorted texts."""
     texts = []
     for each in version.schema.conditions:
         if each.label == label:
@@ -90,12 +93,12 @@ def _condition_texts(version: Version, label: str) -> list[str]:
 
 
 def _is_declared_by_attribute(version: Version, label: str) -> bool:
-    """Whether an attribute of the version names the constraint for its illegal values."""
+    """Whether an attribute of the version names the constraint as the one that its illegal values break."""
     return any(each.constraint == label for each in version.schema.attributes.values())
 
 
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
-    """Return the labels under which another version has a constraint; none if it has it under the same label."""
+    """Return the labels under which `other` has a constraint of `version`; [] if it has it under the same label."""
     text = version.docs.constraints[label]
     if other.docs.constraints.get(label) == text:
         return []
@@ -112,6 +115,7 @@ def _labels_of_same_constraint(other: Version, version: Version, label: str) -> 
 
 @BREAKING.rule("B151", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _shape_rule(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report that the output shapes follow from another rule, or from a function in place of one."""
     old, new = pair.old.schema.shape, pair.new.schema.shape
     if old != new:
         comparable = bool(old and new)
@@ -121,6 +125,7 @@ def _shape_rule(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B152", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR, severity=WARN)
 def _function_body(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report function bodies that were added, removed, edited or put into another order."""
     old, new = pair.old.schema.function, pair.new.schema.function
     gone, came = [each for each in old if each not in new], [each for each in new if each not in old]
     for body in gone:
@@ -139,12 +144,14 @@ def _function_body(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B153", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _determinism(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report that outputs became random, or no longer are."""
     if moved := pair.difference.get("determinism"):
         yield RuleFinding(f"results were {moved[0]} and are {moved[1]} now", ("determinism",))
 
 
 @BREAKING.rule("B154", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR, name="deprecated")
 def _deprecation(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report that the operator was withdrawn, or no longer is."""
     if "deprecated" in pair.difference:
         now = "withdrawn" if pair.new.schema.deprecated else "no longer withdrawn"
         yield RuleFinding(f"the operator is {now}", ("deprecated",))
@@ -152,6 +159,7 @@ def _deprecation(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B155", VersionPair, requires=NEW_VERSION, clause=IMMUTABLE)
 def _experimental(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report that the version became experimental, or no longer is."""
     if "experimental" in pair.difference:
         now = "experimental" if pair.new.schema.experimental else "no longer experimental"
         yield RuleFinding(f"the version is {now}", ("experimental",))
@@ -159,6 +167,7 @@ def _experimental(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B156", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report that an edited version names another operator as its replacement."""
     old, new = pair.old.schema.replacement, pair.new.schema.replacement
     if pair.in_place and old != new:
         yield RuleFinding(f"the replacement changed: {old or 'none'} -> {new or 'none'}", ("replacement",))
@@ -169,7 +178,7 @@ def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B157", VersionPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Warn if more than a few words differ: the schema does not say whether the meaning changed."""
+    """Report edited descriptions: a warning if more than a few words differ, as the meaning may have changed."""
     if not pair.in_place:
         return
     old, new = pair.old.docs, pair.new.docs
@@ -201,12 +210,14 @@ _DECISIVE = re.compile(r"\d|^(not?|never|none|only|un\w*|negative|positive|any|a
 
 @BREAKING.rule("B158", VersionPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _formula(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report that the formula of a version was edited."""
     if pair.in_place and pair.old.docs.formula != pair.new.docs.formula:
         yield RuleFinding("the formula was edited", ("formula",), help=_CLARIFY)
 
 
 @BREAKING.rule("B159", VersionPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _special_cases(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report special cases of a version that were added, removed or put into another order."""
     old, new = ([each.text for each in side.docs.special_cases] for side in (pair.old, pair.new))
     if not pair.in_place or old == new:
         return
@@ -224,6 +235,7 @@ _CLARIFY = "where implementations do this already, it is a clarification; otherw
 
 @BREAKING.rule("B161", VersionPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report that a released `change:` block declares another adapter: derived, written or impossible."""
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
     for way in ("up", "down"):
@@ -238,6 +250,7 @@ def _change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B162", VersionPair, requires=NONE, clause=IMMUTABLE, severity=WARN)
 def _change_claims(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report edits of a released `change:` block, from which conversions are derived, beside its adapters."""
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
     old, new = pair.old.change, pair.new.change
@@ -257,6 +270,7 @@ def _change_claims(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B163", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR, severity=INFO)
 def _meaning_changed(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report a new version whose `change:` block says that the meaning changed."""
     if not pair.in_place and pair.new.change.meaning:
         yield RuleFinding(f"the meaning changed: {pair.new.change.meaning}", ("change", "meaning"))
 
@@ -266,6 +280,7 @@ def _meaning_changed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B171", OperatorPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _example_result(operators: OperatorPair) -> Iterator[RuleFinding]:
+    """Report examples whose outputs changed, or which break another constraint, for the same inputs."""
     for old, new, versions in _match_examples(operators):
         if new is not None and _result_text(old) != _result_text(new):
             what = "breaks another constraint" if old.error and new.error else "gives another result"
@@ -290,6 +305,7 @@ def _example_renamed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B174", OperatorPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
+    """Report examples whose outputs may differ more, or less, from the computed ones than before."""
     for old, new, versions in _match_examples(operators):
         if new is not None and old.tolerance != new.tolerance:
             said = ["the usual one" if each is None else f"{each:g}" for each in (old.tolerance, new.tolerance)]
@@ -300,7 +316,7 @@ def _example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
 def _example_finding(
     operators: OperatorPair, message: str, versions: list[int], help: str | None = None
 ) -> RuleFinding:
-    """Return a finding about an example at some versions; `help` is how to mend an edit unless given."""
+    """Return a finding about an example at some versions; `help` is by default how to mend an edit."""
     held = f" (version{'s' if len(versions) > 1 else ''} {listing(list(map(str, versions)))})"
     return RuleFinding(message + held, version=versions[-1], help=mending_help(operators.old) if help is None else help)
 
@@ -310,9 +326,9 @@ COMPARED = 20
 
 
 def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
-    """Return each old example, the new example on the same inputs, and the versions at which both hold.
+    """Return each old example, the new example on the same inputs, and the versions at which both apply.
 
-    The new example is None if there is none on these inputs. Versions with the same examples are left out.
+    The new example is None if none has these inputs. Versions with the same examples in both states are left out.
     """
     matches: dict[tuple[str, str], tuple[Example, Example | None, list[int]]] = {}
     for since, old in operators.old.versions.items():
@@ -333,22 +349,22 @@ def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | No
 
 
 def _inputs_text(example: Example) -> str:
-    """Return the attributes and inputs of an example as text to compare."""
+    """Return the attributes and inputs of an example as a text, equal for examples that run the same."""
     return _canonical_text([example.attributes, example.inputs])
 
 
 def _result_text(example: Example) -> str:
-    """Return the outputs of an example, or the constraint that it breaks, as text to compare."""
+    """Return the outputs of an example, or the constraint that it breaks, as a text to compare."""
     return _canonical_text([example.outputs, example.error])
 
 
 def _canonical_text(value: Any) -> str:
-    """Return a value as JSON that is equal for values that mean the same."""
+    """Return a value as JSON that is the same for all spellings of one value."""
     return json.dumps(_canonical_value(value), sort_keys=True)
 
 
 def _canonical_value(value: Any) -> Any:
-    """Return a value as plain data that is equal for values that mean the same, however they are written."""
+    """Return a value as plain data that is the same for all spellings of one value, as 1 and 1.0 of a float tensor."""
     if isinstance(value, ExampleValue):
         content = _canonical_value(value.content)
         if value.type.startswith("tensor(") and isinstance(content, list):
@@ -365,5 +381,5 @@ def _canonical_value(value: Any) -> Any:
 
 
 def _is_float(element: Any, type_: str) -> bool:
-    """Whether an integer in an example stands for a float exactly."""
+    """Whether an element, written as an integer in a value of a float type, is that float exactly."""
     return type(element) is int and "float" in type_ and abs(element) < 2**53

@@ -62,7 +62,7 @@ def compare(
 
 
 def _soften_unreleased(comparison: Comparison, finding: Break) -> Break:
-    """Return a finding as a notice if it is about a version in development, unless its rule holds for these, too."""
+    """Return a finding, as a notice if it is about a version in development, except for RULES_OF_NEW_STATE."""
     if finding.severity == INFO or finding.rule in RULES_OF_NEW_STATE or not comparison.is_in_development(finding):
         return finding
     message = f"{finding.message} (not released yet)"
@@ -70,7 +70,7 @@ def _soften_unreleased(comparison: Comparison, finding: Break) -> Break:
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:
-    """Return notes on omissions of the comparison."""
+    """Return sentences on parts that the comparison has left out."""
     notes = []
     if comparison.old.released:
         other = "other edits show beside a revision: opset breaking rev:…"
@@ -82,7 +82,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _state_of(schemas: State | Registry | Iterable[Operator], name: str) -> State:
-    """Return the state of a registry or of operators; a state is returned as it is."""
+    """Return the state of a registry or of operators, named `name` in messages; a state is returned as it is."""
     if isinstance(schemas, State):
         return schemas
     return registry_state(schemas, name) if isinstance(schemas, Registry) else loaded_state(schemas, name)

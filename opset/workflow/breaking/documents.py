@@ -41,7 +41,7 @@ MAX_DEPTH = 64
 
 
 def file_state(path: Path, new: State) -> tuple[State, bool]:
-    """Return the older state in a file, and whether it has one operator only.
+    """Return the older state that a file holds, and whether it is the YAML of one operator.
 
     Args:
         path: YAML of an operator, or JSON of `opset docs`.
@@ -61,13 +61,13 @@ def file_state(path: Path, new: State) -> tuple[State, bool]:
 
 
 def _unreadable_file(path: Path, why: str) -> ComparisonError:
-    """Return the error for a file that holds no state."""
+    """Return the error B192 that a file holds no operators."""
     help = "give the YAML of an operator, or the JSON that opset docs wrote"
     return ComparisonError(Finding("B192", f"the schemas of {path} cannot be read", why=why, help=help))
 
 
 def _yaml_state(path: Path, data: bytes, new: State) -> State:
-    """Return the operator of a YAML file; its folder names the domain, or else the one domain that has its name."""
+    """Return the state of the operator in a YAML file, of the domain that its folder names or that alone has it."""
     from opset.schemas.yaml.loader import parse_operator
 
     domain = normalize_domain(path.parent.resolve().name)
@@ -91,7 +91,7 @@ def _yaml_state(path: Path, data: bytes, new: State) -> State:
 
 
 def _json_state(path: Path, data: bytes, new: State) -> State:
-    """Return the operators of a document, restricted to the compared domains if it has any of them."""
+    """Return the state of the operators in the JSON of `opset docs`, only of domains in `new` if there are any."""
     try:
         document = parse_json(data)
         _check_depth(document)
@@ -108,7 +108,7 @@ def _json_state(path: Path, data: bytes, new: State) -> State:
 
 
 def _check_depth(document: Any) -> None:
-    """Raise ValueError if plain data is nested too deep."""
+    """Raise ValueError if plain data is nested more than MAX_DEPTH levels deep."""
     level = [document]
     depth = 0
     while level:
@@ -120,7 +120,7 @@ def _check_depth(document: Any) -> None:
 
 
 def _parse_operator(data: Mapping[str, Any]) -> OperatorState:
-    """Return an operator of a document."""
+    """Return an operator, with all versions and examples, of the JSON of `opset docs`."""
     domain = normalize_domain(_require_text(data["domain"]))
     name = _require_text(data["operator"])
     versions = sorted(data["versions"], key=lambda each: int(each["since"]))
@@ -130,14 +130,14 @@ def _parse_operator(data: Mapping[str, Any]) -> OperatorState:
 
 
 def _require_text(value: Any) -> str:
-    """Return a value that has to be text. Raises ValueError if it is none."""
+    """Return a value, which has to be text. Raises ValueError if it is not."""
     if not isinstance(value, str):
         raise ValueError(f"{value!r:.80} is no text")
     return value
 
 
 def _texts(data: Mapping[str, Any], keys: str) -> Iterator[str]:
-    """Return the values of some keys, each of which has to be text."""
+    """Return the values of keys, named in one string with spaces, each of which has to be text."""
     return (_require_text(data[key]) for key in keys.split())
 
 
@@ -184,7 +184,7 @@ _UNFINITE = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
 def _parse_number(value: Any, kind: str = "") -> Any:
-    """Return a value in the form of schemas: lists as tuples, and floats instead of their texts in JSON."""
+    """Return a value of JSON as schemas have it: lists become tuples, and "nan" or "inf" of a float type floats."""
     if isinstance(value, list):
         return tuple(_parse_number(each, kind) for each in value)
     if kind.startswith("float") and isinstance(value, str):
@@ -244,7 +244,7 @@ def _parse_note(data: Mapping[str, Any]) -> ImplementationNote:
 
 
 def _parse_grounds(data: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the clause that states something and the reason for a choice; "" for the one that does not apply."""
+    """Return the fields `stated` and `chosen` of an example or special case: a clause, or a reason; else ""."""
     status, because = data.get("status", DERIVED), _require_text(data.get("because", ""))
     return because if status == STATED else "", because if status == CHOSEN else ""
 
@@ -266,7 +266,7 @@ def _parse_example(data: Mapping[str, Any]) -> Example:
 
 
 def _parse_value(data: Any) -> Any:
-    """Return a value in the form of examples: the elements of a tensor as one list, in row-major order."""
+    """Return a value of an example in JSON as an ExampleValue: a tensor's elements become one flat list."""
     if isinstance(data, list):
         return [_parse_value(each) for each in data]
     if not isinstance(data, dict) or data.keys() != {"type", "shape", "content"}:

@@ -24,7 +24,7 @@ NOT_COMPUTED = "T112"
 
 @BREAKING.rule("B189", Comparison, requires=NONE, clause=BEHAVIOUR)
 def _examples_fail(comparison: Comparison) -> Iterator[RuleFinding]:
-    """An edit of the Python file beside the YAML of a domain may have changed each of its operators."""
+    """Report examples that fail in the newer state, of versions that changed or whose domain's Python files changed."""
     registry = comparison.registry
     changed = changed_versions(comparison)
     if registry is None or len(changed) > MOST:
@@ -46,7 +46,7 @@ def _examples_fail(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def changed_versions(comparison: Comparison) -> dict[Key, list[OpSchema]]:
-    """Return the versions of each operator that are new, or changed in more than prose, or whose functions changed."""
+    """Return the versions to test by operator: they are new, edited beyond prose, or the domain's functions changed."""
     versions: dict[Key, list[OpSchema]] = {}
     if comparison.old.released:
         return {}

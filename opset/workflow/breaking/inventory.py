@@ -59,6 +59,7 @@ def _version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B104", OperatorPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
+    """Report removed versions whose signature a new version of the operator has."""
     for old, new in operators.version_renumbering.items():
         restore = operators.old.restore or "restore the number"
         place = operators.new.place(new, "since")
@@ -67,6 +68,7 @@ def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B190", Comparison, requires=FORBIDDEN, clause=IMMUTABLE)
 def _lock_contradicted(comparison: Comparison) -> Iterator[RuleFinding]:
+    """Report versions in a lock that neither state has, or that have another signature than in the lock."""
     for lock in (comparison.new.lock, comparison.old.lock):
         for domain, operators in (lock or {}).items():
             for name, versions in operators.items():
@@ -80,20 +82,22 @@ def _lock_contradicted(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _lock_findings(
-    key: Key, since: int, digest: str, operator: OperatorState | None, before: OperatorState | None
+    key: Key, since: int, digest: str, new_operator: OperatorState | None, old_operator: OperatorState | None
 ) -> Iterator[RuleFinding]:
-    """Yield a finding if a locked version is missing in both states, or has another signature in both."""
-    now = operator.versions.get(since) if operator is not None else None
-    then = before.versions.get(since) if before is not None else None
+    """Yield a finding if both states lack a version of the lock, or have it with another hash than its `digest`."""
+    now = new_operator.versions.get(since) if new_operator is not None else None
+    then = old_operator.versions.get(since) if old_operator is not None else None
     if now is None:
         if then is None:
             message = f"version {since} is in the lock of released versions, and in neither state"
-            yield RuleFinding(message, (), "", "", "restore it", *key, since, operator.place() if operator else "")
+            yield RuleFinding(
+                message, (), "", "", "restore it", *key, since, new_operator.place() if new_operator else ""
+            )
     elif signature_hash(now.schema) != digest and (then is None or not signature_diff(then.schema, now.schema)):
-        assert operator is not None
-        help = f"restore it, and put the edit into a new version: opset bump {operator.title}"
+        assert new_operator is not None
+        help = f"restore it, and put the edit into a new version: opset bump {new_operator.title}"
         message = "the signature is not the one in the lock of released versions"
-        yield RuleFinding(message, (), "", "", help, *key, since, operator.place(since, "since"))
+        yield RuleFinding(message, (), "", "", help, *key, since, new_operator.place(since, "since"))
 
 
 @BREAKING.rule("B105", Comparison, requires=NEW_OPSET, clause=OPSETS)
@@ -115,7 +119,7 @@ def _version_added(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _addition(comparison: Comparison, operator: OperatorState, since: int, message: str) -> RuleFinding:
-    """Return the finding of an added version: a notice in a new opset, a break in a released one."""
+    """Return the finding of an added version: a notice if its opset is new, a break if the opset is released."""
     newest = comparison.newest_released(operator.key)
     opset = f"opset {since} of {domain_name(operator.domain)}"
     where = operator.place(since, "since")
@@ -128,6 +132,7 @@ def _addition(comparison: Comparison, operator: OperatorState, since: int, messa
 
 @BREAKING.rule("B107", Comparison, requires=NONE, clause=OPSETS, severity=WARN)
 def _opset_gap(comparison: Comparison) -> Iterator[RuleFinding]:
+    """Report a domain whose first new opset is not the one after its newest released opset."""
     for domain, opsets in _new_opsets(comparison).items():
         newest = comparison.newest_released((domain, ""))
         if opsets and opsets[0] > newest + 1:
@@ -137,6 +142,7 @@ def _opset_gap(comparison: Comparison) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B108", Comparison, requires=NONE, clause=OPSETS, severity=WARN)
 def _opsets_several(comparison: Comparison) -> Iterator[RuleFinding]:
+    """Report a domain whose new versions are in more than one new opset."""
     for domain, opsets in _new_opsets(comparison).items():
         if len(opsets) > 1:
             message = f"versions came in {len(opsets)} new opsets: {listing(list(map(str, opsets)))}"
@@ -145,7 +151,7 @@ def _opsets_several(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _new_opsets(comparison: Comparison) -> dict[str, list[int]]:
-    """Return the opsets of added versions by domain, without released ones."""
+    """Return the unreleased opsets to which versions were added, by domain."""
     by_domain: dict[str, set[int]] = {}
     for key, since in comparison.added_versions:
         if since > comparison.newest_released(key) and not comparison.partial and since not in released_opsets(key[0]):
@@ -155,6 +161,7 @@ def _new_opsets(comparison: Comparison) -> dict[str, list[int]]:
 
 @BREAKING.rule("B109", OperatorPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _family_moved(operators: OperatorPair) -> Iterator[RuleFinding]:
+    """Report an operator that is in another family: the group that shares Python files."""
     if operators.old.family != operators.new.family:
         yield RuleFinding(f"the family changed: {operators.old.family} -> {operators.new.family}")
 

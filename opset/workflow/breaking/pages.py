@@ -52,7 +52,7 @@ def page_body(code: str) -> str:
 
 
 def _report_text(rule: Rule[Any]) -> str:
-    """Return as what a rule's findings are reported, what they need, and the clause."""
+    """Return the sentences on how a rule's findings are reported, which version the edit needs, and the clause."""
     head = f"as {_SEVERITIES[rule.severity]}."
     needs = _REQUIREMENTS.get(rule.requires, "No further version is needed.")
     if rule.requires not in _REQUIREMENTS and rule.clause == CLARIFIED:
@@ -63,7 +63,7 @@ def _report_text(rule: Rule[Any]) -> str:
 
 
 def _good_text(fixture: dict[str, str]) -> str:
-    """Return the good example: a new version with the lines of the bad one, or what the fixture shows."""
+    """Return the good example of a page: a new version with the edit of the bad one, or the fixture's own text."""
     if "version" not in fixture:
         return fixture.get("shown", "") or fixture["good"]
     lines = fixture["bad"].splitlines()[1:]  # without the name of the file
@@ -74,10 +74,10 @@ def _good_text(fixture: dict[str, str]) -> str:
 
 
 def _block(text: str) -> str:
-    """Return text as a block of code."""
+    """Return text as an indented block of code in Markdown."""
     return "\n".join(f"    {line}".rstrip() for line in text.splitlines())
 
 
 def _paragraph(text: str) -> str:
-    """Return text as a paragraph of lines that are not too long."""
+    """Return text as a paragraph of lines with at most WIDTH characters."""
     return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)

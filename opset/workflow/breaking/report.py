@@ -19,10 +19,10 @@ SHOWN = 100
 
 
 class Break(NamedTuple):
-    """One finding: the change of a version, the rule, and its requirement.
+    """One finding: the change of a version, the rule that it breaks, and the requirement of the rule.
 
-    `version` is the since_version, 0 for an operator as a whole; `operator` is "" for a domain as a whole.
-    `approved` is the reason of the entry that approves it.
+    `version` is the since_version, 0 for an operator as a whole; `operator` is "" for a domain as a whole. `approved`
+    is the reason in the entry of approved.yaml that approves it, "" if it is not approved.
     """
 
     rule: str
@@ -39,7 +39,7 @@ class Break(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Domain, operator and version in the form of messages."""
+        """Domain, operator and version in the form of messages: "ai.onnx.Add 14"."""
         name = f"{domain_name(self.domain)}.{self.operator}" if self.operator else domain_name(self.domain)
         return f"{name} {self.version}" if self.version else name
 
@@ -70,7 +70,7 @@ class Report:
 
     @property
     def requires(self) -> str:
-        """The strongest requirement of a finding."""
+        """The strongest requirement of any finding: none, a new version, a new opset, or to take the edit back."""
         return max((each.requires for each in self.findings), key=REQUIREMENTS.index, default=NONE)
 
     def status(self, strict: bool = False) -> int:
@@ -96,7 +96,7 @@ class Report:
         return {key: numbers[key] for key in (*SEVERITIES, "approved")}
 
     def summary(self) -> str:
-        """Return the names of the states and the numbers of findings, on one line."""
+        """Return the names of the compared states and the numbers of findings, on one line."""
         counts = self.counts()
         nouns = {ERR: "break", WARN: "warning", INFO: "notice"}
         words = [f"{counts[key] or 'no'} {noun}{'' if counts[key] == 1 else 's'}" for key, noun in nouns.items()]
@@ -105,7 +105,7 @@ class Report:
 
 
 def sort_findings(findings: Iterable[Break]) -> tuple[Break, ...]:
-    """Return findings by severity, then by operator, version and rule, without duplicates."""
+    """Return findings without duplicates, the gravest first, then by operator, version and rule."""
 
     def order(each: Break) -> tuple[Any, ...]:
         return SEVERITIES.index(each.severity), each.domain, each.operator, each.version, each.rule
@@ -117,7 +117,7 @@ _LABELS = {ERR: "error", WARN: "warning", INFO: "notice"}
 
 
 def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
-    """Return findings with their titles; equal findings at several versions of an operator are one."""
+    """Return findings with their titles; equal findings at several versions of an operator are joined to one."""
     groups: dict[Break, list[Break]] = {}
     for finding in findings:
         groups.setdefault(finding._replace(version=0, place="", help=""), []).append(finding)
@@ -129,7 +129,7 @@ def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
 
 
 def text_lines(report: Report, style: Callable[[str, str], str] = lambda text, kind: text) -> list[str]:
-    """Return a report as lines of text; `style` colors the beginning of a finding by its severity."""
+    """Return a report as lines of text for a terminal; `style(text, severity)` colors the beginning of a finding."""
     lines: list[str] = []
     for severity in SEVERITIES:
         findings = group_findings(finding for finding in report.findings if finding.severity == severity)
@@ -145,7 +145,7 @@ def text_lines(report: Report, style: Callable[[str, str], str] = lambda text, k
 
 
 def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str]) -> list[str]:
-    """Return a finding as lines of text."""
+    """Return a finding below its title as lines of text; `style(text, severity)` colors the beginning."""
     label = "approved" if finding.approved else _LABELS[finding.severity]
     head = f"{style(f'{label}[{finding.rule}]', 'approved' if finding.approved else finding.severity)} "
     head += f"{safe_text(title)}: {safe_text(finding.message)}"
@@ -159,7 +159,7 @@ def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str])
 
 
 def markdown_lines(report: Report, strict: bool = False) -> list[str]:
-    """Return a report as lines of Markdown for a pull request: a table, and how to mend each break."""
+    """Return a report as Markdown for a pull request: a table, and how to mend breaks; `strict` fails on warnings."""
     verdict = "Clean" if report.status(strict) == 0 else "Breaking"
     lines = [f"### {verdict}: {_table_cell(report.summary())}", ""]
     for note in report.notes:

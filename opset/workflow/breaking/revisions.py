@@ -55,14 +55,14 @@ _ENVIRONMENT = {
 
 
 class Blob(NamedTuple):
-    """A file of a revision: its path below the folder, and the name of its object."""
+    """A file at a git revision: its path below the folder of schemas, and the hash that names its object."""
 
     path: str
     object: str
 
 
 class Revision(NamedTuple):
-    """A folder at a revision: its repository's prefix, the revision's name as given, its commit and files."""
+    """The files of a folder at a git revision, the folder's path in the repository (`prefix`) and the commit hash."""
 
     folder: Path
     prefix: str
@@ -72,7 +72,7 @@ class Revision(NamedTuple):
 
 
 def revision_state(folder: Path, revision: str, beside: State) -> State:
-    """Return the operators of a folder at a revision.
+    """Return the state of a folder of operators at a git revision.
 
     Args:
         folder: Folder of operator YAML in a repository.
@@ -109,7 +109,7 @@ def revision_state(folder: Path, revision: str, beside: State) -> State:
 def _read_state(
     revision: Revision, files: Sequence[Blob], same: Mapping[str, OperatorState], contents: Mapping[str, bytes]
 ) -> State:
-    """Return the state of a revision's files, with the operators of unchanged files. Raises SchemaError."""
+    """Return the state of a revision's files; `same` has the operators of unchanged files. Raises SchemaError."""
     from opset.schemas.lock import parse_lock
     from opset.schemas.yaml.loader import Operator, load_sets, parse_operator
     from opset.schemas.yaml.reader import reading_budget
@@ -157,7 +157,7 @@ def _is_function_file(path: str) -> bool:
 
 
 def _object_name(path: Path, digits: int) -> str:
-    """Return the name that git would give to a file's object; "" if there is no such file."""
+    """Return the hash, with a number of digits, by which git names a file's content; "" if the file cannot be read."""
     try:
         data = file_bytes(path, MAX_BYTES)
     except (OSError, ValueError):
@@ -170,7 +170,7 @@ def _object_name(path: Path, digits: int) -> str:
 
 
 def find_revision(folder: Path, revision: str) -> Revision:
-    """Return a folder's files at a revision, two levels deep. Raises ComparisonError B191 if git cannot read it."""
+    """Return the files of schemas in a folder at a revision. Raises ComparisonError B191 if git cannot read it."""
     if not revision or revision.startswith("-") or not revision.isprintable():
         raise _revision_error(revision, "this is no name of a revision", "name a tag, a branch or a commit")
     where = _run_git(folder, revision, "rev-parse", "--show-prefix", "--show-toplevel", "--is-shallow-repository")
@@ -186,12 +186,12 @@ def find_revision(folder: Path, revision: str) -> Revision:
 
 
 def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator[Blob]:
-    """Yield the files of schemas in the two upper levels of a tree: a small repository may hold endless trees."""
+    """Yield the schema files in the two upper levels of a git tree, as more may be endless. Raises ComparisonError."""
     missing = f"the folder {prefix or '.'} has to be in the revision; where it was elsewhere, compare with a copy of it"
     left = MAX_ENTRIES
 
     def list_entries(*folders: str) -> list[tuple[str, str, str, str]]:
-        """Return mode, kind, object and path of entries. Raises ComparisonError B191 if all together are too many."""
+        """Return mode, kind, hash and path of entries. Raises ComparisonError B191 if all together are too many."""
         nonlocal left
         entries = _run_git(folder, revision, "ls-tree", "-z", "--full-tree", tree, "--", *folders, missing=missing)
         left -= entries.count(b"\0")
@@ -219,18 +219,18 @@ def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator
 
 
 def _read_contents(revision: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
-    """Return the bytes of files by their paths. Raises ComparisonError B191 if the repository lacks one."""
+    """Return the bytes of files by path. Raises ComparisonError B191 if one is missing, or all are too large."""
     if not blobs:
         return {}
     asked = "".join(f"{blob.object}\n" for blob in blobs).encode()
-    sizes = _run_git(revision.folder, revision.name, "cat-file", "--batch-check", given=asked).splitlines()
+    sizes = _run_git(revision.folder, revision.name, "cat-file", "--batch-check", stdin=asked).splitlines()
     for blob, line in zip(blobs, sizes, strict=True):
         if line.endswith(b"missing"):
             help = "the clone lacks objects: git fetch, or clone without --filter"
             raise _revision_error(revision.name, f"{blob.path} is not in the repository", help)
     if (total := sum(int(line.split()[2]) for line in sizes)) > MAX_BYTES:
         raise _revision_error(revision.name, f"the files have {total:,} bytes, and at most {MAX_BYTES:,} are read")
-    data = _run_git(revision.folder, revision.name, "cat-file", "--batch", given=asked)
+    data = _run_git(revision.folder, revision.name, "cat-file", "--batch", stdin=asked)
     contents: dict[str, bytes] = {}
     start = 0
     for blob in blobs:
@@ -241,12 +241,12 @@ def _read_contents(revision: Revision, blobs: Sequence[Blob]) -> dict[str, bytes
     return contents
 
 
-def _run_git(folder: Path, revision: str, *arguments: str, given: bytes = b"", missing: str = "") -> bytes:
-    """Return the output of a git command. Raises ComparisonError B191 if it fails, or prints too much."""
+def _run_git(folder: Path, revision: str, *arguments: str, stdin: bytes = b"", missing: str = "") -> bytes:
+    """Return the output of a git command; `missing` is the help if it fails. Raises ComparisonError B191."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | _ENVIRONMENT
     command = ["git", "--no-pager", *arguments]
     try:
-        status, printed, said = _command_output(command, folder, environment, given)
+        status, printed, said = _command_output(command, folder, environment, stdin)
     except FileNotFoundError:
         help = "install git, or compare with a folder: opset breaking DIR"
         why = "there is no git" if folder.is_dir() else f"{folder} is no folder"
@@ -266,14 +266,14 @@ def _run_git(folder: Path, revision: str, *arguments: str, given: bytes = b"", m
 
 
 def _command_output(
-    command: Sequence[str], folder: Path, environment: Mapping[str, str], given: bytes
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], stdin: bytes
 ) -> tuple[int, bytes, bytes]:
-    """Return a command's status, its output up to one byte beyond MAX_BYTES, and its errors.
+    """Return a command's exit status, its output up to one byte beyond MAX_BYTES, and its errors.
 
-    Raises OSError, ValueError, subprocess.TimeoutExpired; the process has ended in any case.
+    Raises OSError, ValueError, subprocess.TimeoutExpired after SECONDS; the process has ended in any case.
     """
     with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as errors:
-        asked.write(given)
+        asked.write(stdin)
         asked.seek(0)
         with subprocess.Popen(
             command, cwd=folder, env=environment, stdin=asked, stdout=subprocess.PIPE, stderr=errors
@@ -282,7 +282,7 @@ def _command_output(
             late = Event()
 
             def end() -> None:
-                """Kill the process, and note that it was late."""
+                """Kill the process, and note that its time was over."""
                 late.set()
                 process.kill()
 
@@ -305,5 +305,5 @@ def _command_output(
 
 
 def _revision_error(revision: str, why: str, help: str = "") -> ComparisonError:
-    """Return the error for a revision that cannot be read."""
+    """Return the error B191 that a revision cannot be read."""
     return ComparisonError(Finding("B191", f"the revision {quote(revision)} cannot be read", why=why, help=help))

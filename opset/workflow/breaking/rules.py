@@ -38,7 +38,7 @@ CLAUSES = (PARAMETERS, ATTRIBUTES, ATTRIBUTE_TYPES, TYPES, BEHAVIOUR, CLARIFIED,
 
 
 class RuleFinding(NamedTuple):
-    """A finding of a rule; `keys` lead to its location in the new version, and empty fields take the rule's values."""
+    """A finding of a rule; `keys` is the YAML path to it in the new version; empty fields take the rule's values."""
 
     message: str
     keys: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ BREAKING: RuleTable[RuleFinding] = RuleTable(
 
 @dataclass(frozen=True)
 class VersionPair:
-    """Two versions of an operator: one version in both states, or a new version and the one before it."""
+    """Two versions to compare: one version in both states (`in_place`), or a new version and the one before it."""
 
     old: Version
     new: Version
@@ -71,22 +71,22 @@ class VersionPair:
 
     @cached_property
     def difference(self) -> dict[str, Any]:
-        """The difference of the two signatures."""
+        """The difference of the two signatures, as signature_diff returns it."""
         return signature_diff(self.old.schema, self.new.schema)
 
     def side_difference(self, side: str, key: str) -> Any:
-        """Return a part of the difference of inputs or outputs; an empty one if they do not differ in it."""
+        """Return an entry, such as "added", of the difference in "inputs" or "outputs" (the side), else {}."""
         return self.difference.get(side, {}).get(key, {})
 
     @cached_property
     def attribute_differences(self) -> Mapping[str, Any]:
-        """The differences of attributes, by name."""
+        """The differences of attributes, by the name of the attribute."""
         differences: Mapping[str, Any] = self.difference.get("attributes", {})
         return differences
 
     @cached_property
     def renamed_attributes(self) -> dict[str, str]:
-        """New names of attributes by old ones: as declared, or if all but the name is the same."""
+        """New names of attributes by old ones, from the `change:` block, or as all else of the attributes is equal."""
         before, after = self.old.schema.attributes, self.new.schema.attributes
         gone = [name for name in before if name not in after]
         came = [name for name in after if name not in before]
@@ -108,7 +108,7 @@ class OperatorPair:
 
     @cached_property
     def version_renumbering(self) -> dict[int, int]:
-        """Numbers of new versions by removed versions with the same signature."""
+        """New numbers of versions by old ones: versions of the same signature, one of which is gone and one new."""
         came: dict[str, list[int]] = {}
         for since, version in self.new.versions.items():
             if since not in self.old.versions:
@@ -121,7 +121,7 @@ class OperatorPair:
 
 
 def signature_key(schema: OpSchema) -> str:
-    """Return a key that is equal for schemas of the same signature, whatever their names and numbers."""
+    """Return a text that is equal for schemas with the same signature, whatever their names and versions."""
     sides = [[each[:5] for each in side] for side in (schema.inputs, schema.outputs)]
     attributes = sorted((name, repr(each[1:4])) for name, each in schema.attributes.items())
     flags = schema.deprecated, schema.experimental, schema.determinism
@@ -150,18 +150,18 @@ class Comparison:
 
     @cached_property
     def common_operators(self) -> tuple[OperatorPair, ...]:
-        """The operators of both states."""
+        """The operators that both states have."""
         keys = sorted(self.old.operators.keys() & self.new.operators.keys())
         return tuple([OperatorPair(self.old.operators[key], self.new.operators[key]) for key in keys])
 
     @cached_property
     def by_key(self) -> Mapping[Key, OperatorPair]:
-        """The operators of both states, by domain and name."""
+        """The operators that both states have, by domain and name."""
         return {each.new.key: each for each in self.common_operators}
 
     @cached_property
     def new_operators(self) -> Mapping[tuple[str, int, str], Sequence[str]]:
-        """Names of new operators, by domain, newest version and its signature."""
+        """Names of operators of the new state alone, by domain, newest version and signature."""
         names: dict[tuple[str, int, str], list[str]] = {}
         for key, operator in self.new.operators.items():
             if key not in self.old.operators:
@@ -171,12 +171,12 @@ class Comparison:
 
     @cached_property
     def changed_operators(self) -> tuple[OperatorPair, ...]:
-        """The operators of both states that are not one object in both."""
+        """The operators of both states that may differ: those that are not one Python object."""
         return tuple([each for each in self.common_operators if each.old is not each.new])
 
     @cached_property
     def changed_function_files(self) -> Mapping[str, frozenset[str]]:
-        """The Python files beside the YAML that differ between the states, by domain."""
+        """The names of Python files beside the YAML that differ between the states, by domain."""
         old, new = self.old.functions, self.new.functions
         changed: dict[str, set[str]] = {}
         if old is None or new is None:
@@ -188,12 +188,12 @@ class Comparison:
 
     @cached_property
     def version_pairs(self) -> tuple[VersionPair, ...]:
-        """The version pairs of the changed operators."""
+        """All pairs of versions to compare, of the changed operators."""
         return tuple([pair for each in self.changed_operators for pair in _version_pairs(each)])
 
     @cached_property
     def added_versions(self) -> tuple[tuple[Key, int], ...]:
-        """The versions that the new state alone has, in domains that both have."""
+        """The operator versions that the new state alone has, in domains that both have."""
         added: list[tuple[Key, int]] = []
         for key, operator in sorted(self.new.operators.items()):
             old = self.old.operators.get(key)
@@ -212,7 +212,7 @@ class Comparison:
 
     @cached_property
     def _newest_by_domain(self) -> dict[str, int]:
-        """The newest released version of each domain's operator set."""
+        """The newest released version in the old state of each domain's operator set, 0 if none is."""
         newest: dict[str, int] = {}
         for key, operator in self.old.operators.items():
             released = [since for since in operator.versions if self.is_released(key, since)]
@@ -220,7 +220,7 @@ class Comparison:
         return newest
 
     def is_released(self, key: Key, since: int) -> bool:
-        """Whether a version of the old state counts as released."""
+        """Whether a version of the old state counts as released: all do, unless `locked`, by which the lock decides."""
         if not self.locked or self.old.lock is None:
             return True
         return str(since) in self.old.lock.get(domain_name(key[0]), {}).get(key[1], {})
@@ -237,7 +237,7 @@ class Comparison:
 
 
 def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
-    """Yield the version pairs of an operator: edited versions, and each new version with the one before it."""
+    """Yield the pairs of versions of an operator: a version that both states have, or a new one and the one before."""
     old, new = operators.old, operators.new
     before = None
     for since, version in new.versions.items():
@@ -250,7 +250,7 @@ def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
 
 
 def breaks(comparison: Comparison, codes: Set[str] | None) -> Iterator[Break]:
-    """Yield the findings of rules in two states; of all rules, if no codes are named."""
+    """Apply the rules to two states, and yield the findings; `codes` are the ids of the rules, None for all."""
     for rule, finding in BREAKING.apply(comparison, codes=codes):
         yield _rulebreak(rule, finding)
     for operators in comparison.changed_operators:
@@ -264,7 +264,7 @@ def breaks(comparison: Comparison, codes: Set[str] | None) -> Iterator[Break]:
 
 
 def _pair_break(rule: Rule[RuleFinding], pair: VersionPair, finding: RuleFinding) -> Break:
-    """Return a rule's finding about a version pair; about a new version, it is a notice unless it holds `always`."""
+    """Return a rule's finding about two versions; about a new version, it is a notice unless it counts `always`."""
     schema = pair.new.schema
     since = schema.since_version
     located = pair.operator.place(since, *finding.keys)
@@ -275,13 +275,13 @@ def _pair_break(rule: Rule[RuleFinding], pair: VersionPair, finding: RuleFinding
 
 
 def mending_help(old: OperatorState) -> str:
-    """Return how to mend an edit of a released version of an operator."""
+    """Return the help text of a finding that a released version of an operator was edited."""
     restore = f"restore it ({old.restore})" if old.restore else "restore it"
     return f"{restore}, and put the edit into a new version: opset bump {old.title}"
 
 
 def _rulebreak(rule: Rule[RuleFinding], finding: RuleFinding) -> Break:
-    """Return a rule's finding with the rule's id, clause and, unless it has its own, severity and requirement."""
+    """Return a rule's finding as a Break; an empty severity or requirement takes the rule's."""
     severity = finding.severity or rule.severity
     requires = finding.requires or rule.requires
     subject = finding.domain, finding.operator, finding.version

@@ -68,6 +68,7 @@ def _parameter_reordered(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B115", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_option(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report inputs and outputs that became required, optional or variadic."""
     for side in SIDES:
         for name, (old, new) in (pair.side_difference(side, "arity") or {}).items():
             yield RuleFinding(f"the {side[:-1]} {name!r} was {old} and is {new} now", (side, name))
@@ -75,6 +76,7 @@ def _parameter_option(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B116", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report variadic inputs and outputs with another least number of values, or another rule on their types."""
     for side in SIDES:
         for name, (fewest, least) in (pair.side_difference(side, "min_arity") or {}).items():
             moved = "may be fewer" if least < fewest else "have to be more"
@@ -86,6 +88,7 @@ def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B117", VersionPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _differentiable(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report inputs and outputs of an edited version that became differentiable, or no longer are."""
     if not pair.in_place:
         return
     for side in SIDES:
@@ -124,12 +127,14 @@ def _attribute_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B124", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTE_TYPES)
 def _attribute_type(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report attributes whose type changed, as from int to float."""
     for name, old, new in _changed_facet(pair, "type"):
         yield RuleFinding(f"the type of the attribute {name!r} changed: {old} -> {new}", ("attributes", name, "type"))
 
 
 @BREAKING.rule("B125", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _attribute_default(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report attributes whose default value changed."""
     for name, old, new in _changed_facet(pair, "default"):
         if "type" in pair.attribute_differences[name] and old == new:  # 2.0 is 2 where the attribute is an int
             continue
@@ -139,6 +144,7 @@ def _attribute_default(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B126", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report attributes that became required, or may be left out now."""
     for name, _, required in _changed_facet(pair, "required"):
         message = f"the attribute {name!r} {'has to be given' if required else 'may be left out'} now"
         yield RuleFinding(message, ("attributes", name, "required"))
@@ -146,6 +152,7 @@ def _attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B127", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report attributes whose legal values changed: their choices, range or kind."""
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():
         old = pair.old.schema.attributes.get(back.get(name, name))
@@ -162,7 +169,7 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute) -> bool:
-    """Whether choices name type constraints, and changed as the parameters' types did; B133 reports these."""
+    """Whether choices that are names of type constraints changed as the parameters' types did, which B133 reports."""
     if old.kind != DATA_TYPE or new.kind != DATA_TYPE or not (old.choices and new.choices):
         return False
     moved = {(before.type, after.type) for _, _, before, after in _retyped_parameters(pair)}
@@ -171,6 +178,7 @@ def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute)
 
 @BREAKING.rule("B128", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _attribute_label(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report attributes whose illegal values break another constraint than before."""
     for name, new in pair.new.schema.attributes.items():
         old = pair.old.schema.attributes.get(name)
         if old is not None and old.constraint != new.constraint:
@@ -180,26 +188,26 @@ def _attribute_label(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _changed_facet(pair: VersionPair, key: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield name, old and new value of each kept attribute of which one facet changed."""
+    """Yield name, old and new value for each attribute of both versions whose property `key`, as "default", changed."""
     for name, facets in pair.attribute_differences.items():
         if key in facets and not {"added", "removed"} & facets.keys():
             yield name, *facets[key]
 
 
 def _default_text(value: Any) -> str:
-    """Return a default in words."""
+    """Return an attribute's default in words, "none" if it has none."""
     return "none" if value is None else repr(value)
 
 
 def _values_text(value: Any) -> str:
-    """Return choices, a range or a label in words."""
+    """Return choices, a range or a constraint's label in words; "anything" or "nothing" if there is none."""
     if isinstance(value, tuple):
         return f"[{listing(list(map(str, value)))}]" if value else "anything"
     return repr(value) if value else "nothing"
 
 
 def _legal_change(key: str, old: Attribute, new: Attribute) -> str:
-    """Return whether the legal values were tightened, loosened or changed."""
+    """Return whether legal values were tightened, loosened or changed; `key` is "choices", "range" or "kind"."""
     if key == "choices":
         before, after = set(map(repr, old.choices)), set(map(repr, new.choices))
         if before and after:
@@ -214,14 +222,14 @@ def _legal_change(key: str, old: Attribute, new: Attribute) -> str:
 
 
 def _change_word(fewer: bool, more: bool) -> str:
-    """Return the word for a change that leaves fewer values, more values, or both."""
+    """Return the word for a change after which fewer values are legal, more values, or both (other ones)."""
     if fewer == more:
         return "changed"
     return "was tightened" if fewer else "was loosened"
 
 
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
-    """Return the numbers around the bounds of both ranges that one range allows, each with a rank."""
+    """Return the numbers, near the bounds of two ranges (`both`), that the range `text` allows for each rank."""
     comparisons = parse_range(text)
     bounds = [comparison.operands[0] for one in both for comparison in parse_range(one)]
     numbers = set()
@@ -247,7 +255,7 @@ def _type_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleFinding]:
-    """Yield a finding for each type constraint with types that came ("+") or went ("-")."""
+    """Yield a finding for each type constraint that got types ("+") or lost some ("-"); `message` has {} for them."""
     for name, tokens in pair.difference.get("types", {}).items():
         types = [each[1:] for each in tokens if each[0] == sign] if isinstance(tokens, list) else []
         if types and not _is_reused(pair, name):
@@ -255,13 +263,14 @@ def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleF
 
 
 def _is_reused(pair: VersionPair, constraint: str) -> bool:
-    """Whether a type constraint kept its name, and belongs to other parameters; B133 reports these."""
+    """Whether a type constraint kept its name and is used by other parameters only; rule B133 reports these."""
     before, after = ({key for key, each in side.items() if each.type == constraint} for side in _parameters(pair))
     return bool(before) and bool(after) and not before & after
 
 
 @BREAKING.rule("B133", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report inputs and outputs that got another type constraint, and with it other types."""
     for side, name, old, new in _retyped_parameters(pair):
         before, after = set(pair.old.schema.allowed_types(old)), set(pair.new.schema.allowed_types(new))
         if before != after:
@@ -273,6 +282,7 @@ def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B134", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report inputs and outputs that have to be of one type now, or no longer have to."""
     old, new = _parameters(pair)
     both = [key for key in new if key in old]
     shared = {
@@ -293,6 +303,7 @@ def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B135", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Report type constraints that were renamed and kept their types, and unused ones that came or went."""
     old, new = pair.old.schema.types, pair.new.schema.types
     before_all, after_all = _parameters(pair)
     used = {each.type for each in (*before_all.values(), *after_all.values())}
@@ -308,7 +319,7 @@ def _type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _parameters(pair: VersionPair) -> tuple[dict[tuple[str, str], Parameter], dict[tuple[str, str], Parameter]]:
-    """Return the inputs and outputs of both versions, by side and newer name."""
+    """Return the inputs and outputs of the older and the newer version, by side and by name in the newer version."""
     old: dict[tuple[str, str], Parameter] = {}
     new: dict[tuple[str, str], Parameter] = {}
     for side in SIDES:
@@ -319,7 +330,7 @@ def _parameters(pair: VersionPair) -> tuple[dict[tuple[str, str], Parameter], di
 
 
 def _retyped_parameters(pair: VersionPair) -> Iterator[tuple[str, str, Parameter, Parameter]]:
-    """Yield side, name, old and new form of each parameter with another type constraint."""
+    """Yield side, name, old and new Parameter of each input or output that got another type constraint."""
     old, new = _parameters(pair)
     for (side, name), each in new.items():
         if name in (pair.side_difference(side, "retyped") or {}):
@@ -327,5 +338,5 @@ def _retyped_parameters(pair: VersionPair) -> Iterator[tuple[str, str, Parameter
 
 
 def _types_text(types: Iterable[str]) -> str:
-    """Return types in words, with type sets in their short form."""
+    """Return types in words; large sets of types have short names."""
     return listing(shortest_expressions(types, {}))

@@ -34,7 +34,7 @@ PlaceFinder = Callable[..., str]
 
 @dataclass(frozen=True)
 class Version:
-    """One version of an operator, with its prose and its examples."""
+    """One version of an operator: its schema, its prose, and its examples by name."""
 
     schema: OpSchema
     docs: Docs
@@ -42,18 +42,18 @@ class Version:
 
     @property
     def since(self) -> int:
-        """Its since_version."""
+        """The since_version."""
         return self.schema.since_version
 
     @property
     def change(self) -> Change:
-        """Its change block; an empty one for a first version."""
+        """The `change:` block; an empty one for a first version."""
         return self.schema.change or Change()
 
 
 @dataclass(frozen=True)
 class OperatorState:
-    """An operator in one state, with all its versions by since_version, oldest first."""
+    """An operator as one of the compared states has it, with its versions by since_version, oldest first."""
 
     domain: str
     name: str
@@ -67,21 +67,21 @@ class OperatorState:
 
     @property
     def key(self) -> Key:
-        """Domain and name."""
+        """Domain and name of the operator."""
         return self.domain, self.name
 
     @property
     def title(self) -> str:
-        """Domain and name in the form of messages."""
+        """Domain and name of the operator in the form of messages: "ai.onnx.Add"."""
         return f"{domain_name(self.domain)}.{self.name}"
 
     @property
     def newest(self) -> Version:
-        """The newest version."""
+        """The newest version of the operator."""
         return self.versions[max(self.versions)]
 
     def place(self, since: int | None = None, *keys: str) -> str:
-        """Return file:line:column of a key of a version; of the file, or "", if that is not known."""
+        """Return file:line:column of the YAML key at the path `keys` in a version, or of the file; "" if unknown."""
         if since is None or since not in self.versions:
             return f"{self.path}:1:1" if self.path else ""
         return self.place_of(since, *keys) if self.place_of is not None else self.path
@@ -89,7 +89,7 @@ class OperatorState:
 
 @dataclass(frozen=True)
 class State:
-    """Operators to be compared, with the name of the state in messages."""
+    """One side of a comparison: the operators of a folder, a release or a git revision, and its name in messages."""
 
     name: str
     operators: Mapping[Key, OperatorState]
@@ -111,7 +111,7 @@ class State:
         return dict(sorted(newest.items()))
 
     def within(self, keys: Iterable[Key]) -> State:
-        """Return a state that has only the given operators."""
+        """Return the state with only those operators whose domain and name are among `keys`."""
         wanted = set(keys)
         left = {key: each for key, each in self.operators.items() if key in wanted}
         return replace(self, operators=left)
@@ -124,14 +124,14 @@ def operator_state(
     place_of: PlaceFinder | None = None,
     path: str = "",
 ) -> OperatorState:
-    """Return an operator of its versions.
+    """Return an operator of a state, made of its versions.
 
     Args:
         schemas: Versions, oldest first.
-        docs: Prose of each version.
+        docs: Prose of each version, in the same order.
         examples: Examples of the operator at any version.
-        place_of: Function that locates a key of a version, if known.
-        path: File of the operator, if known.
+        place_of: Function from a since_version and a path of YAML keys to file:line:column, if known.
+        path: YAML file of the operator, "" if unknown.
     """
     schemas = tuple(schemas)
     sinces = [each.since_version for each in schemas]
@@ -148,13 +148,13 @@ def operator_state(
 
 
 def loaded_state(operators: Iterable[Operator], name: str, sets: TypeSets | None = None) -> State:
-    """Return the state of operators that were read from YAML."""
+    """Return the state of operators that were read from YAML; `name` is its name in messages."""
     states = [operator_state(each.schemas, each.docs, each.examples, each.place, each.path) for each in operators]
     return State(name, {each.key: each for each in states}, sets or {})
 
 
 def registry_state(registry: Registry, name: str) -> State:
-    """Return the state of the operators of a registry."""
+    """Return the state of all operators of a registry; `name` is its name in messages."""
     operators = {}
     for domain, operator in ((home, each) for home in registry.domains for each in registry.operators(home)):
         schemas = registry.versions(operator, domain)
@@ -167,10 +167,10 @@ def registry_state(registry: Registry, name: str) -> State:
 
 
 def _place_finder(path: str) -> PlaceFinder | None:
-    """Return a function that locates keys in an operator file of the standard; None if there is no file."""
+    """Return a function that finds the lines of YAML keys in a file of the standard; None if `path` is ""."""
 
     def place(since: int, *keys: str) -> str:
-        """Return the line of the innermost key that is found; the files of the standard have one layout."""
+        """Return path:line:1 of the innermost key on the path `keys` that exists in a version."""
         lines = _file_lines(path)
         start = "special_cases:" if keys[:1] == ("special_cases",) else f"- since: {since}"
         at = next((number for number, line in enumerate(lines) if line == start), 0)
@@ -188,7 +188,7 @@ def _place_finder(path: str) -> PlaceFinder | None:
 
 @lru_cache(maxsize=64)
 def _file_lines(path: str) -> list[str]:
-    """Return the lines of a file; none if it cannot be read."""
+    """Return the lines of a file; [] if it cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -197,7 +197,7 @@ def _file_lines(path: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def standard_state() -> State:
-    """Return the present state of the standard's operators, from the compiled index."""
+    """Return the state of the standard's operators in this package, from the compiled index."""
     from opset.schemas.lock import read_lock
 
     state = registry_state(default_registry(), "now")
@@ -205,7 +205,7 @@ def standard_state() -> State:
 
 
 def release_state(release: Release, present: State) -> State:
-    """Return the state of a release of the standard: the versions of each operator up to the release's opsets.
+    """Return the state of a release of the standard: of each present operator the versions that the release had.
 
     Raises:
         ComparisonError: B193 if the present operators are not of the standard.
@@ -229,7 +229,7 @@ def release_state(release: Release, present: State) -> State:
 
 
 def folder_state(folder: Path, name: str) -> State:
-    """Return the operators of a folder of `<domain>/<Operator>.yaml`; the standard's own come from the compiled index.
+    """Return the state of a folder of `<domain>/<Operator>.yaml`; `name` is its name in messages.
 
     Raises:
         ComparisonError: B192 if a file cannot be read, B193 if there are no operators.
@@ -254,12 +254,12 @@ def folder_state(folder: Path, name: str) -> State:
 
 
 def hash_of(data: bytes) -> str:
-    """Return the hash by which a Python file is compared."""
+    """Return the hash by which the Python files of two states are compared."""
     return hashlib.sha256(data).hexdigest()
 
 
 def _function_hashes(folder: Path) -> dict[str, str]:
-    """Return the hashes of the Python files beside the YAML of a folder; "" for one that cannot be read."""
+    """Return the hash of each Python file beside the YAML of a folder, by `<domain>/<file>`; "" if it is unreadable."""
     hashes = {}
     for file in (path for name in FUNCTIONS for path in files_named(folder, name)):
         key = f"{file.parent.name}/{file.name}"
@@ -270,7 +270,7 @@ def _function_hashes(folder: Path) -> dict[str, str]:
 
 
 def merge_states(states: Sequence[State]) -> State:
-    """Return the operators of several folders as one state.
+    """Return the operators of the states of several folders as one state.
 
     Raises:
         ComparisonError: B192 if two folders have the same operator.
@@ -297,14 +297,14 @@ def merge_states(states: Sequence[State]) -> State:
 
 
 def base_type_sets(complete: bool) -> TypeSets | None:
-    """Return the standard's type sets, to which a folder adds its own; None if the folder is a copy of the standard."""
+    """Return the standard's type sets, to which a folder adds its own; None if it is a copy of the standard's."""
     from opset.schemas.yaml.loader import standard_sets
 
     return None if complete else standard_sets()
 
 
 def unreadable_error(name: str, error: SchemaError) -> ComparisonError:
-    """Return the error for a state that cannot be read, with all findings about its files."""
+    """Return the error B192 that the YAML of a state with this name cannot be read, with all findings about it."""
     count = len(error.findings) + error.omitted
     why = f"{count} finding{'' if count == 1 else 's'}, below"
     help = "nothing was compared; mend the files, or compare with a state that this version of opset reads"
@@ -313,11 +313,11 @@ def unreadable_error(name: str, error: SchemaError) -> ComparisonError:
 
 
 def no_operators_finding(name: str, where: str) -> Finding:
-    """Return the finding that a state has no operators."""
+    """Return the finding B193 that the state with a name has no operators; `where` names its folder or file."""
     help = "it has to hold <domain>/<Operator>.yaml"
     return Finding("B193", f"no operator was read of {name}", file=where, help=help)
 
 
 def released_opsets(domain: str) -> frozenset[int]:
-    """Return the opsets of a domain in the releases of the standard."""
+    """Return the opsets of a domain that any release of the standard has."""
     return frozenset(each.opset_of(domain) for each in RELEASES) - {0}

@@ -30,7 +30,7 @@ _LONGEST = 1000
 
 
 class Expectation(NamedTuple):
-    """An entry of the list: patterns of names, the result of these cases, and why the runtime disagrees."""
+    """An entry of the list: patterns of case names, the result expected of these, the reason, and its line."""
 
     cases: tuple[str, ...]
     result: str
@@ -39,7 +39,7 @@ class Expectation(NamedTuple):
 
 
 class ExpectationReport(NamedTuple):
-    """Results beside a list: reasons by name of the case, findings about other results, and unused patterns."""
+    """Results beside a list: reasons by name of the case, findings about other results, and patterns of no case."""
 
     reasons: dict[str, str]
     findings: list[Finding]
@@ -47,7 +47,7 @@ class ExpectationReport(NamedTuple):
 
 
 def read_expectations(path: str, runtime: str) -> tuple[Expectation, ...]:
-    """Return the entries for a runtime in a file. Raises UsageError T227 if the file cannot be used."""
+    """Return the entries for a runtime in a file of expectations. Raises UsageError T227 if it cannot be used."""
     findings = Findings(path)
     try:
         root = read(file_bytes(path, _SIZE), findings)
@@ -68,7 +68,7 @@ def read_expectations(path: str, runtime: str) -> tuple[Expectation, ...]:
 
 
 def _unusable_list(path: str, why: str, place: str = "", help: str = "") -> UsageError:
-    """Return the error for a list that cannot be used."""
+    """Return the error T227 that a file of expectations cannot be used."""
     help = help or "an entry is {cases: [NAME, …], result: wrong, reason: why}"
     message = "the list of expected disagreements cannot be used"
     return UsageError(Finding("T227", message, place=place, why=why[:_LONGEST], help=help, file="" if place else path))
@@ -79,7 +79,7 @@ def _place_of(path: str, node: YamlNode) -> str:
 
 
 def _parse_entry(path: str, node: YamlNode) -> Expectation:
-    """Return an entry. Raises UsageError T227 if it is malformed."""
+    """Return an entry of a file of expectations. Raises UsageError T227 if it is malformed."""
     plain = node.plain()
     if not isinstance(plain, dict) or plain.keys() != _KEYS:
         why = f"an entry has the keys {', '.join(sorted(_KEYS))}, all of them"
@@ -98,7 +98,7 @@ def _parse_entry(path: str, node: YamlNode) -> Expectation:
 def compare_expectations(
     expectations: Iterable[Expectation], results: Sequence[Result], file: str
 ) -> ExpectationReport:
-    """Return results beside a list of expectations.
+    """Compare results with a list of expectations, and return what differs.
 
     Args:
         expectations: Entries of the list; the first one that names a case counts.
@@ -131,7 +131,7 @@ def compare_expectations(
 
 
 def _matching_names(pattern: str, known: dict[str, Result]) -> Iterator[str]:
-    """Yield the names of cases that a name or pattern matches."""
+    """Yield the names of known cases that equal a name or match a pattern."""
     if not re.search(r"[*?\[]", pattern):
         yield from [pattern] if pattern in known else []
         return

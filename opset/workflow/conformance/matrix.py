@@ -39,14 +39,14 @@ _NUMBER = re.compile(r"(?<=\w)\(\d+\)")
 
 
 class ResultChanges(NamedTuple):
-    """Cases with a worse or better result than in an earlier report, each with both results."""
+    """Cases with a worse or a better result than in an earlier report: name, old and new result of each."""
 
     worse: list[tuple[str, str, str]]
     better: list[tuple[str, str, str]]
 
 
 class RuntimeUnderTest(NamedTuple):
-    """The runtime on which cases were run."""
+    """The runtime on which the cases of a corpus were run."""
 
     name: str
     version: str
@@ -54,7 +54,7 @@ class RuntimeUnderTest(NamedTuple):
 
 
 class OperatorResults(NamedTuple):
-    """The results of an operator by version, and those of its invalid cases over all versions."""
+    """Numbers of an operator's cases by version and result; cases that break a constraint are apart, in `invalid`."""
 
     domain: str
     operator: str
@@ -63,7 +63,7 @@ class OperatorResults(NamedTuple):
 
 
 class GreatestDifference(NamedTuple):
-    """The number of the output that differs most from the expected one, None without one, and by how much."""
+    """The number of the output that differs most from the expected one, None if none does, and its difference."""
 
     output: int | None
     absolute: float
@@ -72,7 +72,7 @@ class GreatestDifference(NamedTuple):
 
 @dataclass(frozen=True)
 class JudgedCase:
-    """A case with its result; `chosen` is what the standard leaves open, `expected` the reason of a disagreement."""
+    """A case with its result, the choice that the standard leaves open, and the reason of an expected disagreement."""
 
     name: str
     kind: str
@@ -91,7 +91,7 @@ class JudgedCase:
 
 @dataclass(frozen=True)
 class CorpusResults:
-    """The results of a run: totals by kind of case, operators, element types, every case, and changes since another."""
+    """The results of a run: numbers by kind of case, operator and element type, each case, changes since another."""
 
     format: int
     runtime: RuntimeUnderTest
@@ -108,7 +108,7 @@ def corpus_results(
     reasons: Mapping[str, str],
     changed: ResultChanges | None = None,
 ) -> CorpusResults:
-    """Return the results of a run in the form of reports.
+    """Return the results of a run in the form of reports, with the reasons of expected disagreements.
 
     Args:
         runtime: The runtime.
@@ -123,13 +123,13 @@ def corpus_results(
 
 
 def _count_results(results: Iterable[Result]) -> dict[str, int]:
-    """Return the number of results of each kind, without zeros."""
+    """Return the number of cases with each result, without zeros."""
     counts = Counter(each.result for each in results)
     return {name: counts[name] for name in RESULTS if counts[name]}
 
 
 def _operator_results(results: Sequence[Result]) -> list[OperatorResults]:
-    """Return the results of each operator."""
+    """Return the numbers of cases by result for each operator."""
     groups: dict[tuple[str, str], list[Result]] = {}
     for each in results:
         groups.setdefault((each.case.domain, each.case.operator), []).append(each)
@@ -144,7 +144,7 @@ def _operator_results(results: Sequence[Result]) -> list[OperatorResults]:
 
 
 def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
-    """Return the results of valid cases by the element types of their inputs and outputs."""
+    """Return the numbers of valid cases by result for each element type of inputs or outputs."""
     groups: dict[str, list[Result]] = {}
     for each in results:
         if each.case.kind != "invalid":
@@ -154,7 +154,7 @@ def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
 
 
 def _judged_case(result: Result, expected: str) -> JudgedCase:
-    """Return a case with its result, and with the reason if the disagreement is expected."""
+    """Return a case in the form of reports; `expected` is the reason if its disagreement is expected, else ""."""
     case = result.case
     greatest = result.difference
     facts = {key: getattr(case, key) for key in ("name", "kind", "operator", "version", "example", "shows", "types")}
@@ -172,7 +172,7 @@ def _judged_case(result: Result, expected: str) -> JudgedCase:
 
 
 def read_report(path: str) -> dict[str, str]:
-    """Return the result of each case in a report by its name. Raises UsageError U103 if the file is no report."""
+    """Return the result of each case in an earlier report, by name. Raises UsageError U103 if the file is no report."""
     try:
         data = parse_json(file_bytes(path, _REPORT_SIZE))
         if data["format"] != FORMAT:
@@ -201,13 +201,14 @@ def compare_results(results: Sequence[Result], before: Mapping[str, str]) -> Res
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
-    """Return the text of a cell: "12" if all cases are good, "10 2w" if two more are wrong."""
+    """Return numbers by result as the text of a cell: "12" if all cases are good, "10 2w" if two more are wrong."""
     good = sum(counts.get(each, 0) for each in GOOD)
     others = [f"{counts[each]}{letter}" for each, letter in LETTERS.items() if counts.get(each)]
     return " ".join(([str(good)] if good else []) + others)
 
 
 def _title(run: CorpusResults) -> str:
+    """Return the title of a report."""
     return f"Conformance of {run.runtime.name} {run.runtime.version}".strip()
 
 
@@ -222,7 +223,7 @@ class Table(NamedTuple):
 
 
 def tables(run: CorpusResults) -> list[Table]:
-    """Return the tables of a report."""
+    """Return the tables that a report shows, in their order."""
     result_tables = [_totals_table(run)]
     if run.changes is not None:
         rows = [[key, *each] for key, changed in run.changes._asdict().items() for each in changed]
@@ -259,7 +260,7 @@ def tables(run: CorpusResults) -> list[Table]:
 
 
 def _totals_table(run: CorpusResults) -> Table:
-    """Return the table of all results of a run."""
+    """Return the table of the numbers of cases by result, over all operators."""
     whole: Counter[str] = Counter()
     for counts in run.totals.values():
         whole.update(counts)
@@ -273,7 +274,7 @@ def _totals_table(run: CorpusResults) -> Table:
 
 
 def _matrix_table(title: str, text: str, operators: Sequence[OperatorResults]) -> Table:
-    """Return the table of operators by version."""
+    """Return the table of operators by version, with numbers of cases in its cells."""
     versions = sorted({int(version) for each in operators for version in each.versions})
     rows = []
     for each in operators:
@@ -283,7 +284,7 @@ def _matrix_table(title: str, text: str, operators: Sequence[OperatorResults]) -
 
 
 def _case_tables(title: str, text: str, cases: Sequence[JudgedCase], key: str, head: str) -> list[Table]:
-    """Return a table whose rows join the cases of an operator with the same result and reason; none without cases."""
+    """Return a table, or [] without cases; a row joins an operator's cases with the same result and field `key`."""
     groups: dict[tuple[str, str, str], list[JudgedCase]] = {}
     for each in cases:
         why = _NUMBER.sub("", getattr(each, key))
@@ -303,7 +304,7 @@ def _case_tables(title: str, text: str, cases: Sequence[JudgedCase], key: str, h
 
 
 def markdown_text(run: CorpusResults) -> str:
-    """Return a report as a page of Markdown, with the texts of a runtime escaped."""
+    """Return a report as a page of Markdown; texts of the runtime are escaped."""
     from opset.docgen.prose import escape
 
     lines = [f"# {escape(_title(run))}", ""]
@@ -336,11 +337,11 @@ def html_text(run: CorpusResults) -> str:
 
 
 def report_paths(folder: str) -> dict[str, str]:
-    """Return the paths of a report's files in a folder, by their form."""
+    """Return the path of each file of a report in a folder, by its form: json, md or html."""
     return {form: os.path.join(folder, f"conformance.{form}") for form in ("json", "md", "html")}
 
 
 def report_files(run: CorpusResults, text: str, folder: str) -> dict[str, bytes]:
-    """Return the contents of a report's files, by their paths in a folder; `text` is that in JSON."""
+    """Return the contents of a report's files by their paths in a folder; `text` is the report in JSON."""
     forms = {"json": text, "md": markdown_text(run), "html": html_text(run)}
     return {path: forms[form].encode() for form, path in report_paths(folder).items()}

@@ -71,14 +71,14 @@ class Case(NamedTuple):
 
 
 class CorpusFolder(NamedTuple):
-    """A folder of cases."""
+    """A folder with the cases that its manifest lists."""
 
     folder: str
     cases: tuple[Case, ...]
 
 
 class Result(NamedTuple):
-    """The result of a case, with the greatest difference of an output and the number of that output."""
+    """The result of a case, one of RESULTS, and why; the greatest difference of an output, and the output's number."""
 
     case: Case
     result: str
@@ -88,7 +88,7 @@ class Result(NamedTuple):
 
 
 def read_corpus(folder: str) -> CorpusFolder:
-    """Return the cases of a corpus. Raises CorpusError T221 if its manifest cannot be used."""
+    """Return the cases that a corpus lists in its manifest. Raises CorpusError T221 if that cannot be used."""
     path = os.path.join(folder, MANIFEST)
     try:
         data = parse_json(file_bytes(path, _MANIFEST_SIZE))
@@ -118,7 +118,7 @@ def _parse_cases(data: Any) -> Iterator[Case]:
 
 
 def _parse_case(entry: Any) -> Case:
-    """Return a case. Raises ValueError, KeyError, TypeError or AttributeError if its entry is malformed."""
+    """Return the case of a manifest's entry. Raises ValueError, KeyError, TypeError or AttributeError if malformed."""
     texts = [entry[key] for key in ("name", "kind", "domain", "operator", "example", "shows")]
     types = tuple(entry["types"])
     files = dict(entry["files"])
@@ -155,7 +155,7 @@ def run_corpus(
     progress: Callable[[int, int], None] | None = None,
     on_version: Callable[[str], None] = lambda version: None,
 ) -> list[Result]:
-    """Return the result of each case of a corpus, in its order.
+    """Run each case of a corpus on a runtime, and return the results in the order of the cases.
 
     Args:
         corpus: Cases to run.
@@ -171,7 +171,7 @@ def run_corpus(
     expected: dict[int, dict[str, Any]] = {}
 
     def requests() -> Iterator[tuple[int, Request]]:
-        """Yield the requests of the cases; those whose files are missing get their result at once."""
+        """Yield the number and the request of each case; those whose files cannot be used get their result at once."""
         for number, case in enumerate(corpus.cases):
             try:
                 request, expected[number] = _read_request(corpus.folder, case)
@@ -190,10 +190,10 @@ def run_corpus(
 
 
 def _read_request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
-    """Return the request of a case, and its expected outputs by name, in order.
+    """Return the request that runs a case, and the case's expected outputs by name, in order.
 
-    Every file of the manifest is read, and nothing else; links are not followed out of the corpus. Raises OpsetError,
-    OSError or ValueError if a file cannot be used.
+    Every file of the case in the manifest is read, and nothing else; links are not followed out of the corpus. Raises
+    OpsetError, OSError or ValueError if a file cannot be used.
     """
     model = b""
     root = os.path.join(os.path.realpath(folder), "")
@@ -219,7 +219,7 @@ def _read_request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
 
 
 def _read_case_values(folder: str, declared: Sequence[ValueInfo], case: Case, role: str) -> dict[str, Any]:
-    """Return the values of all declared inputs or outputs of a case by name. Raises ValueError if files are missing."""
+    """Return a case's inputs or outputs (`role`) by name, read from a folder. Raises ValueError if any are missing."""
     listed = {each.rpartition("/")[2] for each in case.files if f"/{DATA}/{role}_" in each}
     if listed != {f"{role}_{number}.pb" for number in range(len(declared))}:
         raise ValueError(f"the model has {len(declared)} {role}s, and the manifest lists files for {len(listed)}")
@@ -228,7 +228,7 @@ def _read_case_values(folder: str, declared: Sequence[ValueInfo], case: Case, ro
 
 
 def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Result:
-    """Return the result of a case from the runtime's answer."""
+    """Return the result of a case: the runtime's answer beside the expected outputs."""
     why = shorten_reason(answer.why)
     if answer.kind in ("crash", "timeout", REFUSED):
         return Result(case, answer.kind, why)
@@ -254,7 +254,7 @@ def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Re
 
 
 def _judge_random(case: Case, outputs: Sequence[Any]) -> Result:
-    """Return the result of a random case, by types and shapes of its outputs."""
+    """Return the result of a random case, of whose outputs only types and shapes are compared."""
     for number, (have, (kind, shape)) in enumerate(zip_longest(outputs, case.outputs, fillvalue=("nothing", None))):
         actual_shape = getattr(have, "shape", None)
         if type_of(have) != kind or (shape is not None and actual_shape != shape):
@@ -265,5 +265,5 @@ def _judge_random(case: Case, outputs: Sequence[Any]) -> Result:
 
 
 def shorten_reason(text: str) -> str:
-    """Return a text of a runtime on one line, without the folders of its machine."""
+    """Return a text of a runtime on one line, without the folders in paths, and cut to its first characters."""
     return safe_text(_LOCATION.sub("", " ".join(text[:_READ].split())), _REASON)

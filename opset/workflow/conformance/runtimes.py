@@ -80,7 +80,7 @@ class Answer(NamedTuple):
 
 
 class Runtime(NamedTuple):
-    """A runtime: one of BUILT_IN, served by an interpreter, or a command; with limits of time and memory for a case."""
+    """A runtime under test: the command of a worker (`serves`), or another, with limits of time and bytes a case."""
 
     name: str
     command: tuple[str, ...]
@@ -99,7 +99,7 @@ def find_runtime(
     seconds: float = 60.0,
     memory: int | None = None,
 ) -> Runtime:
-    """Return a runtime: one of BUILT_IN, or a command line.
+    """Return how a runtime is run: one of BUILT_IN by a worker, any other by a command line.
 
     Args:
         text: Name of the runtime, or the command line.
@@ -133,7 +133,7 @@ def find_runtime(
 
 
 def _start_error(name: str, why: str, help: str) -> UsageError:
-    """Return the error for a runtime that cannot be started."""
+    """Return the error T224 that a runtime cannot be started."""
     return UsageError(Finding("T224", f"the runtime '{name[:200]}' cannot be started", why=why, help=help))
 
 
@@ -143,7 +143,7 @@ def run_requests(
     jobs: int = 1,
     on_version: Callable[[str], None] = lambda version: None,
 ) -> Iterator[tuple[int, Answer]]:
-    """Yield the number of each request with its answer, as they come.
+    """Run requests on processes of a runtime, and yield the number of each with its answer, as they come.
 
     Closing the iterator ends all processes.
 
@@ -185,7 +185,7 @@ def run_requests(
 
 
 class _Process:
-    """A process in a session of its own, which is written to and read from without waiting; its output is drained."""
+    """A process in a session of its own, written to and read from without waiting; `serves` says if it is a worker."""
 
     def __init__(self, command: Sequence[str], memory: int | None, *, serves: bool) -> None:
         self.printed, self.answered = bytearray(), bytearray()
@@ -222,12 +222,12 @@ class _Process:
             os.set_blocking(self._process.stdin.fileno(), False)
 
     def send(self, data: bytes) -> None:
-        """Set the bytes to send, and write as many as the process takes."""
+        """Begin to send bytes to the process; those that it does not take at once are sent by `status`."""
         self._unsent = memoryview(data)
         self._write()
 
     def _write(self) -> None:
-        """Write as many unsent bytes as the process takes."""
+        """Write as many of the bytes that remain to be sent as the process takes now."""
         assert self._process.stdin is not None
         with suppress(BlockingIOError):
             while self._unsent:
@@ -237,13 +237,16 @@ class _Process:
                     self._unsent = memoryview(b"")  # it died, which its status shows
 
     def poll_events(self) -> Iterator[tuple[int, int]]:
-        """Yield the descriptors of the process with the events to wait for."""
+        """Yield the file descriptors of the process, each with the events to wait for in poll()."""
         yield from ((descriptor, select.POLLIN) for descriptor in self._reading)
         if self._unsent and self._process.stdin is not None:
             yield self._process.stdin.fileno(), select.POLLOUT
 
     def status(self) -> int | None:
-        """Return the exit status, or minus the number of a signal; None if the process runs. Reads pending output."""
+        """Read and write whatever is possible now, and return the exit status; None while the process runs.
+
+        The status is minus the number of a signal if one ended the process.
+        """
         status = self._process.poll()
         if self._unsent:
             self._write()
@@ -261,7 +264,7 @@ class _Process:
         return status
 
     def end(self) -> None:
-        """Kill the process and all others in its session."""
+        """Kill the process and all others in its session, and close its descriptors."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
@@ -274,7 +277,7 @@ class _Process:
                 self._process.stdin.close()
 
     def last_output(self) -> str:
-        """Return the end of the process's output."""
+        """Return the last TAIL bytes that the process printed, as text."""
         return bytes(self.printed).decode("utf-8", "replace").strip()
 
 
@@ -289,7 +292,7 @@ def _c_library() -> Any:
 
 
 def _limit_process(mask: Iterable[int], memory: int | None, system: Any) -> None:
-    """Set signals and limits of a process before it begins; on Linux, it ends if this process is killed."""
+    """Set blocked signals (`mask`) and limits in a new process; given the C library, it ends if this one is killed."""
     import resource
 
     if system is not None:
@@ -302,13 +305,13 @@ def _limit_process(mask: Iterable[int], memory: int | None, system: Any) -> None
 
 
 def _environment(answers: int) -> dict[str, str]:
-    """Return the environment of a worker: the descriptor for answers; one thread, as there are several workers."""
+    """Return the environment variables of a worker: with the descriptor for answers, and one thread for libraries."""
     threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     return {**os.environ, **dict.fromkeys(threads, "1"), ANSWERS: str(answers)}
 
 
 def _death_text(status: int, words: str) -> str:
-    """Return the exit status or signal of a process and the end of its output, in words."""
+    """Return the exit status or the signal that ended a process, and its last output, in words."""
     try:
         how = f"ended by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
     except ValueError:
@@ -317,7 +320,7 @@ def _death_text(status: int, words: str) -> str:
 
 
 class _WorkerRunner:
-    """Runs cases on a worker, and replaces a worker that died or hung."""
+    """Runs cases on a worker, which first sends a greeting that its runtime is there, and replaces one that died."""
 
     def __init__(self, runtime: Runtime, on_version: Callable[[str], None]) -> None:
         self._runtime, self._welcome = runtime, on_version
@@ -330,12 +333,12 @@ class _WorkerRunner:
         self._deadline = 0.0
 
     def begin(self, request: Request) -> None:
-        """Send a case to the worker, which is started if there is none."""
+        """Begin to run a case: send it to the worker, which is started if there is none. Raises UsageError T224."""
         self._data, self._crash = _encode_request(request), None
         self._send()
 
     def _send(self) -> None:
-        """Send the case under way, or start a worker that gets it after its greeting. Raises UsageError T224."""
+        """Send the present case, or start a worker, which gets it after its greeting. Raises UsageError T224."""
         if self._process is None:
             try:
                 self._process = _Process(self._runtime.command, self._runtime.memory, serves=True)
@@ -348,11 +351,11 @@ class _WorkerRunner:
             self._process.send(self._data)
 
     def poll_events(self) -> Iterator[tuple[int, int]]:
-        """Yield the descriptors of the worker with the events to wait for."""
+        """Yield the worker's file descriptors, each with the events to wait for in poll()."""
         return self._process.poll_events() if self._process is not None else iter(())
 
     def poll_answer(self) -> Answer | None:
-        """Return the worker's answer or failure, None if there is none yet."""
+        """Return the answer to the present case, or the worker's failure; None if it is not known yet."""
         assert self._process is not None
         status = self._process.status()
         try:
@@ -376,7 +379,7 @@ class _WorkerRunner:
         return None
 
     def _accept_greeting(self, header: Mapping[str, Any]) -> None:
-        """Send the case to a worker whose runtime is ready. Raises UsageError T224 if it lacks the runtime."""
+        """Send the present case, as the worker's runtime is imported. Raises UsageError T224 if it could not be."""
         if "absent" in header:
             raise self._missing_runtime_error(str(header["absent"]))
         self._started = self._once = True
@@ -386,15 +389,15 @@ class _WorkerRunner:
         self._process.send(self._data)
 
     def _missing_runtime_error(self, why: str) -> UsageError:
-        """Return the error for an interpreter without the runtime."""
+        """Return the error T224 that the interpreter cannot import the runtime."""
         help = "install it beside this interpreter, or name one that has it: --python PATH"
         return _start_error(self._runtime.name, why, help)
 
     def _handle_failure(self, answer: Answer) -> Answer | None:
-        """End the worker, and return the failure; None if the case runs again alone, as the crash followed other cases.
+        """End the worker, and return its failure; None if the case is to run again.
 
-        Raises:
-            UsageError: T224 if no worker ever started.
+        A case runs again in a new worker if the worker crashed and had run other cases before, which may be to blame.
+        Raises UsageError T224 if no worker ever started.
         """
         assert self._process is not None
         self._process.end()
@@ -408,21 +411,21 @@ class _WorkerRunner:
         return self._final_answer(answer)
 
     def _final_answer(self, answer: Answer) -> Answer:
-        """Return the answer; a crash that does not occur again stays a crash."""
+        """Return an answer; a crash if the case crashed after others, even if it did not when it was run again."""
         if self._crash is None or answer.kind == "crash":
             return answer
         why = f"{self._crash.why} (after other cases; by itself, the case does not end so, but is {answer.kind})"
         return Answer("crash", why=why)
 
     def end(self) -> None:
-        """End the worker."""
+        """End the worker process, if there is one."""
         if self._process is not None:
             self._process.end()
             self._process = None
 
 
 class _CommandRunner:
-    """Runs each case by a call of a command."""
+    """Runs each case in a process of its own: a command gets the paths of the model, inputs and outputs."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -432,7 +435,7 @@ class _CommandRunner:
         self._deadline = 0.0
 
     def begin(self, request: Request) -> None:
-        """Call the command. Raises UsageError T224 if it cannot be run."""
+        """Start the command on a case. Raises UsageError T224 if it cannot be started."""
         self._folder = tempfile.TemporaryDirectory(prefix="opset-conformance-", ignore_cleanup_errors=True)
         self._outputs = request.outputs
         command = [*self._runtime.command, request.path, request.folder, self._folder.name]
@@ -445,11 +448,11 @@ class _CommandRunner:
         self._deadline = time.monotonic() + self._runtime.seconds
 
     def poll_events(self) -> Iterator[tuple[int, int]]:
-        """Yield the descriptors of the process with the events to wait for."""
+        """Yield the command's file descriptors, each with the events to wait for in poll()."""
         return self._process.poll_events() if self._process is not None else iter(())
 
     def poll_answer(self) -> Answer | None:
-        """Return the command's outputs or failure once it has ended; None before."""
+        """Return the command's outputs, or its failure, once it has ended or is late; None before."""
         assert self._process is not None
         status = self._process.status()
         late = time.monotonic() > self._deadline
@@ -463,7 +466,7 @@ class _CommandRunner:
         return answer
 
     def _command_answer(self, status: int, words: str) -> Answer:
-        """Return the answer of a command that ended with a status."""
+        """Return the answer of a command from its exit status, its last output, and the files that it wrote."""
         if status == NOT_SUPPORTED:
             return Answer("refused", why=words or "the command says that it does not support this")
         if status:
@@ -476,7 +479,7 @@ class _CommandRunner:
         return Answer("done", tuple(values.get(each.name) for each in self._outputs))
 
     def end(self) -> None:
-        """End the process, and remove its outputs."""
+        """End the command's process, if there is one, and remove its output files."""
         if self._process is not None:
             self._process.end()
             self._process = None
@@ -486,7 +489,7 @@ class _CommandRunner:
 
 
 def _encode_request(request: Request) -> bytes:
-    """Return a request in the form of worker.py."""
+    """Return a request as a message to a worker, whose form worker.py describes."""
     data = bytearray(request.model)
     inputs = [[name, _encode_value(value, data)] for name, value in request.inputs.items()]
     header = json.dumps({"model": [0, len(request.model)], "inputs": inputs}).encode()
@@ -494,7 +497,7 @@ def _encode_request(request: Request) -> bytes:
 
 
 def _encode_value(value: Any, data: bytearray) -> dict[str, Any]:
-    """Return a value in the form of worker.py, and add its elements to `data`."""
+    """Return a value as worker.py describes it in headers, and add the bytes of tensors to `data`."""
     if value is None:
         return {"nothing": True}
     if isinstance(value, list):
@@ -511,14 +514,14 @@ def _encode_value(value: Any, data: bytearray) -> dict[str, Any]:
 
 
 def _decode_text(value: Any) -> Any:
+    """Return bytes as str, in which those that are no UTF-8 become lone surrogates; other values stay."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
 def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
-    """Return header and bytes of a complete message, and remove it from the buffer; None if it is incomplete.
+    """Take a whole message from the bytes that were received: return its header and bytes; None if some are missing.
 
-    Raises:
-        ValueError: If it is too large, or malformed.
+    Raises ValueError if it is too large, or malformed.
     """
     if len(received) < _LENGTHS.size:
         return None
@@ -537,7 +540,7 @@ def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
 
 
 def _decode_value(header: Mapping[str, Any], data: bytes, depth: int = 0) -> Any:
-    """Return a value of an answer. Raises ValueError, KeyError or TypeError if it is malformed."""
+    """Return a value of a header, with its bytes in `data`. Raises ValueError, KeyError or TypeError if malformed."""
     if depth > _DEPTH:
         raise ValueError("it is nested too deeply")
     if "sequence" in header:
@@ -558,5 +561,5 @@ def _decode_value(header: Mapping[str, Any], data: bytes, depth: int = 0) -> Any
 
 
 def _scalar(value: Any) -> Any:
-    """Return the element of an array without dimensions; other values are returned as they are."""
+    """Return the only element of an array without dimensions; any other value is returned as it is."""
     return value[()] if getattr(value, "shape", None) == () else value

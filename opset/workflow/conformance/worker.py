@@ -47,26 +47,29 @@ class Refused(Exception):
 
 
 class WorkerRuntime:
-    """A runtime, and the conversion of its values to and from messages; `data` are the bytes of a request or answer."""
+    """A runtime, and the conversion of its values to and from messages, which the head of this file describes."""
 
     version = ""
 
     @classmethod
     def error_text(cls, error: Exception) -> str:
-        """Return the message of an error."""
+        """Return the message of an error that the runtime raised."""
         return f"{type(error).__name__}: {error}"
 
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
-        """Return the header of a model's outputs, and add their bytes to `found`. Raises Refused."""
+        """Run a model, and return its outputs as values of a header. Raises Refused if the runtime lacks something.
+
+        `inputs` are values of a header, whose bytes are in `data`; the bytes of the outputs are added to `found`.
+        """
         results = self._run(model, {name: self._to_runtime(value, data) for name, value in inputs})
         return [self._from_runtime(each, found) for each in results]
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
-        """Return the outputs of a model. Raises Refused."""
+        """Run a model on inputs by name, in the runtime's form, and return its outputs. Raises Refused."""
         raise NotImplementedError
 
     def _to_runtime(self, value: dict[str, Any], data: bytes) -> Any:
-        """Return a value of a header in the runtime's form."""
+        """Return a value of a header, whose bytes are in `data`, in the runtime's form."""
         if "sequence" in value:
             return [self._to_runtime(each, data) for each in value["sequence"]]
         if "map" in value:
@@ -83,7 +86,7 @@ class WorkerRuntime:
         return self._foreign_tensor(value["tensor"], value["shape"], data[start:end])
 
     def _from_runtime(self, result: Any, found: bytearray) -> dict[str, Any]:
-        """Return the header of a value from the runtime, and add its bytes to `found`. Raises Refused or TypeError."""
+        """Return an output as a value of a header, and add its bytes to `found`. Raises Refused or TypeError."""
         if result is None:
             return {"nothing": True}
         if isinstance(result, (list, tuple)):
@@ -106,20 +109,21 @@ class WorkerRuntime:
         return _encode_tensor(number, array.shape, elements, found)
 
     def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
-        """Return a tensor of a type that numpy lacks in the runtime's form."""
+        """Return a tensor of an element type that numpy lacks, in the runtime's form. Raises Refused if it has none."""
         raise NotImplementedError
 
     def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
-        """Return element type and bytes of a tensor of a type that numpy lacks. Raises Refused."""
+        """Return element type and bytes of a tensor whose type numpy lacks. Raises Refused if they are unknown."""
         raise Refused(f"its interface for Python returns the type {array.dtype}")
 
 
 def _decode_text(element: Any) -> str:
+    """Return a string of the runtime as str; bytes that are no UTF-8 become lone surrogates."""
     return element.decode("utf-8", "surrogateescape") if isinstance(element, bytes) else str(element)
 
 
 def _encode_tensor(number: int, shape: Any, elements: bytes, found: bytearray) -> dict[str, Any]:
-    """Return the header of a tensor, and add its bytes to `found`."""
+    """Return a tensor as a value of a header, and add its bytes to `found`."""
     start = len(found)
     found += elements
     return {"tensor": number, "shape": [int(size) for size in shape], "at": [start, len(found)]}
@@ -161,7 +165,7 @@ class OnnxRuntime(WorkerRuntime):
         onnxruntime.set_default_logger_severity(4)
 
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
-        """Return the header of a model's outputs, and add their bytes to `found`. Raises Refused."""
+        """Run a model, and return its outputs in the form of a message's header; errors in REFUSALS become Refused."""
         try:
             return super().outputs(model, inputs, data, found)
         except Exception as error:
@@ -182,11 +186,11 @@ class OnnxRuntime(WorkerRuntime):
 
     @classmethod
     def error_text(cls, error: Exception) -> str:
-        """Return the message of an error without its number, empty names and source location."""
+        """Return the message of an error without its number, empty names and location in the source."""
         return re.sub(cls.NOISE, "", str(error))
 
     def _own_value(self, value: Any) -> Any:
-        """Return a value as an OrtValue. Raises Refused if it cannot be one."""
+        """Return an input as an OrtValue of onnxruntime. Raises Refused if it cannot be one."""
         if isinstance(value, np.ndarray) and value.dtype.kind not in "OUS":
             return self._module.OrtValue.ortvalue_from_numpy(value)
         if not isinstance(value, self._module.OrtValue):
@@ -279,7 +283,7 @@ RUNTIMES = {"onnxruntime": OnnxRuntime, "onnx": Onnx, "opset": Opset}
 
 
 def answer(runtime: WorkerRuntime, request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-    """Return the header and bytes of a runtime's answer to a request."""
+    """Run the model of a request, and return the header and the bytes of the answer."""
     start, end = request["model"]
     found = bytearray()
     try:
@@ -293,21 +297,21 @@ def answer(runtime: WorkerRuntime, request: dict[str, Any], data: bytes) -> tupl
 
 
 def requests(stream: BinaryIO) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Yield header and bytes of each message of a stream."""
+    """Yield the header and the bytes of each message in a stream, until it ends."""
     while len(head := stream.read(LENGTHS.size)) == LENGTHS.size:
         header, data = LENGTHS.unpack(head)
         yield json.loads(stream.read(header)), stream.read(data)
 
 
 def send(stream: BinaryIO, header: dict[str, Any], data: bytes = b"") -> None:
-    """Write a message to a stream."""
+    """Write a message, a header with the bytes of its tensors, to a stream."""
     encoded = json.dumps(header).encode()
     stream.write(LENGTHS.pack(len(encoded), len(data)) + encoded + data)
     stream.flush()
 
 
 def main(name: str, options: list[str]) -> None:
-    """Answer requests until the stream ends."""
+    """Serve the runtime of a name: send its version, then answer requests until the stream of them ends."""
     coming = os.fdopen(os.dup(0), "rb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     answers = os.fdopen(int(os.environ.pop("OPSET_ANSWERS")), "wb")

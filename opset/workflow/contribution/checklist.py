@@ -47,7 +47,7 @@ STATES = (MISSING, OPEN, STATED, PASSED, NOT_APPLICABLE)
 
 
 class ChecklistItem(NamedTuple):
-    """One item of the checklist for a version: its name, section, demand and evidence."""
+    """One demand of the standard's guide (`required`), its section there, and the evidence that a version meets it."""
 
     name: str
     section: str
@@ -56,17 +56,17 @@ class ChecklistItem(NamedTuple):
 
     @property
     def state(self) -> str:
-        """The state of the item: the worst of its evidence."""
+        """The state of the item: the worst state of its evidence, in the order of STATES."""
         return min((each.state for each in self.evidence), key=STATES.index)
 
 
 def checks() -> list[Rule[Evidence]]:
-    """Return the checks of all items, in the order of the standard's guide."""
+    """Return the rules that check the items, in the order of the standard's guide."""
     return sorted(POINTS.rules, key=lambda check: SECTIONS.index(check.clause))
 
 
 def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None) -> list[ChecklistItem]:
-    """Return all items for a version of an operator.
+    """Check all items for a version of an operator, and return them with their evidence.
 
     Args:
         version: The version under review.
@@ -95,7 +95,7 @@ def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None)
 
 
 def _apply_statement(check: Rule[Evidence], evidence: Evidence, text: str) -> Evidence:
-    """Return evidence with the author's statement. Raises UsageError U103 if only files and examples can show it."""
+    """Return evidence with the author's statement. Raises UsageError U103 if only files or examples can show it."""
     if evidence.state == MISSING and check.requires != STATEMENT:
         message = f"the point {check.code} cannot be stated"
         raise UsageError(Finding("U103", message, evidence.place, evidence.why, evidence.help))
@@ -103,13 +103,13 @@ def _apply_statement(check: Rule[Evidence], evidence: Evidence, text: str) -> Ev
 
 
 def state_counts(items: Iterable[ChecklistItem]) -> dict[str, int]:
-    """Return the number of items in each state."""
+    """Return the number of checklist items in each state."""
     counts = Counter(item.state for item in items)
     return {state: counts[state] for state in STATES}
 
 
 def checklist_data(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> dict[str, Any]:
-    """Return a checklist as plain data."""
+    """Return a checklist as plain data, for JSON."""
     return {
         "domain": domain_name(version.schema.domain),
         "operator": version.schema.name,
@@ -152,7 +152,7 @@ def markdown_lines(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> 
 
 
 def _escape_text(text: str) -> str:
-    """Return text with Markdown escaped, except for code in backticks."""
+    """Return text with the characters of Markdown escaped, except for code in backticks."""
     parts = safe_text(text).split("`")
     if len(parts) % 2 == 0:
         parts = ["'".join(parts)]
@@ -162,7 +162,7 @@ def _escape_text(text: str) -> str:
 
 
 def relative_place(place: str) -> str:
-    """Return a location with its path relative to the working folder, if it is below that."""
+    """Return path:line with the path relative to the working folder; unchanged if it is not below that."""
     path, colon, rest = place.partition(":")
     if not os.path.isabs(path):
         return place

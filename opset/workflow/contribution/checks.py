@@ -42,13 +42,14 @@ from opset.workflow.examples.runner import disagreements
 
 
 def quote_rules(version: ReviewedVersion, *codes: str) -> Iterator[Evidence]:
-    """Yield the findings of lint rules about the version as evidence."""
+    """Yield evidence of something missing for each finding of these lint rules in the block of the version."""
     for finding in version.lint_findings:
         if finding.code in codes and version.has_line(finding.place):
             yield _quotation(finding)
 
 
 def _quotation(finding: Finding) -> Evidence:
+    """Return the finding of a lint rule as evidence that something is missing."""
     return Evidence(MISSING, finding.message, finding.place, finding.help or f"opset explain {finding.code}")
 
 
@@ -56,7 +57,7 @@ def _quotation(finding: Finding) -> Evidence:
 
 
 @POINTS.rule("function", ReviewedVersion, clause=PROPOSAL)
-def function(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_function_body(version: ReviewedVersion) -> Iterator[Evidence]:
     """A function body, where other operators express it."""
     if version.schema.function:
         count = len(version.schema.function)
@@ -68,13 +69,13 @@ def function(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("model", ReviewedVersion, clause=PROPOSAL)
-def model(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_models(version: ReviewedVersion) -> Iterator[Evidence]:
     """A model that needs it."""
     yield Evidence(OPEN, "which model needs it is not known here", version.place_of(), "name one that others can see")
 
 
 @POINTS.rule("framework", ReviewedVersion, clause=PROPOSAL)
-def framework(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_frameworks(version: ReviewedVersion) -> Iterator[Evidence]:
     """A framework that has it."""
     named = [each for each in version.docs.counterparts if each != "numpy"]
     why = f"it names counterparts in {', '.join(named)}" if named else "it names no counterpart in a framework"
@@ -82,7 +83,7 @@ def framework(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("numpy", ReviewedVersion, clause=PROPOSAL)
-def numpy(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_numpy(version: ReviewedVersion) -> Iterator[Evidence]:
     """The semantics of numpy, where numpy has it."""
     text = version.docs.counterparts.get("numpy")
     if text:
@@ -93,7 +94,7 @@ def numpy(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("attributes", ReviewedVersion, clause=PROPOSAL)
-def attributes(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_attributes(version: ReviewedVersion) -> Iterator[Evidence]:
     """Attributes rather than inputs."""
     kinds = ("int", "uint", "bool", "string")
     names = [
@@ -111,7 +112,7 @@ def attributes(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("general", ReviewedVersion, clause=PROPOSAL)
-def general(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_generality(version: ReviewedVersion) -> Iterator[Evidence]:
     """No more complex than its uses, and as general as is simple."""
     yield Evidence(OPEN, "no machine can weigh this", version.place_of(), "say which cases were left out, and why")
 
@@ -120,7 +121,7 @@ def general(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("doc", ReviewedVersion, clause=DESCRIPTION, applies=is_any)
-def doc(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_description(version: ReviewedVersion) -> Iterator[Evidence]:
     """A description that leaves nothing open."""
     gaps = [each._replace(help="write 'doc:'") for each in quote_rules(version, "S212", "S213")]
     if not version.schema.deprecated:
@@ -130,7 +131,7 @@ def doc(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("page", ReviewedVersion, clause=DESCRIPTION)
-def page(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_examples_on_page(version: ReviewedVersion) -> Iterator[Evidence]:
     """Examples in the description."""
     examples = [*version.examples_with_outputs]
     if examples:
@@ -141,7 +142,7 @@ def page(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("counterparts", ReviewedVersion, clause=DESCRIPTION)
-def counterparts(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_counterparts(version: ReviewedVersion) -> Iterator[Evidence]:
     """Its counterparts in frameworks."""
     if version.docs.counterparts:
         yield Evidence(PASSED, f"it names {', '.join(version.docs.counterparts)}", version.place_of("counterparts"))
@@ -151,7 +152,7 @@ def counterparts(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("formula", ReviewedVersion, clause=DESCRIPTION)
-def formula(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_formula(version: ReviewedVersion) -> Iterator[Evidence]:
     """A formula or pseudo-code."""
     if version.docs.formula:
         yield Evidence(PASSED, "it has a formula", version.place_of("formula"))
@@ -166,7 +167,7 @@ def formula(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("kernel", ReviewedVersion, clause=REFERENCE)
-def kernel(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_kernel(version: ReviewedVersion) -> Iterator[Evidence]:
     """A reference implementation."""
     if origin := version.function_origin(KERNELS, "kernel"):
         yield Evidence(PASSED, "it has a kernel", origin)
@@ -176,13 +177,13 @@ def kernel(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("computed", ReviewedVersion, clause=REFERENCE)
-def computed_examples(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_computed_examples(version: ReviewedVersion) -> Iterator[Evidence]:
     """Examples that the kernel computes."""
     yield from _test_results(version, "kernel", "computed by the kernel")
 
 
 def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Evidence]:
-    """Yield the results of one part of `opset test` for the version."""
+    """Yield evidence from one part of `opset test` on the version; `what` ends "3 examples …" in the text."""
     report = version.test_part(part)
     for each in report.findings:
         help = each.help or f"opset test {version.title}@{version.since} shows it alone"
@@ -199,7 +200,7 @@ def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Ev
 
 
 @POINTS.rule("since", ReviewedVersion, clause=VERSION, applies=is_any)
-def since(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_version_number(version: ReviewedVersion) -> Iterator[Evidence]:
     """The version number."""
     domain = domain_name(version.schema.domain)
     locked = version.lock.get(domain, {})
@@ -225,7 +226,7 @@ _CHANGE_RULES = ("S201", "S205", "S208", "S209", "S210", "S229")
 
 
 @POINTS.rule("change", ReviewedVersion, clause=VERSION, applies=is_any)
-def change(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_change_block(version: ReviewedVersion) -> Iterator[Evidence]:
     """What changed from the version before."""
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
@@ -236,7 +237,7 @@ def change(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("rules", ReviewedVersion, clause=VERSION, applies=is_any)
-def rules(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_lint_rules(version: ReviewedVersion) -> Iterator[Evidence]:
     """No lint rule is broken."""
     for each in version.lint_findings:
         yield Evidence(MISSING, f"{each.code}: {each.message}", each.place, each.help or f"opset explain {each.code}")
@@ -248,7 +249,7 @@ def rules(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("adapters", ReviewedVersion, clause=CONVERSION, applies=is_any)
-def adapters(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_adapters(version: ReviewedVersion) -> Iterator[Evidence]:
     """Adapters up and down."""
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
@@ -266,7 +267,7 @@ def adapters(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("upgrade", ReviewedVersion, clause=CONVERSION, applies=is_any)
-def upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
     """Examples that are converted up."""
     if version.transition is None:
         why = "it is the first version; its examples go up once there is a newer one"
@@ -276,7 +277,7 @@ def upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("downgrade", ReviewedVersion, clause=CONVERSION, applies=is_any)
-def downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
     """Examples that are converted down."""
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
@@ -289,7 +290,7 @@ def downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 def _conversion_results(
     version: ReviewedVersion, source: OpSchema, target: OpSchema, declared: str
 ) -> Iterator[Evidence]:
-    """Yield whether the converted examples of one version compute the same at another."""
+    """Yield evidence whether converted examples compute the same at another version; `declared` is the adapter."""
     way = f"{source.since_version} -> {target.since_version}"
     same: list[Example] = []
     refused: Counter[str] = Counter()
@@ -325,7 +326,7 @@ def _conversion_results(
 
 
 @POINTS.rule("documentation", ReviewedVersion, clause=DOCUMENTATION, applies=is_any)
-def documentation(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_documentation(version: ReviewedVersion) -> Iterator[Evidence]:
     """Documentation, generated."""
     lines = operator_section(version.registry, version.schema.domain, version.schema.name)
     why = f"its page is made of the file: {len(lines)} lines of Markdown"
@@ -333,7 +334,7 @@ def documentation(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("test_data", ReviewedVersion, clause=DOCUMENTATION)
-def test_data(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_test_data(version: ReviewedVersion) -> Iterator[Evidence]:
     """Test data, generated."""
     schema = version.schema
     versions = version.registry.versions(schema.name, schema.domain)
@@ -355,7 +356,7 @@ def test_data(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("inference", ReviewedVersion, clause=INFERENCE)
-def inference(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_inference_rule(version: ReviewedVersion) -> Iterator[Evidence]:
     """A rule or function for its outputs."""
     if version.schema.shape:
         yield Evidence(PASSED, f"by the rule {version.schema.shape}", version.place_of("shape"))
@@ -367,13 +368,13 @@ def inference(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("inferred", ReviewedVersion, clause=INFERENCE)
-def inferred_examples(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_inferred_examples(version: ReviewedVersion) -> Iterator[Evidence]:
     """Tests of the inference."""
     yield from _test_results(version, "inference", "inferred, with sizes and with dim_params")
 
 
 @POINTS.rule("rank", ReviewedVersion, clause=INFERENCE)
-def rank(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
     """The rank at least."""
     report = version.test_part("inference")
     gaps = {each.example: each for each in report.gaps if "[" not in each.known}
@@ -391,14 +392,14 @@ def rank(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("replacement", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn)
-def replacement(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_replacement(version: ReviewedVersion) -> Iterator[Evidence]:
     """An operator that replaces it."""
     why = f"{version.schema.replacement} replaces it"
     yield from [*quote_rules(version, "S214")] or [Evidence(PASSED, why, version.place_of("replacement"))]
 
 
 @POINTS.rule("replacement_named", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn)
-def replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
     """Documentation that leads to the replacement."""
     if version.schema.replacement and re.search(rf"\b{re.escape(version.schema.replacement)}\b", version.docs.doc):
         yield Evidence(PASSED, f"'doc' names {version.schema.replacement}", version.place_of("doc"))
@@ -408,7 +409,7 @@ def replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("announced", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn)
-def announcement(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_announcement(version: ReviewedVersion) -> Iterator[Evidence]:
     """Release notes that name it."""
     why = "release notes are not part of the schemas"
     yield Evidence(OPEN, why, version.place_of("deprecated"), "name it in the release notes")

@@ -29,7 +29,7 @@ from opset.workflow.contribution.reviewed_version import (
 
 
 @POINTS.rule("constraints", ReviewedVersion, clause=TESTS)
-def constraints(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_constraints(version: ReviewedVersion) -> Iterator[Evidence]:
     """Examples that break each constraint."""
     sinces = [each.since_version for each in version.operator.schemas]
     docs = dict(zip(sinces, version.operator.docs, strict=True))
@@ -55,7 +55,7 @@ def constraints(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("uses", ReviewedVersion, clause=TESTS)
-def uses(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_uses(version: ReviewedVersion) -> Iterator[Evidence]:
     """Examples of every attribute, choice and optional input."""
     gaps = [*_unused_attributes(version), *_unused_inputs(version)]
     for why, place in gaps:
@@ -65,7 +65,7 @@ def uses(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
-    """Yield message and location of each attribute or choice that no example has."""
+    """Yield a message and a location for each attribute that no example sets, and each choice that none has."""
     steps = version.operator.transitions
     ignored = {name for step in steps for name, each in step.change.attributes.items() if each.ignored}
     for name, declared in version.schema.attributes.items():
@@ -85,7 +85,7 @@ def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
 
 
 def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
-    """Yield message and location of each optional input that examples always or never have."""
+    """Yield a message and a location for each optional input that all examples have, or none."""
     for index, formal in enumerate(version.schema.inputs):
         if formal.option == OPTIONAL and (examples := [*version.examples_with_outputs]):
             is_given = [len(each.inputs) > index and each.inputs[index] is not None for each in examples]
@@ -95,7 +95,7 @@ def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
 
 
 def _edge_evidence(version: ReviewedVersion, name: str, examples: Iterable[Example], help: str) -> Evidence:
-    """Return evidence of an edge: its first example, or that there is none."""
+    """Return evidence of an edge case: the first of its examples, or that there is none; `name` says of what."""
     example = next(iter(examples), None)
     if example is not None:
         return Evidence(PASSED, f"the example {example.name}", version.example_place(example))
@@ -104,13 +104,13 @@ def _edge_evidence(version: ReviewedVersion, name: str, examples: Iterable[Examp
 
 
 def _evidence_without_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield that an item does not apply, if no input is a tensor."""
+    """Yield evidence that an item does not apply if no input of the operator is a tensor; else nothing."""
     if version.first_tensor is None:
         yield Evidence(NOT_APPLICABLE, "none of its inputs is a tensor", version.place_of("inputs"))
 
 
 @POINTS.rule("empty", ReviewedVersion, clause=TESTS, requires=STATEMENT)
-def empty(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_empty_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
     """An example of an empty tensor."""
     examples = (each for each in version.examples if any(0 in (value.shape or ()) for value in input_tensors(each)))
     help = "add one: inputs: [{float: [], shape: [0, 2]}]"
@@ -118,7 +118,7 @@ def empty(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 @POINTS.rule("scalar", ReviewedVersion, clause=TESTS, requires=STATEMENT)
-def scalar(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_scalars(version: ReviewedVersion) -> Iterator[Evidence]:
     """An example of a scalar."""
     if version.first_tensor is None:
         yield from _evidence_without_tensors(version)
@@ -137,7 +137,7 @@ def scalar(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
-    """Return the declared constraint that a scalar as this input breaks; "" if there is none."""
+    """Return the constraint that a scalar as the input at an index breaks; "" if it breaks none."""
     plan = plan_of(version.schema)
     if plan is None:
         return ""
@@ -150,7 +150,7 @@ def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
 
 
 @POINTS.rule("negative_axis", ReviewedVersion, clause=TESTS, requires=STATEMENT)
-def negative_axis(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_negative_axes(version: ReviewedVersion) -> Iterator[Evidence]:
     """An example of a negative axis."""
     declared = [each for each in version.schema.attributes.values() if each.kind in (AXIS, AXES)]
     axes = [each.name for each in declared if ">= 0" not in each.range and "0 <=" not in each.range]
@@ -168,12 +168,13 @@ def negative_axis(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _has_negative(value: Any) -> bool:
+    """Whether a value is a negative integer, or a list that contains one."""
     values = value if isinstance(value, list | tuple) else [value]
     return any(isinstance(each, int) and each < 0 for each in values)
 
 
 @POINTS.rule("not_numbers", ReviewedVersion, clause=TESTS, requires=STATEMENT)
-def not_numbers(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_nan_and_infinities(version: ReviewedVersion) -> Iterator[Evidence]:
     """An example of NaN and infinities."""
     schema = version.schema
     if not any(type_.startswith(FLOATS) for each in schema.inputs for type_ in schema.allowed_types(each)):
@@ -190,12 +191,13 @@ def not_numbers(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _is_special(value: ExampleValue) -> bool:
+    """Whether a value contains NaN or an infinity."""
     content = value.content if isinstance(value.content, list) else [value.content]
     return any(isinstance(each, float) and not math.isfinite(each) for each in content)
 
 
 @POINTS.rule("broadcast", ReviewedVersion, clause=TESTS, requires=STATEMENT)
-def broadcast(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_broadcasting(version: ReviewedVersion) -> Iterator[Evidence]:
     """An example of broadcasting."""
     named = {condition.subject for condition in version.schema.conditions if condition.kind == BROADCAST}
     if not named and not re.match(r"broadcast|onto", version.schema.shape):

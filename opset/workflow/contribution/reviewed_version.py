@@ -40,7 +40,7 @@ SECTIONS = (PROPOSAL, DESCRIPTION, REFERENCE, VERSION, TESTS, CONVERSION, DOCUME
 
 
 class Evidence(NamedTuple):
-    """Evidence for a checklist item: its state, why, location, and what to do."""
+    """Evidence whether a checklist item is met: the state (PASSED, MISSING …), why, path:line, and what to do."""
 
     state: str
     why: str
@@ -49,17 +49,17 @@ class Evidence(NamedTuple):
 
 
 def is_any(version: ReviewedVersion) -> bool:
-    """Whether an item applies that is for all versions."""
+    """Whether a checklist item applies to a version: always."""
     return True
 
 
 def is_withdrawn(version: ReviewedVersion) -> bool:
-    """Whether a version is withdrawn."""
+    """Whether an operator is withdrawn (deprecated) from a version on."""
     return version.schema.deprecated
 
 
 def is_kept(version: ReviewedVersion) -> bool:
-    """Whether a version is not withdrawn."""
+    """Whether an operator is not withdrawn (deprecated) at a version."""
     return not version.schema.deprecated
 
 
@@ -75,7 +75,7 @@ One that no machine can judge may always be stated.
 
 
 class ReviewedVersion:
-    """One version of an operator with its file, functions and results of examples."""
+    """The version of an operator that a contribution adds or changes, with its file and test results."""
 
     def __init__(self, registry: Registry, schema: OpSchema, budget: Budget | None = None) -> None:
         """Read the operator's file.
@@ -108,37 +108,37 @@ class ReviewedVersion:
 
     @property
     def since(self) -> int:
-        """The version of the operator."""
+        """The since_version of the operator version."""
         return self.schema.since_version
 
     @property
     def title(self) -> str:
-        """The operator in the form of commands: Softmax, com.acme.Thin."""
+        """The operator in the form of commands: "Softmax", "com.acme.Thin"."""
         return f"{self.schema.domain}.{self.schema.name}" if self.schema.domain else self.schema.name
 
     @cached_property
     def docs(self) -> Docs:
-        """The prose of the version."""
+        """The prose of the version: descriptions, formula, special cases and so on."""
         return self.operator.docs[[each.since_version for each in self.operator.schemas].index(self.since)]
 
     @cached_property
     def transition(self) -> Transition | None:
-        """The step from the version before; None for a first version."""
+        """The differences from the version before; None for a first version."""
         return next((each for each in self.operator.transitions if each.new.since_version == self.since), None)
 
     @cached_property
     def examples(self) -> list[Example]:
-        """The examples that hold at the version."""
+        """The operator's examples for this version, including those that break a constraint."""
         return [each for each in self.operator.examples if example_versions(each, [self.since])]
 
     @property
     def examples_with_outputs(self) -> Iterator[Example]:
-        """The examples that have outputs."""
+        """The operator's examples for this version that state outputs, and break no constraint."""
         return (each for each in self.examples if not each.error)
 
     @cached_property
     def lint_findings(self) -> list[Finding]:
-        """Findings of lint rules in the operator's file."""
+        """The findings of lint rules in the operator's whole file, at any version."""
         domain = self.schema.domain
 
         def hooks(families: Collection[str]) -> lint.Hooks:
@@ -153,42 +153,42 @@ class ReviewedVersion:
         return list(lint.check_target(target, hooks).findings)
 
     def has_line(self, place: str) -> bool:
-        """Whether path:line:column is in the block of the version."""
+        """Whether `place`, a path:line:column in the operator's file, is in the block of the version."""
         lines = sorted((node.line for node in self.operator.root.value["versions"].value), reverse=True)
         line = int(place.split(":")[-2])
         first = int(self.place_of().split(":")[-2])
         return next((each for each in lines if each <= line), 0) == first
 
     def place_of(self, *keys: str) -> str:
-        """Return path:line:column of a key of the version, or of the innermost key that exists."""
+        """Return path:line:column of the YAML key at the path `keys` in the version, or the innermost that exists."""
         return self.operator.place(self.since, *keys)
 
     def example_place(self, example: Example) -> str:
-        """Return path:line:column of an example."""
+        """Return path:line:column of an example in the operator's file."""
         position = [each.name for each in self.operator.examples].index(example.name)
         node = self.operator.root.value["examples"].value[position]
         return f"{self.operator.path}:{node.line}:{node.column}"
 
     @property
     def examples_place(self) -> str:
-        """path:line:column of the list of examples."""
+        """path:line:column of the key `examples`, or of the file's beginning if it has none."""
         root = self.operator.root
         node = root.keys["examples"] if "examples" in root.value else root
         return f"{self.operator.path}:{node.line}:{node.column}"
 
     def function_origin(self, layer: Layer, kind: str) -> str:
-        """Return file:line of the function of a kind that serves the version; "" if there is none."""
+        """Return file:line of the function of a kind, as "kernel" or "up", that the version uses; "" if none."""
         schema = self.schema
         hook = Lookup(layer, self.registry).find(kind, schema.domain, schema.name, self.since, schema.family)
         return hook.origin if hook is not None else ""
 
     def missing_function(self, layer: Layer, why: str, place: str, help: str) -> Evidence:
-        """Return evidence of a function that does not exist, or is in a file that was not run."""
+        """Return evidence that a function of a layer is missing, because of `why` or as nobody trusts its file."""
         left_out = Lookup(layer, self.registry).left_out(self.schema.domain)
         return Evidence(MISSING, left_out or why, place, TRUST if left_out else help)
 
     def test_part(self, part: str) -> Report:
-        """Return the report of the examples on one part of PARTS."""
+        """Return the report of `opset test` on the version for one part, a key of PARTS; it is run once."""
         if part not in self._tested:
             budget = self.runner.budget
             self._tested[part] = examine(self.registry, [self.schema], parts=(part,), limits=LIMITS, budget=budget)
@@ -196,7 +196,7 @@ class ReviewedVersion:
 
     @cached_property
     def first_tensor(self) -> Parameter | None:
-        """The first input that may be a tensor; None if there is none."""
+        """The first input that may be a tensor; None if no input may be one."""
         allowed = ((each, self.schema.allowed_types(each)) for each in self.schema.inputs)
         return next((each for each, types in allowed if any(type_.startswith("tensor(") for type_ in types)), None)
 
@@ -207,10 +207,10 @@ def input_tensors(example: Example) -> Iterator[ExampleValue]:
 
 
 def values_of_input(example: Example, index: int, variadic: bool = False) -> tuple[ExampleValue | None, ...]:
-    """Return the value of an example for an input; of a variadic input, all values from it on."""
+    """Return the values of an example for the input at an index, at most one unless it is variadic."""
     return example.inputs[index:] if variadic else example.inputs[index : index + 1]
 
 
 def count_text(count: int) -> str:
-    """Return a number of examples in words."""
+    """Return a number of examples in words: "1 example", "3 examples"."""
     return f"{count} example{'' if count == 1 else 's'}"

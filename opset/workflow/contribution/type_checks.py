@@ -33,7 +33,7 @@ from opset.workflow.contribution.reviewed_version import (
 
 
 class CastResult(NamedTuple):
-    """Result of examples that are cast to a type: whether one is computed, a fault, and whether values agree."""
+    """Result of examples that are cast to a type: whether any is computed, what is wrong, and whether outputs agree."""
 
     computed: bool = False
     why: str = ""
@@ -41,7 +41,7 @@ class CastResult(NamedTuple):
 
 
 @POINTS.rule("all_types", ReviewedVersion, clause=REFERENCE)
-def all_types(version: ReviewedVersion) -> Iterator[Evidence]:
+def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
     """A kernel for every type, which computes the same values in each."""
     if not version.function_origin(KERNELS, "kernel"):
         yield Evidence(NOT_APPLICABLE, "there is no kernel", version.place_of())
@@ -50,15 +50,15 @@ def all_types(version: ReviewedVersion) -> Iterator[Evidence]:
     if not any(each.type in version.schema.types for each in version.schema.inputs):
         yield Evidence(NOT_APPLICABLE, "no input is of a type constraint", version.place_of("inputs"))
     for name, types in version.schema.types.items():
-        takers = [index for index, each in enumerate(version.schema.inputs) if each.type == name]
+        indices = [index for index, each in enumerate(version.schema.inputs) if each.type == name]
         untried: list[str] = []
         undetermined: list[str] = []
         place = version.place_of("types", name)
-        for type_ in types if takers else ():
-            if _example_of_type(version, takers, type_):
+        for type_ in types if indices else ():
+            if _example_of_type(version, indices, type_):
                 shown += 1
                 continue
-            tried = _try_type(version, takers, type_) if type_.startswith("tensor(") else CastResult()
+            tried = _try_type(version, indices, type_) if type_.startswith("tensor(") else CastResult()
             if tried.why:
                 verb = "gives something else of" if tried.computed else "does not compute"
                 why = f"the kernel {verb} {type_}: {tried.why}"
@@ -77,22 +77,22 @@ def all_types(version: ReviewedVersion) -> Iterator[Evidence]:
         yield Evidence(PASSED, why, version.place_of("types"))
 
 
-def _example_of_type(version: ReviewedVersion, takers: Iterable[int], type_: str) -> Example | None:
-    """Return an example with outputs in which one of the inputs has the type; None if there is none."""
+def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: str) -> Example | None:
+    """Return an example with outputs in which an input at one of these indices has the type; None if there is none."""
     for example in version.examples_with_outputs:
-        for index in takers:
+        for index in indices:
             variadic = version.schema.inputs[index].option == VARIADIC
             if any(each is not None and each.type == type_ for each in values_of_input(example, index, variadic)):
                 return example
     return None
 
 
-def _try_type(version: ReviewedVersion, takers: Sequence[int], type_: str) -> CastResult:
-    """Return the result of all examples that can be cast to a type."""
+def _try_type(version: ReviewedVersion, indices: Sequence[int], type_: str) -> CastResult:
+    """Run each example that can be cast to a type, at the inputs with these indices, and return the result."""
     refused = wrong = ""
     computed = compared = False
     for example in version.examples_with_outputs:
-        cast = _cast_example(version, example, takers, type_)
+        cast = _cast_example(version, example, indices, type_)
         if cast is None:
             continue
         try:
@@ -118,7 +118,7 @@ def _try_type(version: ReviewedVersion, takers: Sequence[int], type_: str) -> Ca
 def _compare_with_cast(
     version: ReviewedVersion, example: Example, cast: Example, outputs: Sequence[Any]
 ) -> tuple[str, bool]:
-    """Return how results of cast values differ from results in the example's own types, and whether any could."""
+    """Return how a cast example's outputs differ from the original example's, and whether any could be compared."""
     if is_random(example):
         return "", False
     inputs = []
@@ -149,13 +149,13 @@ def _compare_with_cast(
 
 
 def _has_like_values(base: str, type_: str) -> bool:
-    """Whether two types compute alike: integers as integers and floats, numbers as floats."""
+    """Whether outputs of type `base` can confirm those of `type_`: floats confirm any, integers confirm integers."""
     whole = "tensor(int", "tensor(uint"
     return base.startswith(FLOATS) or (base.startswith(whole) and type_.startswith((*whole, "tensor(bool")))
 
 
 def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
-    """Yield pairs of arrays, also of arrays in sequences, with the number of their output."""
+    """Yield pairs of arrays in two lists of outputs, also in sequences, each with the number of its output."""
     for index, pair in enumerate(zip(base, outputs, strict=False)):
         lists = [each if isinstance(each, list) else [each] for each in pair]
         for want, have in zip(*lists, strict=False):
@@ -163,11 +163,11 @@ def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[
                 yield index, want, have.real if have.dtype.kind == "c" else have
 
 
-def _cast_example(version: ReviewedVersion, example: Example, takers: Sequence[int], type_: str) -> Example | None:
-    """Return an example with the values of one type constraint in another type; None if they cannot be cast."""
+def _cast_example(version: ReviewedVersion, example: Example, indices: Sequence[int], type_: str) -> Example | None:
+    """Return an example cast to a type at inputs (by index) of one type constraint; None if they cannot be cast."""
     element = type_[7:-1]
-    constraint = version.schema.inputs[min(takers)].type
-    values = [each for index in takers for each in values_of_input(example, index, True)]
+    constraint = version.schema.inputs[min(indices)].type
+    values = [each for index in indices for each in values_of_input(example, index, True)]
     graphs = any(version.schema.attributes[name].type.startswith("graph") for name in example.attributes)
     if graphs or element == "string" or any(each is not None and not each.type.startswith(NUMBERS) for each in values):
         return None
@@ -189,7 +189,7 @@ def _cast_example(version: ReviewedVersion, example: Example, takers: Sequence[i
 
 
 def _cast_value(value: ExampleValue, type_: str) -> ExampleValue:
-    """Return a value in another type."""
+    """Return a value in another type; integers become 0 or 1, which every type has."""
     element = type_[7:-1]
     many = isinstance(value.content, list)
     numbers = value.content if many else [value.content]

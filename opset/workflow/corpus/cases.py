@@ -42,7 +42,7 @@ Progress = Callable[[int, int], None]
 
 
 class Pick(NamedTuple):
-    """An example at one of its versions, with the name of its case."""
+    """An example that becomes a case: at one version of its operator, and with the name of the case."""
 
     schema: OpSchema
     example: Example
@@ -50,7 +50,7 @@ class Pick(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The folder of the case."""
+        """The kind of the case, which is also its folder: node, invalid or random."""
         if self.example.error:
             return INVALID
         return RANDOM if is_random(self.example) else NODE
@@ -70,7 +70,7 @@ def pick_cases(
     every_version: bool,
     wanted: Mapping[Any, Set[int]] = {},
 ) -> list[Pick]:
-    """Return the examples of operators, each at the first version for which it holds, in the order of names.
+    """Return the examples that become cases, each at the first version to which it applies, in the order of names.
 
     Withdrawn versions are left out, as no model may use them.
 
@@ -78,7 +78,7 @@ def pick_cases(
         registry: Operators with their examples.
         operators: All versions of each operator.
         every_version: Whether each example is taken at every version.
-        wanted: The only versions to take of some operators, by domain and name.
+        wanted: The only versions to take of these operators, by domain and name; of others, all are taken.
     """
     picks = []
     labels = _domain_labels(registry)
@@ -99,7 +99,7 @@ def pick_cases(
 
 
 def _domain_labels(registry: Registry) -> dict[str, str]:
-    """Return a prefix of names for each domain: its last word, or all words if another domain has the same."""
+    """Return the prefix of case names for each domain: its last word, or all words if two domains share the last."""
     last = [domain_name(domain).rpartition(".")[2] for domain in registry.domains]
     labels = {"": ""}
     for domain, word in zip(registry.domains, last, strict=True):
@@ -112,11 +112,11 @@ def _domain_labels(registry: Registry) -> dict[str, str]:
 def build_corpus(
     registry: Registry, picks: Sequence[Pick], progress: Progress | None = None, budget: Budget | None = None
 ) -> Corpus:
-    """Return the judged cases of examples, with the manifest.
+    """Check examples by their kernels, and return them as cases with the manifest.
 
     Args:
         registry: Operators with their kernels.
-        picks: Examples at versions.
+        picks: Examples that become cases.
         progress: Called with the number of cases that are done, and of all.
         budget: Work of all evaluations together.
 
@@ -127,14 +127,14 @@ def build_corpus(
 
     corpus = Corpus({}, [], FindingList())
     judge = Judge(registry, budget)
-    outside = Judgements(registry)
+    judgements = Judgements(registry)
     names: set[str] = set()
     for done, pick in enumerate(picks, 1):
         try:
             if pick.name.lower() in names:
                 message = "two examples would be one case"
                 raise OpsetError(Finding("T213", message, help="give one of them another name"))
-            _add_case(corpus, registry, judge, outside, pick)
+            _add_case(corpus, registry, judge, judgements, pick)
             names.add(pick.name.lower())
         except OpsetError as error:
             schema = pick.schema
@@ -148,12 +148,12 @@ def build_corpus(
 
 
 def write_corpus(folder: str, corpus: Corpus) -> WriteCounts:
-    """Write a corpus to a folder: only files that changed, and no file that is not ours."""
+    """Write a corpus to a folder: only files that changed. Files that opset did not write are left alone."""
     return write_folder(folder, AUTHOR, "corpus", corpus.files)
 
 
-def _add_case(corpus: Corpus, registry: Registry, judge: Judge, outside: Judgements, pick: Pick) -> None:
-    """Add a case to a corpus. Raises OpsetError if its example cannot be a case."""
+def _add_case(corpus: Corpus, registry: Registry, judge: Judge, judgements: Judgements, pick: Pick) -> None:
+    """Add the files and the manifest's entry of a case to a corpus. Raises OpsetError if the example cannot be one."""
     from opset.reference.example_models import model_of, value_of
     from opset.workflow.corpus.judging import case_tolerance
 
@@ -173,7 +173,7 @@ def _add_case(corpus: Corpus, registry: Registry, judge: Judge, outside: Judgeme
         why = error.why or error.message if isinstance(error, ModelError) else str(error)
         raise OpsetError(Finding("T213", "the example cannot be written as a case", why=why)) from error
     judged_by = judge.judge_example(schema, example)
-    judged_by += outside.agreeing_judges(schema, example) if pick.kind == NODE else []
+    judged_by += judgements.agreeing_judges(schema, example) if pick.kind == NODE else []
     rtol_atol, reason = case_tolerance(example, expected) if pick.kind == NODE else (None, "")
     if rtol_atol is not None:
         files["data.json"] = f"{json.dumps(rtol_atol)}\n".encode()
@@ -212,11 +212,12 @@ def _add_case(corpus: Corpus, registry: Registry, judge: Judge, outside: Judgeme
 
 
 def _value_types(values: Iterable[ExampleValue | None]) -> Iterator[str]:
+    """Yield the types of values; None is left out."""
     return (each.type for each in values if each is not None)
 
 
 def _tensor_bytes(name: str, value: Any, type_: str) -> bytes:
-    """Return a value as the bytes of a .pb file."""
+    """Return a value as the bytes of a .pb file; `name` is that of the input or output."""
     from opset.model.arrays import message_of
 
     data: bytes = message_of(name, value, type_).SerializeToString(deterministic=True)
@@ -224,7 +225,7 @@ def _tensor_bytes(name: str, value: Any, type_: str) -> bytes:
 
 
 def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
-    """Add shapes of outputs, types of outputs that are never computed, and the IR version to a model; return it."""
+    """Add to a model what cases need beyond examples, and return it: shapes and types of outputs, the IR version."""
     from opset.reference.example_models import type_proto
 
     values = [each for each in example.outputs or () if each is not None]
@@ -244,7 +245,7 @@ def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
 
 
 def _output_types(model: Any, schema: OpSchema, example: Example) -> Iterator[str]:
-    """Yield the output types of a node that breaks a constraint; "" for types that are not certain."""
+    """Yield the output types of a node that breaks a constraint, as it is never computed; "" for uncertain types."""
     bound = {}
     for index, value in enumerate(example.inputs):
         if value is not None:

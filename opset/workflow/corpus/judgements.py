@@ -25,12 +25,12 @@ Case = tuple[str, str, int, str]
 
 
 def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mapping[str, set[Case]]) -> dict[str, Any]:
-    """Return the contents of judgements.json.
+    """Return the contents of judgements.json: the examples with which other implementations do not agree.
 
     Args:
         registry: Operators with their examples.
-        judges: Full names of the judges.
-        agreed: Cases with which each judge agrees.
+        judges: Full names of the other implementations, the judges, by their short names.
+        agreed: Cases that each judge confirms, by its short name.
     """
     operators = {}
     for domain in registry.domains:
@@ -49,7 +49,7 @@ def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mappin
 def _disagreeing_versions(
     agreed: set[tuple[int, str]], examples: Iterable[Example], versions: Iterable[OpSchema]
 ) -> dict[str, list[int] | str]:
-    """Return the versions by example that are not among those agreed; "*" stands for all versions, or all examples."""
+    """Return, by example, the versions that are not in `agreed`; "*" stands for all versions, or for all examples."""
     by_example: dict[str, list[int] | str] = {}
     sinces = [each.since_version for each in versions]
     whole = True
@@ -62,7 +62,7 @@ def _disagreeing_versions(
 
 
 def digest(examples: Iterable[Example], versions: Iterable[OpSchema]) -> str:
-    """Return a hash of examples and the versions of their operator, without prose and status."""
+    """Return a hash of examples and their operator's versions, by which a change is noticed; prose does not count."""
     plain = [each._replace(doc="")._asdict() for each in examples]
     values = [[value for key, value in each.items() if key not in STATUSES] for each in plain]
     content = values, [each.since_version for each in versions]
@@ -70,12 +70,12 @@ def digest(examples: Iterable[Example], versions: Iterable[OpSchema]) -> str:
 
 
 def _examples_with_outputs(registry: Registry, name: str, domain: str) -> list[Example]:
-    """Return the examples of an operator that have outputs."""
+    """Return the examples of an operator that state outputs; the others break a constraint."""
     return [each for each in registry.examples(name, domain) if each.outputs is not None]
 
 
 class Judgements:
-    """Stored judgements on the operators of a registry."""
+    """Which other implementations confirm the examples of a registry's operators, by the last run of them."""
 
     def __init__(self, registry: Registry, stored: Mapping[str, Any] | None = None) -> None:
         self._registry = registry
@@ -83,7 +83,7 @@ class Judgements:
         self._known: dict[tuple[str, str], Mapping[str, Any] | None] = {}
 
     def agreeing_judges(self, schema: OpSchema, example: Example) -> list[str]:
-        """Return the judges that agree with an example at a version of an operator; none if that is not known."""
+        """Return the names of the implementations that confirm an example at a version; [] if it is not known."""
         entry = self._operator_entry(schema.domain, schema.name)
         if entry is None or example.outputs is None:
             return []
@@ -96,7 +96,7 @@ class Judgements:
         return agreeing
 
     def _operator_entry(self, domain: str, name: str) -> Mapping[str, Any] | None:
-        """Return the stored entry of an operator; None if there is none, or its examples have changed since."""
+        """Return the entry of an operator in judgements.json; None if it has none, or its examples have changed."""
         key = domain, name
         if key not in self._known:
             entry = None

@@ -24,7 +24,7 @@ LIMITS = Limits(max_steps=1_000_000, max_bytes=1 << 30, timeout=60)
 
 
 def case_tolerance(example: Example, expected: Sequence[Any]) -> tuple[dict[str, float], str]:
-    """Return the tolerances of a case, which onnx's runner applies to all outputs alike, and the reason."""
+    """Return the tolerances of a case ("rtol" and "atol"), which are for all its outputs, and the reason for them."""
     if example.tolerance is not None:
         return {"rtol": example.tolerance, "atol": example.tolerance}, "stated by the example"
     kinds = {array.dtype for value in expected for array in _arrays(value)}
@@ -37,7 +37,7 @@ def case_tolerance(example: Example, expected: Sequence[Any]) -> tuple[dict[str,
 
 
 def _arrays(value: Any) -> Iterator[Any]:
-    """Yield the arrays in a value."""
+    """Yield the arrays in a value: the value itself, or those in a list or dict."""
     if isinstance(value, list | dict):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _arrays(each)
@@ -46,16 +46,15 @@ def _arrays(value: Any) -> Iterator[Any]:
 
 
 class Judge:
-    """Evaluates examples on the kernels of a registry."""
+    """Evaluates examples on kernels, function bodies and lowerings, which have to confirm the outputs."""
 
     def __init__(self, registry: Registry, budget: Budget | None = None) -> None:
         self._runner = ExampleRunner(registry, LIMITS, budget)
 
     def judge_example(self, schema: OpSchema, example: Example) -> list[str]:
-        """Return the names of the implementations that confirm an example.
+        """Return the names of the implementations in this package that confirm an example.
 
-        Raises:
-            OpsetError: T211 if the kernel contradicts the example, T212 if another implementation does.
+        Raises OpsetError T211 if the kernel contradicts the example, T212 if a function body or a lowering does.
         """
         self._runner.clear_values()
         judges = ["kernel"] if self._is_right_by_kernel(schema, example) else []
@@ -64,7 +63,7 @@ class Judge:
         return judges
 
     def _is_right_by_kernel(self, schema: OpSchema, example: Example) -> bool:
-        """Whether the kernel confirms an example; False without a kernel. Raises OpsetError T211 on a contradiction."""
+        """Whether the kernel confirms an example; False if there is none. Raises OpsetError T211 on a contradiction."""
         if self._runner.why_no_kernel(schema):
             return False
         try:
@@ -82,7 +81,7 @@ class Judge:
         return True
 
     def _agreeing_implementations(self, schema: OpSchema, example: Example) -> Iterator[str]:
-        """Yield the other implementations that confirm an example. Raises OpsetError T212 if one contradicts it."""
+        """Yield the function bodies and lowerings that confirm an example. Raises OpsetError T212 if one does not."""
         for name, converted in self._expressions(schema, example):
             if converted.model is None:
                 continue
@@ -97,7 +96,7 @@ class Judge:
             yield name
 
     def _expressions(self, schema: OpSchema, example: Example) -> Iterator[tuple[str, Conversion]]:
-        """Yield the name of each function body or lowering, and the conversion of an example's model by it."""
+        """Yield each function body or lowering of a version, by name, and the example's model converted by it."""
         runner = self._runner
         opsets = {schema.domain: schema.since_version}
         if schema.function:

@@ -55,7 +55,7 @@ _FACETS: dict[str, Callable[[Any], str]] = {
 
 
 class ClaimResult(NamedTuple):
-    """Result of a claim: whether an example shows it, the examples that contradict it, and a doubt that remains."""
+    """Result of testing a claim: whether examples show it, which examples contradict it and how, and an open doubt."""
 
     shown: bool
     against: Sequence[tuple[Example, str]] = ()
@@ -63,7 +63,11 @@ class ClaimResult(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """One claim of a change block: its rule, its keys below the block, its text, and the name and value in it."""
+    """A statement of a `change:` block that examples can contradict, such as `attributes: {alpha: {old: 1.0}}`.
+
+    `key` is the code of its rule in CLAIMS, `keys` the path of YAML keys below the block, `text` the statement in
+    messages, and `name` and `value` mostly an attribute and its stated value.
+    """
 
     tests: ClaimTests
     key: str
@@ -78,7 +82,7 @@ CLAIMS: RuleTable[ClaimResult] = RuleTable("opset.workflow.examples", ("claims",
 
 
 def check_claims(runner: ExampleRunner, schema: OpSchema, report: Report) -> None:
-    """Add the results of a version's claims to a report."""
+    """Test the claims of a version's `change:` block on examples, and add the results to a report."""
     versions = runner.registry.versions(schema.name, schema.domain)
     position = versions.index(schema)
     if schema.change is None or not position:
@@ -113,7 +117,7 @@ def check_claims(runner: ExampleRunner, schema: OpSchema, report: Report) -> Non
 
 
 class ClaimTests:
-    """Tests of the claims of one transition."""
+    """Runs examples on the two versions of a transition, to test what its `change:` block claims."""
 
     def __init__(self, runner: ExampleRunner, older: OpSchema, newer: OpSchema) -> None:
         self.runner = runner
@@ -124,11 +128,11 @@ class ClaimTests:
         self._converted: dict[str, Any] = {}
 
     def claims(self) -> Iterator[Claim]:
-        """Yield the claims, in the order of the guide."""
+        """Yield the claims of the `change:` block that can be tested, in the order of the guide."""
         return (claim for claim in self._entries() if CLAIMS.by_code[claim.key].applies(claim))
 
     def _entries(self) -> Iterator[Claim]:
-        """Yield the entries of the change block that claim something."""
+        """Yield each claim of the `change:` block, including those that cannot be tested."""
         change = self.change
         if change.clarified and not change.meaning:
             yield Claim(self, "clarified", ("clarified",), "clarified")
@@ -148,18 +152,18 @@ class ClaimTests:
             yield Claim(self, "emulate", ("emulate", new), f"emulate: {{{new}: {old}}}", new, old)
 
     def examples(self, schema: OpSchema) -> Iterator[tuple[Example, list[Any]]]:
-        """Yield the examples that a version's kernel computes correctly, with their outputs."""
+        """Yield the examples that a version's kernel computes correctly, with the outputs, but no random ones."""
         for example in self.runner.examples(schema):
             values = None if is_random(example) else self.kernel_outputs(schema, example)
             if values is not None and not disagreements(example, values):
                 yield example, values
 
     def kernel_outputs(self, schema: OpSchema, example: Example) -> list[Any] | None:
-        """Return the outputs of a version's kernel; None if the node is not legal. Raises RunError at a limit."""
+        """Return the kernel's outputs for an example; None if it fails. Raises RunError if a limit is exceeded."""
         return self.run_model(model_of(schema, example), example)
 
     def run_model(self, model: Any, example: Example) -> list[Any] | None:
-        """Return the outputs of a model; None if it cannot be computed. Raises RunError at a limit."""
+        """Return a model's outputs for an example's inputs; None if it fails. Raises RunError if it exceeds a limit."""
         try:
             return self.runner.run(model, example)
         except RunError as error:
@@ -168,26 +172,26 @@ class ClaimTests:
             return None
 
     def convert_example(self, example: Example) -> Any:
-        """Return an example of the older version as a model at the newer one; None if the conversion is refused."""
+        """Return the model of an older version's example, converted to the newer; None if the conversion is refused."""
         if example.name not in self._converted:
             converted = conversion(self.runner, model_of(self.older, example), self.newer, self.newer.since_version)
             self._converted[example.name] = None if converted.model is None else converted.model.as_given()
         return self._converted[example.name]
 
     def operator_nodes(self, model: Any) -> list[Any]:
-        """Return the nodes of the newer version's operator in a model."""
+        """Return those nodes of a model that call the operator whose claims are tested."""
         operator = self.newer.name, self.newer.domain
         return [each for each in model.graph.node if (each.op_type, normalize_domain(each.domain)) == operator]
 
     def has_same_defaults(self, example: Example) -> bool:
-        """Whether each default is the same at both versions, or the example sets the attribute."""
+        """Whether each attribute of both versions that an example leaves out has the same default in both."""
         pairs = ((self.older.attributes.get(name), each) for name, each in self.newer.attributes.items())
         return all(old is None or old.default == new.default or new.name in example.attributes for old, new in pairs)
 
     def check_effect(
         self, schema: OpSchema, name: str, is_concerned: Callable[[Example, list[Any]], bool]
     ) -> ClaimResult:
-        """Test that other values of an attribute change no result of the examples that are concerned."""
+        """Test that other values of an attribute change no output of the examples for which `is_concerned` is true."""
         attribute = schema.attributes[name]
         shown = False
         against = []
@@ -205,13 +209,13 @@ class ClaimTests:
     def contradiction(
         self, example: Example, converted: Any, results: Sequence[Any], others: Iterable[Sequence[Any] | None]
     ) -> str:
-        """Return how the results of a claim contradict an example; "" if they do not, or the claim is not to blame.
+        """Return how outputs contradict an example of the older version; "" if the claim is not to blame for it.
 
         Args:
             example: Example of the older version.
-            made: Converted example as the converter made it.
-            results: Results with the claimed value.
-            others: Results with other values; None if a node is not legal with one.
+            converted: Model of the example at the newer version.
+            results: Outputs with the claimed value.
+            others: Outputs with other values; None if a model with one fails. The claim is to blame if any are right.
         """
         why = "; ".join(disagreements(example, results))
         if not why:
@@ -221,7 +225,7 @@ class ClaimTests:
         return why if right or any(each is not None and not disagreements(example, each) for each in others) else ""
 
     def run_with_attribute(self, converted: Any, example: Example, name: str, value: Any) -> list[Any] | None:
-        """Return the results of a converted example with this value of an attribute; None if it has no such node."""
+        """Return a converted example's outputs with another value of an attribute; None if that fails."""
         model = pb.ModelProto()
         model.CopyFrom(converted)
         nodes = self.operator_nodes(model)
@@ -234,7 +238,7 @@ class ClaimTests:
         return self.run_model(model, example)
 
     def run_with_input(self, converted: Any, example: Example, index: int, value: Any) -> list[Any] | None:
-        """Return the results of a converted example with a value as constant input; None if it has no such input."""
+        """Return a converted example's outputs with another constant as the input at an index; None if that fails."""
         model = pb.ModelProto()
         model.CopyFrom(converted)
         nodes = self.operator_nodes(model)
@@ -253,9 +257,9 @@ class ClaimTests:
         tensors[0].CopyFrom(tensor_of(tensors[0].name, value_of(content)))
         return self.run_model(model, example)
 
-    def examples_of_type(self, new: str) -> Iterator[Example]:
-        """Yield the examples of the newer version in a type: those that have it, and others whose values fit it."""
-        type_ = f"tensor({new})"
+    def examples_of_type(self, element: str) -> Iterator[Example]:
+        """Yield the newer version's examples with inputs of an element type, and others whose values fit it, cast."""
+        type_ = f"tensor({element})"
         for example, _ in self.examples(self.newer):
             if any(each is not None and each.type == type_ for each in example.inputs):
                 yield example
@@ -265,7 +269,7 @@ class ClaimTests:
                     yield retyped
 
     def _retype(self, example: Example, type_: str) -> Example:
-        """Return an example with the values of a type constraint in another type that it allows."""
+        """Return an example whose inputs have another type, if their type constraint has it; outputs become unknown."""
         kinds = {name for name, types in self.newer.types.items() if type_ in types}
 
         def is_alike(old: str) -> bool:
@@ -283,7 +287,7 @@ class ClaimTests:
         return example._replace(inputs=values(example.inputs, self.newer.inputs), outputs=unknown)
 
     def emulating_model(self, example: Example, values: Sequence[Any], new: str, old: str) -> Any:
-        """Return the model of an example that casts inputs of a type to another one, and its outputs back."""
+        """Return an example's model that casts inputs from type `new` to `old`, and its outputs (`values`) back."""
         model = with_standard(model_of(self.newer, example))
         (node,) = model.graph.node
         nodes = []
@@ -310,7 +314,7 @@ class ClaimTests:
 
 
 def states_old_value(claim: Claim) -> bool:
-    """Whether a value for the old behavior is stated, or follows from a derived adapter."""
+    """Whether a claim `old: value` is in the YAML, or is a default on which the derived adapter `up` rests."""
     tests = claim.tests
     if claim.name not in tests.newer.attributes or tests.change.attributes[claim.name].renamed:
         return False
@@ -319,7 +323,7 @@ def states_old_value(claim: Claim) -> bool:
 
 @CLAIMS.rule("clarified", Claim)
 def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
-    """Test that both versions compute the same from every example that is legal in both."""
+    """Test `clarified`: both versions compute the same from every example that is legal in both."""
     tests = claim.tests
     against = []
     shown = False
@@ -339,7 +343,7 @@ def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("derived moved", Claim)
 def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
-    """Test that an example can be converted across the transition; the conversion of examples compares values."""
+    """Test `up: derived`, `down: derived` or `renamed`: an example can be converted. Its values are not compared."""
     tests = claim.tests
     source, target = (tests.older, tests.newer) if claim.name == "up" else (tests.newer, tests.older)
     for example in tests.runner.examples(source):
@@ -352,14 +356,14 @@ def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("ignored", Claim, applies=lambda claim: claim.name in claim.tests.older.attributes)
 def check_ignored(claim: Claim) -> Iterator[ClaimResult]:
-    """Test that the attribute has no effect at the older version."""
+    """Test `ignored: true`: an attribute of the older version had no effect."""
     tests = claim.tests
     yield tests.check_effect(tests.older, claim.name, lambda example, values: True)
 
 
 @CLAIMS.rule("only_for", Claim)
 def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
-    """Test that the attribute has no effect if no input or output has one of the types."""
+    """Test `only_for: [types]`: the attribute has no effect unless an input or output has one of these types."""
     tests = claim.tests
     types = frozenset(claim.value)
 
@@ -372,7 +376,7 @@ def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("old", Claim, applies=states_old_value)
 def check_old(claim: Claim) -> Iterator[ClaimResult]:
-    """Test that the newer version with this value computes the results of the older one."""
+    """Test `old: value`: with this value of the attribute, the newer version computes the older one's results."""
     tests = claim.tests
     name = claim.name
     value = claim.value
@@ -401,7 +405,7 @@ def check_old(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("renamed values", Claim)
 def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
-    """Test that the attribute is the older one under another name, perhaps with other values."""
+    """Test `renamed` and `values`: the attribute is an older one under a new name, or with translated values."""
     tests = claim.tests
     name = claim.name
     facet = tests.change.attributes[name]
@@ -431,7 +435,7 @@ def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("undefined", Claim)
 def check_undefined(claim: Claim) -> Iterator[ClaimResult]:
-    """Test that no example of the older version shows a meaning of the value."""
+    """Test `undefined: value`: no example of the older version has this value of the attribute."""
     tests = claim.tests
     name = claim.name
     value = claim.value
@@ -442,7 +446,7 @@ def check_undefined(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("input", Claim)
 def check_input(claim: Claim) -> Iterator[ClaimResult]:
-    """Test that the input carries the attribute's value."""
+    """Test `input: name`: an attribute of the older version became this input, which takes the same value."""
     tests = claim.tests
     name = claim.name
     input_name = claim.value
@@ -466,7 +470,7 @@ def check_input(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("negative", Claim)
 def check_negative(claim: Claim) -> Iterator[ClaimResult]:
-    """Test that an axis means the same if it counts from the end."""
+    """Test `negative: true`: an axis that counts from the end means the same as one from the front."""
     tests = claim.tests
     name = claim.name
     attribute = tests.newer.attributes[name]
@@ -498,7 +502,7 @@ def check_negative(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("emulate", Claim)
 def check_emulate(claim: Claim) -> Iterator[ClaimResult]:
-    """Test that the operator computes the same if its inputs are cast to the older type, and its outputs back."""
+    """Test `emulate: {new: old}`: the outputs stay the same if inputs are cast to the older type, and outputs back."""
     tests = claim.tests
     new = claim.name
     old = claim.value
@@ -526,7 +530,7 @@ def _is_number(type_: str) -> bool:
 
 
 def _is_representable(example: Example) -> bool:
-    """Whether the values of an example's inputs fit their types."""
+    """Whether the types of an example's inputs can represent their elements."""
     try:
         return all(each is None or value_of(each) is not None for each in example.inputs)
     except (OverflowError, ValueError):
@@ -534,13 +538,14 @@ def _is_representable(example: Example) -> bool:
 
 
 def _cast_node(source: str, target: str, element: str) -> Any:
+    """Return a Cast node from one name of a value to another, to an element type."""
     node = pb.NodeProto(op_type="Cast", input=[source], output=[target])
     node.attribute.append(attribute_of("to", "int", NUMBERS[element]))
     return node
 
 
 def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
-    """Return the length of a list with an entry for each spatial dimension."""
+    """Return the length of a list attribute of nodes, or the number of spatial dimensions if none of them has it."""
     stated = [each for node in nodes for each in node.attribute if each.name == name]
     if stated:
         return len(stated[0].ints) or len(stated[0].floats)
@@ -549,7 +554,7 @@ def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
 
 
 def _other_values(schema: OpSchema, attribute: Attribute, value: Any) -> list[Any]:
-    """Return a few other legal values of an attribute."""
+    """Return at most MOST legal values of an attribute that differ from `value`."""
     if attribute.kind == DATA_TYPE:
         return []
     values: list[Any] = []
@@ -571,7 +576,7 @@ def _other_values(schema: OpSchema, attribute: Attribute, value: Any) -> list[An
 
 
 def _first_difference(expected: Sequence[Any], actual: Sequence[Any]) -> str:
-    """Return the first difference between results, exact to the last digit; "" if there is none."""
+    """Return the first difference between expected and actual outputs, even in the last digit; "" if they are equal."""
     for index, (want, have) in enumerate(zip(expected, actual, strict=True)):
         why, apart = ulps(want, have)
         if why or apart:

@@ -37,7 +37,7 @@ ULP = 6
 
 
 def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
-    """Add to a report whether an example keeps its values at other versions and back."""
+    """Convert an example to other versions and back, and add to a report whether its outputs stay the same."""
     if why := _why_no_values(runner, schema, example):
         report.skip("conversion", why)
         return
@@ -49,7 +49,7 @@ def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example,
 
 
 def _why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) -> str:
-    """Return why there are no values to compare; "" if the kernel computes the example."""
+    """Return the reason if a version's kernel does not compute an example's outputs; "" if it does."""
     if why := runner.why_no_kernel(schema):
         return why
     try:
@@ -60,10 +60,11 @@ def _why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) ->
 
 
 def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> list[int]:
-    """Return the versions to which an example is converted: the neighbors, and from either end the first and the last.
+    """Return the versions to which an example is converted from a version: the next older and newer ones, at least.
 
-    Other versions of the example reach the ends by the same steps. If other operators can express the operator, the
-    example also goes below the first version; 0 stands for the model's own opset without the operator.
+    From the first and the last version of the example, it is also converted to the operator's first and last version;
+    other versions reach these by the same steps. If other operators can express the operator, it is converted below the
+    operator's first version, too; 0 stands for other operators at the same opset.
     """
     numbers = [each.since_version for each in runner.registry.versions(schema.name, schema.domain)]
     at = numbers.index(schema.since_version)
@@ -78,7 +79,7 @@ def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> lis
 
 
 def _check_conversion(runner: ExampleRunner, schema: OpSchema, example: Example, target: int, report: Report) -> None:
-    """Add to a report whether an example keeps its values at one other version and back."""
+    """Convert an example to one version and back, and add to a report whether its outputs stay the same."""
     other = runner.registry.schema(schema.name, target, schema.domain)
     if other is not None and not example_versions(example, (other.since_version,)):
         other = None  # the example is not one of that version
@@ -111,7 +112,7 @@ def _check_conversion(runner: ExampleRunner, schema: OpSchema, example: Example,
 
 
 def conversion(runner: ExampleRunner, model: Any, schema: OpSchema, target: int) -> Conversion:
-    """Return the conversion of a model to a version of an operator's domain; 0 lowers the operator instead."""
+    """Return the conversion of a model to an opset of the operator's domain; 0 replaces the operator by others."""
     runner.budget.charge()
     if target:
         return convert_model(load(model), Target({schema.domain: target}), runner.registry, routes=runner.routes)
@@ -120,20 +121,20 @@ def conversion(runner: ExampleRunner, model: Any, schema: OpSchema, target: int)
 
 
 def with_standard(model: Any, opset: int = RELEASES[-1].opset) -> Any:
-    """Add an import of ai.onnx to a model that has none, and return the model."""
+    """Add an import of ai.onnx at an opset to a model that does not import it, and return the model."""
     if not any(each.domain in ("", "ai.onnx") for each in model.opset_import):
         model.opset_import.add(domain="", version=opset)
     return model
 
 
 def adapter_failure(converted: Conversion) -> str:
-    """Return how an adapter failed other than by a refusal; "" if none did."""
+    """Return how an adapter failed by an error, and not by a refusal; "" if none did."""
     whys = (each.why for each in converted.refusals if each.code == LAYER.code and each.help != TRUST)
     return next(whys, "") if converted.model is None else ""
 
 
 def _adapter_finding(runner: ExampleRunner, schema: OpSchema, example: Example, way: str, why: str) -> Finding:
-    """Return the finding that an adapter fails on an example."""
+    """Return the finding T110: an adapter fails on an example; `way` is the versions, such as "13 -> 11"."""
     message = f"{version_name(schema)}: an adapter fails on the example '{example.name}' on the way {way}"
     return Finding("T110", message, runner.place_of(schema, example), why, "correct it: opset explain adapters")
 
@@ -141,7 +142,10 @@ def _adapter_finding(runner: ExampleRunner, schema: OpSchema, example: Example, 
 def _check_values(
     runner: ExampleRunner, schema: OpSchema, example: Example, model: Any, way: str, step: tuple[int, int]
 ) -> list[Finding]:
-    """Return the finding that a converted model computes other values than the example; none if it does not."""
+    """Return the finding T107 if a converted model computes other outputs than the example states; [] if not.
+
+    `way` is the versions as text, such as "13 -> 11", `step` the last two of them.
+    """
     try:
         differences = disagreements(example, runner.run(model, example))
     except RunError as error:
@@ -156,7 +160,7 @@ def _check_values(
 
 
 def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, target: int) -> str:
-    """Return the locations and declarations of the adapters between two versions, as text."""
+    """Return a text that says at which lines the adapters between two versions are declared, and as what."""
     if not target:
         return ""
     versions = runner.registry.versions(schema.name, schema.domain)
@@ -171,7 +175,7 @@ def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, t
 
 
 class BodyRoutes(Routes):
-    """Routes that express the nodes of one operator by its function body, and keep all others."""
+    """Makes the converter express the nodes of one operator by its function body, and keep all others."""
 
     def __init__(self, registry: Registry, schema: OpSchema, opset: int) -> None:
         super().__init__(registry)
@@ -180,27 +184,28 @@ class BodyRoutes(Routes):
         )
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return the route of a node: converted if it is one of the operator, else kept."""
+        """Return the decision on a node: convert it if it calls the operator with the body, else keep it."""
         schema = self._step.source
         verdict = Verdict.CONVERT if (op_type, domain) == (schema.name, schema.domain) else Verdict.KEEP
         return Route(verdict, VersionChange(domain, op_type, schema.since_version, 0))
 
     def step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | None:
-        """Return the step by the function body; None for other operators."""
+        """Return the step that replaces a node by the function body; None for other operators."""
         source = self._step.source
         return self._step if (op_type, domain) == (source.name, source.domain) else None
 
 
 def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int) -> Conversion:
-    """Return the conversion of a model that expresses an operator's nodes by its bodies at an opset."""
+    """Return the conversion of a model in which the function body for an opset replaces the operator's nodes."""
     target = Target({"": opset}, lowered=frozenset(((schema.name, schema.domain),)))
     return convert_model(load(model), target, registry, routes=BodyRoutes(registry, schema, opset))
 
 
 def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
-    """Return the opsets at which the bodies of a version are tested: the first and last of each, and of a lowering.
+    """Return the opsets at which a version's function bodies are tested: the first and the last of each body.
 
-    The opsets of a body in another domain end with the newest opset of ai.onnx.
+    A body of ai.onnx that holds below the version is also tested at the opset before it. In other domains, the last
+    body is tested at the newest opset of ai.onnx.
     """
     last = RELEASES[-1].opset
     keys = sorted({body.opset for body in schema.function})
@@ -213,7 +218,7 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
 
 
 def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
-    """Add to a report whether the function bodies that serve an example agree with the kernel."""
+    """Add to a report whether the function bodies of a version compute the same from an example as the kernel."""
     if not schema.function:
         return
     expected: Sequence[Any] | None = None
@@ -249,7 +254,7 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
 
 
 def _body_difference(runner: ExampleRunner, example: Example, model: Any, expected: Sequence[Any] | None) -> str:
-    """Return how a body's results differ from the kernel's, or from the example if there is no kernel; "" if equal."""
+    """Return how a body's outputs differ from `expected`, the kernel's, or else the example's; "" if they are equal."""
     try:
         actual = runner.run(model, example)
     except RunError as error:
@@ -264,7 +269,7 @@ def _body_difference(runner: ExampleRunner, example: Example, model: Any, expect
 
 
 def _body_finding(runner: ExampleRunner, schema: OpSchema, example: Example, opset: int, why: str) -> Finding:
-    """Return the finding that a function body does not compute an example."""
+    """Return the finding T106: the function body of an opset does not compute an example."""
     what = f"the function body at opset {opset} does not compute the example '{example.name}'"
     message = f"{version_name(schema)}: {what}"
     body = runner.place_of_key(schema, "function")

@@ -40,9 +40,9 @@ OF_VERSIONS = {"claims", "outcomes"}
 
 
 class Subject(NamedTuple):
-    """Unit of work: an example at versions of its operator, or the claims and outcomes of a version ("" as example).
+    """Unit of work: an example at versions of its operator, or ("" as example) the claims and outcomes of a version.
 
-    Without an operator, it is the functions of a domain.
+    With "" as operator, it is the functions in the Python files of a domain.
     """
 
     domain: str
@@ -60,12 +60,12 @@ def examine(
     limits: Limits | None = None,
     budget: Budget | None = None,
 ) -> Report:
-    """Return the report of the examples of operator versions.
+    """Run the examples of operator versions, and return the report.
 
     Args:
         registry: Operators with their kernels, inference functions and adapters.
         schemas: Versions to test.
-        parts: Parts to run, of PARTS.
+        parts: Kinds of tests to run, keys of PARTS.
         pattern: Text that the names of examples have to contain.
         limits: Limits of each evaluation.
         budget: Work of all evaluations together.
@@ -83,7 +83,10 @@ def examine(
 def subjects(
     registry: Registry, schemas: Iterable[OpSchema], parts: Collection[str], pattern: str = ""
 ) -> Iterator[Subject]:
-    """Yield the units of work for operator versions, operator by operator."""
+    """Yield the units of work for operator versions, operator by operator.
+
+    `parts` are keys of PARTS or "outcomes". Only examples whose names contain `pattern` are run.
+    """
     chosen: dict[tuple[str, str], list[int]] = {}
     for schema in schemas:
         chosen.setdefault((schema.domain, schema.name), []).append(schema.since_version)
@@ -101,7 +104,7 @@ def subjects(
 
 
 def examine_subject(runner: ExampleRunner, subject: Subject, parts: Collection[str]) -> Report:
-    """Return the report of one unit of work."""
+    """Run one unit of work, and return its report; `parts` are keys of PARTS or "outcomes"."""
     report = Report()
     runner.clear_values()
     runner.budget.charge()
@@ -134,7 +137,7 @@ def examine_subject(runner: ExampleRunner, subject: Subject, parts: Collection[s
 
 
 def _run_check(report: Report, part: str, check: Callable[..., None], *subject: Any) -> None:
-    """Run a check; errors, such as functions of users that cannot be loaded, become findings."""
+    """Call a check with a subject and the report. Errors, as of files that cannot be run, become findings."""
     try:
         check(*subject, report)
     except OpsetError as error:
@@ -142,7 +145,7 @@ def _run_check(report: Report, part: str, check: Callable[..., None], *subject: 
 
 
 def check_kernel(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
-    """Add to a report whether the kernel of a version computes an example."""
+    """Add to a report whether a version's kernel computes an example, or refuses it if it breaks a constraint."""
     if why := runner.why_no_kernel(schema):
         if schema.function or schema.deprecated or runner.why_kernels_missing(schema):
             report.skip("kernel", why)  # a function body is tried beside it

@@ -24,12 +24,12 @@ LAYERS: dict[str, tuple[Layer, str]] = {
 
 
 def has_functions(registry: Registry, domain: str) -> bool:
-    """Whether the registry runs files of functions for a domain."""
+    """Whether the registry runs any Python file with kernels, inference functions or adapters of a domain."""
     return any(registry.files(domain, layer.file) for layer, _ in LAYERS.values())
 
 
 def check_functions(registry: Registry, domain: str, part: str, report: Report) -> None:
-    """Add to a report the functions of a part that a domain's files register for no operator version."""
+    """Add a finding to a report for each function of a part, in a domain's files, that no operator version calls."""
     if part not in LAYERS:
         return
     layer, noun = LAYERS[part]
@@ -60,7 +60,10 @@ _NEEDS = {
 
 
 def _versions_in_use(kind: str, versions: Sequence[OpSchema], sinces: Sequence[int]) -> set[int]:
-    """Return the registered versions of a function that an operator's versions call."""
+    """Return the versions, among `sinces`, whose registered function is called by a version of the operator.
+
+    `kind` is the name of the decorator, such as "kernel" or "up"; `sinces` are sorted.
+    """
     if kind in ("up", "down"):
         return {each.since_version for each in versions if each.change and getattr(each.change, kind) == "written"}
     if kind == "lower":

@@ -26,7 +26,7 @@ Structure = Any
 
 
 def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
-    """Add to a report whether inference agrees with an example at a version."""
+    """Add to a report whether inference, with known sizes and with dim_params, agrees with an example of a version."""
     if why := runner.why_not_inferred(schema):
         report.skip("inference", why)
         return
@@ -36,8 +36,8 @@ def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, r
     if not any(each is not None and _has_whole_numbers(each) for each in example.inputs):
         del forms[OPEN]
     findings: list[Finding] = []
-    for form, constant in forms.items():
-        model, sizes = model_with_inputs(schema, example, values, constant, symbolic=form != VALUES)
+    for form, is_constant in forms.items():
+        model, sizes = model_with_inputs(schema, example, values, is_constant, symbolic=form != VALUES)
         run = _InferenceRun(runner, schema, example, form)
         findings += run.check(model, sizes)
         if run.gaps and form == SYMBOLIC and any(each is not None and _is_small(each) for each in example.inputs):
@@ -55,22 +55,22 @@ def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, r
 
 
 def is_dense(value: ExampleValue) -> bool:
-    """Whether a value is a tensor with stated elements."""
+    """Whether an example's value is a tensor with stated elements, and not sparse."""
     return value.type.startswith("tensor(") and value.content is not None
 
 
 def _has_whole_numbers(value: ExampleValue) -> bool:
-    """Whether a value is a tensor of integers or flags that inference computes with."""
+    """Whether a value is a tensor of int64, int32 or bool with stated elements, which inference computes with."""
     return is_dense(value) and value.type in _WHOLE
 
 
 def _is_small(value: ExampleValue) -> bool:
-    """Whether a value is a tensor of integers or flags, or a short one of other numbers."""
+    """Whether a value is a tensor of int64, int32 or bool, or a scalar or vector of any element type."""
     return is_dense(value) and (value.type in _WHOLE or value.shape is None or len(value.shape) < 2)
 
 
 class _InferenceRun:
-    """One inference of an example, in one form of its inputs."""
+    """One inference of an example; `form` (VALUES, SYMBOLIC or OPEN) says how its inputs are given."""
 
     def __init__(self, runner: ExampleRunner, schema: OpSchema, example: Example, form: str) -> None:
         self.runner = runner
@@ -82,7 +82,7 @@ class _InferenceRun:
         """Whether a broken constraint is not reported, although all inputs are known."""
 
     def check(self, model: Any, sizes: dict[str, int]) -> Iterator[Finding]:
-        """Yield the findings of an inference, and collect its gaps."""
+        """Infer a model, whose dim_params stand for `sizes`; yield findings, and add unknown outputs to `gaps`."""
         try:
             result = infer(model, schemas=self.runner.registry, strict=True)
         except OpsetError as error:
@@ -106,7 +106,7 @@ class _InferenceRun:
                 self.gaps += [gap] if inferred is None or inferred.kind == "tensor" else []
 
     def _check_constraint(self, result: Inference) -> Iterator[Finding]:
-        """Yield a finding if inference reports another fault than the broken constraint; note if it reports none."""
+        """Yield a finding if inference reports another fault than the broken constraint; if none, set `unseen`."""
         label = self.example.error
         # A contradiction (I101) follows from the broken constraint.
         broken = [each for each in result.findings if each.code != "I101"]
@@ -118,7 +118,7 @@ class _InferenceRun:
     def _output_disagreement(
         self, inferred: Type | None, value: ExampleValue, index: int, sizes: dict[str, int]
     ) -> str:
-        """Return how an inferred type contradicts an output; "" if it does not."""
+        """Return how an inferred type contradicts the output `value` at an index; "" if it does not."""
         if inferred is None:
             return ""
         name = f"output {index}"
@@ -131,7 +131,7 @@ class _InferenceRun:
         return f"{name}: inference gives {inferred}{sizes_text}; {self._expected_and_computed(value, index)}"
 
     def _expected_and_computed(self, value: ExampleValue, index: int) -> str:
-        """Return the type and shape of an output in the example and from the kernel, in words."""
+        """Return a text with the type and shape of an output in the example, and as the kernel computes it."""
         shown = outline(value_of(value))
         outputs = None
         if not self.runner.why_no_kernel(self.schema):
@@ -146,14 +146,14 @@ class _InferenceRun:
         return f"the example has {shown}, and the kernel computes {computed}"
 
     def _finding(self, code: str, what: str, why: str) -> Finding:
-        """Return a finding about the example."""
+        """Return a finding about the example; `what` ends its message."""
         message = f"{version_name(self.schema)}: the example '{self.example.name}' {what}"
         help = "" if self.form == VALUES else f"the sizes of inputs were dim_params: {self.form}"
         return Finding(code, message, self.runner.place_of(self.schema, self.example), why, help)
 
 
 def _is_complete(inferred: Type | None, sizes: dict[str, int]) -> bool:
-    """Whether each size of a tensor is a number, or follows from the sizes of inputs."""
+    """Whether each size of a tensor is a number, or an expression of the dim_params in `sizes`."""
     if inferred is None or inferred.shape is None:
         return False
     return all(
@@ -162,16 +162,20 @@ def _is_complete(inferred: Type | None, sizes: dict[str, int]) -> bool:
 
 
 def model_with_inputs(
-    schema: OpSchema, example: Example, values: dict[int, Any], constant: Callable[[ExampleValue], bool], symbolic: bool
+    schema: OpSchema,
+    example: Example,
+    values: dict[int, Any],
+    is_constant: Callable[[ExampleValue], bool],
+    symbolic: bool,
 ) -> tuple[Any, dict[str, int]]:
-    """Return an example's model without types of outputs, and the sizes of its dim_params.
+    """Return an example's model whose output types are removed, and the numbers that its dim_params stand for.
 
     Args:
         schema: Version of the operator.
         example: Example of the operator.
-        values: Values of the inputs, by number.
-        constant: Whether an input becomes an initializer.
-        symbolic: Whether sizes of the other inputs become dim_params.
+        values: Values of the inputs, by index.
+        is_constant: Function that says of an input whether it becomes an initializer.
+        symbolic: Whether the sizes of other tensors become dim_params, s0_1 for axis 1 of input 0.
     """
     model = model_of(schema, example)
     model.ir_version = max(model.ir_version, 4)
@@ -185,7 +189,7 @@ def model_with_inputs(
         index = int(entry.name.removeprefix("input_"))
         value = example.inputs[index]
         assert value is not None
-        if constant(value):
+        if is_constant(value):
             graph.initializer.append(tensor_of(entry.name, values[index]))
             continue
         if value.type.startswith("seq(tensor("):
@@ -206,7 +210,7 @@ def model_with_inputs(
 
 
 def structure_of(value: Any) -> Structure:
-    """Return the type and shape of a value."""
+    """Return the type and shape of a value as plain data, described at Structure."""
     if isinstance(value, list | tuple):
         return [structure_of(item) for item in value]
     if isinstance(value, dict):
@@ -215,13 +219,13 @@ def structure_of(value: Any) -> Structure:
 
 
 def disagreement(type_: Type | None, value: Structure, sizes: dict[str, int], bind: bool) -> str:
-    """Return how a type contradicts a value; "" if it does not.
+    """Return how an inferred type contradicts the type and shape of a value; "" if it does not.
 
     Args:
         type_: Inferred type; None contradicts nothing.
         value: Type and shape of the value.
-        sizes: Numbers of dim_params.
-        bind: Whether a dim_param without a number takes the size of the value; this adds to `sizes`.
+        sizes: Numbers that dim_params stand for.
+        bind: Whether a dim_param that is not in `sizes` gets the number in the value; it is added to `sizes`.
     """
     if type_ is None:
         return ""

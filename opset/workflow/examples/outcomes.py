@@ -46,7 +46,7 @@ Event = tuple[str, str, str, tuple[str, ...] | None, tuple[str, str] | None]
 
 
 class RecordingRoutes(Routes):
-    """The routes of a registry, with adapters that record the result of each call."""
+    """Finds the adapters of a registry for the converter, and adds an Event to `events` for each call of one."""
 
     def __init__(self, registry: Registry, events: set[Event]) -> None:
         super().__init__(registry)
@@ -59,7 +59,7 @@ class RecordingRoutes(Routes):
         return step
 
     def _call(self, step: RouteStep, op: Builder, node: Node) -> Result:
-        """Return the result of a step's adapter, and record it."""
+        """Call the adapter of a step (one transition) on a node, record the event, and return its result."""
         assert step.adapter is not None
         subject = step.source.domain, step.source.name, transition_id(step)
         try:
@@ -81,9 +81,9 @@ class RecordingRoutes(Routes):
 
 
 def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
-    """Return the outcomes of all examples of a version at its transitions with adapters.
+    """Convert the examples of a version by each of its adapters, and return the recorded calls.
 
-    Examples of which an adapter makes the same nodes as of an earlier one are not varied.
+    Examples are also converted in variants, of which less is known; not those whose adapters did nothing new.
     """
     calls: set[Event] = set()
     routes = RecordingRoutes(registry, calls)
@@ -106,7 +106,7 @@ def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
 
 
 def summarize(events: Iterable[Event]) -> dict[str, Outcome]:
-    """Return the outcomes of an operator's transitions."""
+    """Return what adapters did at each transition of an operator, by the transition's name, such as "13-11"."""
     results: dict[str, list[set[str]]] = {}
     refused: dict[str, set[tuple[str, str]]] = {}
     stays = set()
@@ -129,7 +129,7 @@ def summarize(events: Iterable[Event]) -> dict[str, Outcome]:
 
 
 def stale_tables(registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]) -> list[Finding]:
-    """Return a finding for each operator, by domain and name, with other outcomes than the table of its folder has."""
+    """Return a finding for each operator, by domain and name, whose recorded calls differ from conversions.json."""
     findings = []
     for (file, operator), outcomes in _outcomes_by_file(registry, operators, events).items():
         stated = (read_table(file) or {}).get(operator, {})
@@ -141,9 +141,10 @@ def stale_tables(registry: Registry, operators: Iterable[tuple[str, str]], event
 
 
 def write_tables(registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]) -> list[Path]:
-    """Write the outcomes of operators, by domain and name, to the tables of their folders, and return these files.
+    """Write what adapters of operators did to conversions.json in their folders, and return the paths.
 
-    Operators that a folder no longer has are removed. Raises SchemaError T113, UsageError U104.
+    `operators` are domains and names; `events` are the recorded calls of adapters. Operators that a folder no longer
+    has are removed. Raises SchemaError T113 if a file cannot be read, UsageError U104 if it cannot be written.
     """
     tables: dict[Path, Table] = {}
     for (file, operator), outcomes in _outcomes_by_file(registry, operators, events).items():
@@ -160,7 +161,7 @@ def write_tables(registry: Registry, operators: Iterable[tuple[str, str]], event
 def _outcomes_by_file(
     registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]
 ) -> dict[tuple[Path, str], dict[str, Outcome]]:
-    """Return the outcomes of operators by the file for them and their name, without those whose adapters do not run."""
+    """Return Outcomes by path of conversions.json and name of the operator; files that are not run have none."""
     by_operator: dict[tuple[str, str], list[Event]] = {}
     for event in events:
         by_operator.setdefault((event[0], event[1]), []).append(event)
@@ -172,7 +173,7 @@ def _outcomes_by_file(
 
 
 def _convert(registry: Registry, routes: Routes, targets: Sequence[Target], models: Iterable[Any]) -> None:
-    """Convert models to targets; what comes of it is recorded by the routes."""
+    """Convert each model to each target; errors are ignored, as `routes` records what adapters do."""
     for model in models:
         for target in targets:
             with suppress(OpsetError):  # a form that is no valid model
@@ -180,7 +181,7 @@ def _convert(registry: Registry, routes: Routes, targets: Sequence[Target], mode
 
 
 def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[tuple[Target, bool]]:
-    """Yield the end of each transition with an adapter from a version, and the far ends beyond it."""
+    """Yield conversion targets at which a version's adapters run, and whether one adapter alone leads there."""
     name, domain = schema.name, schema.domain
     oldest = min(each.since_version for each in registry.versions(name, domain))
     for final in (0, oldest, registry.domains[domain]) if domain else (1, registry.domains[domain]):
@@ -199,13 +200,13 @@ def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[t
 
 
 def plain_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
-    """Yield the models of an example: all inputs computed at run time, and the later ones constant."""
+    """Yield two models of an example: with all inputs computed at run time, and with all but the first constant."""
     yield model_of(schema, example)
     yield _model_with_constants(schema, example)
 
 
 def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
-    """Yield the models of an example in which less is known of an input, or of all, and those of other types."""
+    """Yield models of an example in which less is known of one input or all, and models of other element types."""
     whole = _model_with_constants(schema, example)
     names = [value.name for value in whole.graph.input] + [tensor.name for tensor in whole.graph.initializer]
     for name in names:
@@ -225,7 +226,7 @@ def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
 
 
 def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) -> Any:
-    """Return the model of an example whose tensors from an input on are initializers, by default from the second on."""
+    """Return the model of an example whose tensors from the input at index `first` on are initializers."""
     model = model_of(schema, example)
     model.ir_version = max(model.ir_version, IR_OF_CONSTANTS)
     for index, value in enumerate(example.inputs):
@@ -239,7 +240,10 @@ def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) ->
 
 
 def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequence[str], known: str) -> Any:
-    """Return a model of an example in which inputs are computed at run time, and `known` of their types."""
+    """Return a copy of `whole`, a model of an example, in which the inputs `names` are computed at run time.
+
+    `known` says how much of their types is kept: SIZES, OPEN_SIZES, TYPE or NOTHING.
+    """
     model = pb.ModelProto()
     model.CopyFrom(whole)
     for tensor in [*model.graph.initializer]:
@@ -266,7 +270,7 @@ def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequ
 
 
 def _example_of_type(schema: OpSchema, example: Example, name: str, type_: str) -> Example:
-    """Return an example whose inputs of a type parameter have another type."""
+    """Return an example whose inputs of the type constraint `name` have another type; elements stay."""
     formals = schema.inputs
     inputs = tuple(
         value._replace(type=type_)

@@ -46,15 +46,15 @@ class Report:
     """Result of tests. Reports of several operators can be added.
 
     Attributes:
-        passed: Number of examples at versions by part; of claims, number of claims.
-        failed: The same, for tests that failed.
+        passed: Number of tests that passed, by part: of examples at versions, or of claims.
+        failed: Number of tests that failed, by part.
         skipped: Number of tests that were not run, by part and reason.
         findings: Failures, without duplicates.
         notes: Claims that no example shows.
         gaps: Outputs whose types or shapes inference does not know fully.
-        unseen: Operator and example of broken constraints that inference does not report although it has all values.
+        unseen: Operator and example if inference has all values and does not report the constraint that they break.
         refused: Conversions of examples that are refused.
-        outcomes: Calls of adapters, for the table that the documentation shows.
+        outcomes: Events of outcomes.py: calls of adapters, for the table that the documentation shows.
     """
 
     passed: Counter[str] = field(default_factory=Counter)
@@ -82,21 +82,21 @@ class Report:
 
     @property
     def has_run(self) -> bool:
-        """Whether any test was run."""
+        """Whether any test was run, whether it passed or failed."""
         return bool(sum(self.passed.values()) + sum(self.failed.values()))
 
     def count(self, part: str, findings: Sequence[Finding]) -> None:
-        """Count one test of a part, which failed if there are findings."""
+        """Count one test of a part (a key of PARTS): failed if it has findings, which are kept, else passed."""
         (self.failed if findings else self.passed)[part] += 1
         self.findings += findings
 
     def skip(self, part: str, reason: str) -> None:
-        """Count one test of a part that was not run."""
+        """Count one test of a part (a key of PARTS) that was not run, with the reason."""
         self.skipped[part, reason] += 1
 
 
 class Gap(NamedTuple):
-    """An output whose type is not fully inferred from one form of the example's inputs."""
+    """An output that inference does not know fully, the form of the example's inputs, and the known type as text."""
 
     operator: str
     since: int
@@ -106,7 +106,7 @@ class Gap(NamedTuple):
 
 
 class RefusedConversion(NamedTuple):
-    """A conversion of an example that is refused."""
+    """A conversion of an example that was refused: from version `since` to `target`, with the codes of the refusals."""
 
     operator: str
     since: int
@@ -121,7 +121,7 @@ def version_name(schema: OpSchema) -> str:
 
 
 class ExampleRunner:
-    """Evaluates the examples of one registry's operators, each model once.
+    """Evaluates examples on the kernels of one registry, and keeps the outputs, so that no model is run twice.
 
     Args:
         registry: Operators with their kernels, inference functions and adapters.
@@ -142,40 +142,40 @@ class ExampleRunner:
 
     @cached_property
     def routes(self) -> Routes:
-        """The converter's routes."""
+        """The adapters that the version converter has for each operator and target; they are found once."""
         return routes_of(self.registry)
 
     def clear_values(self) -> None:
-        """Drop the computed values; the next example has others."""
+        """Forget the outputs that were kept; the next example has others."""
         self._values.clear()
 
     def why_no_kernel(self, schema: OpSchema) -> str:
-        """Return why a version has no kernel; "" if it has one."""
+        """Return the reason if an operator version has no kernel; "" if it has one."""
         hook = self._kernels.find("kernel", schema.domain, schema.name, schema.since_version, schema.family)
         return "" if hook is not None else self.why_kernels_missing(schema) or "there is no kernel"
 
     def why_kernels_missing(self, schema: OpSchema) -> str:
-        """Return why kernels of a version's domain may be missing; "" if all its files were run."""
+        """Return why Python files with kernels of a version's domain were not run; "" if all were."""
         return self._kernels.left_out(schema.domain)
 
     def why_not_inferred(self, schema: OpSchema) -> str:
-        """Return why the outputs of a version cannot be inferred; "" if they can."""
+        """Return the reason if inference cannot compute the output types of a version; "" if it can."""
         if self.rules.find(schema) is not None:
             return ""
         return self.rules.left_out(schema.domain) or "there is no rule for its outputs"
 
     def lacks_written_adapter(self, schema: OpSchema, direction: str) -> bool:
-        """Whether a version declares its adapter in a direction as written, and there is none."""
+        """Whether a version declares its adapter `direction`, "up" or "down", as written, and nobody has written it."""
         key = schema.domain, schema.name, schema.since_version, schema.family
         declared = getattr(schema.change, direction, "") == "written"
         return declared and not self._adapters.left_out(schema.domain) and self._adapters.find(direction, *key) is None
 
     def outputs(self, schema: OpSchema, example: Example) -> list[Any]:
-        """Return the outputs of a version's kernel for an example. Raises RunError."""
+        """Return the outputs that a version's kernel computes for an example. Raises RunError if it fails."""
         return self.run(model_of(schema, example), example)
 
     def run(self, model: Any, example: Example) -> list[Any]:
-        """Return the outputs of a model with an example's inputs; they are computed once. Raises RunError."""
+        """Return a model's outputs for an example's inputs; they are computed once. Raises RunError if that fails."""
         key = self._model_identity(model), id(example)
         if key not in self._values:
             result: list[Any] | RunError
@@ -190,7 +190,7 @@ class ExampleRunner:
         return result
 
     def evaluate(self, model: Any, feeds: Mapping[str, Any]) -> list[Any]:
-        """Return the outputs of a model by the strict evaluator. Raises RunError."""
+        """Return the outputs of a model for inputs by name, by the strict evaluator. Raises RunError if it fails."""
         limits = self.budget.remaining_limits(self.limits)
         evaluator = ReferenceEvaluator(model, schemas=self.registry, limits=limits, seed=0, strict=True)
         try:
@@ -199,7 +199,7 @@ class ExampleRunner:
             self.budget.charge(evaluator.steps)  # which raises BudgetExceeded where it was the budget that ended it
 
     def _model_identity(self, model: Any) -> tuple[Any, ...]:
-        """Return a key that is equal for models with the same nodes at the same versions of their operators."""
+        """Return a key of the cache, equal for models with the same nodes at the same versions of their operators."""
         imports = {normalize_domain(each.domain): each.version for each in model.opset_import}
         sinces = []
         for node in model.graph.node:
@@ -211,13 +211,13 @@ class ExampleRunner:
         return model.graph.SerializeToString(), tuple(sinces)
 
     def examples(self, schema: OpSchema) -> Iterator[Example]:
-        """Yield the examples with outputs that hold at a version."""
+        """Yield the operator's examples for this version that state outputs; the others break a constraint."""
         for example in self.registry.examples(schema.name, schema.domain):
             if not example.error and example_versions(example, (schema.since_version,)):
                 yield example
 
     def place_of(self, schema: OpSchema, example: Example) -> str:
-        """Return path:line of an example."""
+        """Return path:line of an example in its operator's YAML file, or the path if it is not in the file."""
         path, root = self._document(schema)
         for each in _list_items(root, "examples"):
             name = each.value.get("name") if isinstance(each.value, dict) else None
@@ -226,17 +226,17 @@ class ExampleRunner:
         return path
 
     def place_of_key(self, schema: OpSchema, *keys: str) -> str:
-        """Return path:line of a key of a version, or of the innermost key that exists."""
+        """Return path:line of the YAML key at the path `keys` in a version, or of the innermost key that exists."""
         path, root = self._document(schema)
         at, _ = _find_key(root, schema.since_version, keys)
         return path if at is None else f"{path}:{at.line}"
 
     def has_key(self, schema: OpSchema, *keys: str) -> bool:
-        """Whether a version states a key itself, and not by default."""
+        """Whether the YAML of a version has the key at the path `keys`, so that its value is no default."""
         return _find_key(self._document(schema)[1], schema.since_version, keys)[1]
 
     def _document(self, schema: OpSchema) -> tuple[str, YamlNode | None]:
-        """Return the path of an operator's file and its document; None for a document that can no longer be read."""
+        """Return the path and the parsed YAML of an operator's file; None if the YAML can no longer be read."""
         key = schema.domain, schema.name
         if key not in self._files:
             folders = (FOLDER, *self.registry.folders)
@@ -251,13 +251,13 @@ class ExampleRunner:
 
 
 def _list_items(root: YamlNode | None, key: str) -> list[YamlNode]:
-    """Return the entries of a list at the top of a document; none if it is no list."""
+    """Return the entries of the list below a key at the top of a YAML document; [] if there is no such list."""
     node = root.value.get(key) if root is not None and isinstance(root.value, dict) else None
     return node.value if node is not None and isinstance(node.value, list) else []
 
 
 def _find_key(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[YamlNode | None, bool]:
-    """Return the node of a version's key, or of the innermost key that exists, and whether all keys exist."""
+    """Return the YAML node at the path `keys` in a version, or the innermost that exists, and whether all exist."""
     for version in _list_items(root, "versions"):
         stated = version.value.get("since") if isinstance(version.value, dict) else None
         if stated is None or stated.value != since:
@@ -272,7 +272,7 @@ def _find_key(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[Y
 
 
 def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
-    """Make the arrays of inputs read-only, so that a kernel that changes them fails, and return the inputs."""
+    """Make the arrays of inputs read-only, and return the inputs. A kernel that changes one of them then fails."""
     for value in feeds.values():
         if hasattr(value, "flags"):
             value.flags.writeable = False
@@ -280,7 +280,7 @@ def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
 
 
 def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
-    """Return how values differ from the outputs of an example, each with its number."""
+    """Return a text for each computed output that differs from the example's, with its number; [] if all agree."""
     wanted = [(index, each) for index, each in enumerate(example.outputs or ()) if each is not None]
     if len(wanted) != len(actual):
         return [f"there are {len(actual)} outputs, and the example has {len(wanted)}"]
@@ -289,7 +289,7 @@ def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
 
 
 def difference(example: Example, wanted: ExampleValue, actual: Any) -> str:
-    """Return how a value differs from an output of an example; "" if it does not."""
+    """Return how a computed output differs from the example's beyond its tolerance; "" if they agree."""
     if wanted.content is None and wanted.shape is not None:  # chance decides the elements
         same = outline(actual) == f"{wanted.type}{list(wanted.shape)}"
         return "" if same else f"it is {outline(actual)}, and {wanted.type}{list(wanted.shape)} is expected"
@@ -298,13 +298,13 @@ def difference(example: Example, wanted: ExampleValue, actual: Any) -> str:
 
 
 def limit_finding(schema: OpSchema, example: Example, place: str, error: RunError) -> Finding:
-    """Return the finding of an example whose evaluation exceeded a limit."""
+    """Return the finding T109: the evaluation of an example exceeded a limit; `place` is path:line of the example."""
     message = f"{version_name(schema)}: the example '{example.name}' exceeded a limit"
     return Finding("T109", message, place, f"{error.message}: {error.why}", "allow more: --max-steps, --timeout")
 
 
 def no_kernel_finding(runner: ExampleRunner, schema: OpSchema, why: str, example: Example | None = None) -> Finding:
-    """Return the finding that neither a kernel nor a function body computes an example, or a version's examples."""
+    """Return the finding T112: nothing computes an example or, without one, the examples of a version."""
     what = f"the example '{example.name}'" if example is not None else "its examples"
     place = runner.place_of(schema, example) if example is not None else runner.place_of_key(schema, "since")
     help = "write a kernel: opset explain evaluating; or a function body"
@@ -312,5 +312,5 @@ def no_kernel_finding(runner: ExampleRunner, schema: OpSchema, why: str, example
 
 
 def error_text(error: Any) -> str:
-    """Return an error's message and reason on one line."""
+    """Return the message and the reason of an OpsetError on one line."""
     return safe_text(f"{error.message}{f': {error.why}' if error.why else ''}")
