@@ -197,7 +197,7 @@ class Routes:
         why = "; ".join(amendment.text for amendment in amendments_of(today))
         return Restriction(schema, derive_adapter(read, schema, Change()), why, stated=schema == today)
 
-    def _last_in_force(self, domain: str, op_type: str, final: int) -> int:
+    def last_in_force(self, domain: str, op_type: str, final: int) -> int:
         """Return the last opset, at most `final`, whose version of the operator the release of onnx has."""
         key = (domain, op_type, final)
         if key not in self._ends:
@@ -217,7 +217,7 @@ class Routes:
 
         Returns None if no transition is left, and a Refusal if there is one that nothing can cross.
         """
-        key = (domain, op_type, version, self._last_in_force(domain, op_type, final))
+        key = (domain, op_type, version, self.last_in_force(domain, op_type, final))
         if key not in self._steps:
             self._steps[key] = self._find_step(*key)
         return self._steps[key]
