@@ -25,6 +25,7 @@ from opset.opsets.faults import DEBUG, trace
 # Once the verb `list` is imported, that name is its module here.
 VERBS = {
     "convert": "Convert models to other operator set versions.",
+    "blockers": "Show what stands in the way of a conversion.",
     "lower": "Express operators that a runtime lacks by others.",
     "inline": "Put the nodes of functions in place of their calls.",
     "infer": "Infer the types and shapes of a model's values.",

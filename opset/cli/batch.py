@@ -59,21 +59,21 @@ Work = Callable[[Input], ModelReport[Any]]
 
 
 class Call(NamedTuple):
-    """The options of a verb that writes models.
+    """The options of a verb that reads models, and those of one that writes them.
 
     `alone` is true if there is one model; `output` is the destination of the results, None if no model is written.
     """
 
     known: Folders
     limits: Limits
-    given: str | None
-    in_place: bool
-    force: bool
-    external: str
     roots: tuple[Path, ...]
     jobs: int
     quiet: bool
     form: str
+    given: str | None = None
+    in_place: bool = False
+    force: bool = False
+    external: str = "auto"
     alone: bool = False
     output: Output | None = None
 
@@ -86,6 +86,18 @@ class Call(NamedTuple):
         """Whether writing can be skipped, since the result is the unchanged input and would replace it."""
         in_place = self.output is not None and self.output.in_place
         return in_place and not changed and self.external in ("auto", "keep")
+
+
+_COMMON = (
+    roots_option,
+    schemas_option,
+    click.option(
+        "-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Number of processes for many inputs."
+    ),
+    click.option("-q", "--quiet", is_flag=True, help="Write no report, only errors."),
+    output.format_option,
+)
+"""Options of all verbs that read models."""
 
 
 class Verb(NamedTuple):
@@ -109,7 +121,7 @@ def writing_options(output_help: str) -> Callable[[Command], Command]:
     Args:
         output_help: The help of -o.
     """
-    options = (
+    return _options_for_call(
         hooks_option,
         limits_options,
         click.option("-o", "--output", "given", metavar="FILE|DIR|-", help=output_help),
@@ -123,19 +135,20 @@ def writing_options(output_help: str) -> Callable[[Command], Command]:
             show_default=True,
             help="How weights in external files are handled.",
         ),
-        roots_option,
-        schemas_option,
-        click.option(
-            "-j",
-            "--jobs",
-            type=click.IntRange(min=1),
-            default=1,
-            metavar="N",
-            help="Number of processes for many inputs.",
-        ),
-        click.option("-q", "--quiet", is_flag=True, help="Write no report, only errors."),
-        output.format_option,
+        *_COMMON,
     )
+
+
+def reading_options(command: Command) -> Any:
+    """Return a verb that reads models and writes none, with its options, which it takes as `call`.
+
+    It raises SchemaError for faulty folders of operator YAML once, before any model is read.
+    """
+    return _options_for_call(hooks_option, limits_options, *_COMMON)(command)
+
+
+def _options_for_call(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Return a decorator that adds options which a verb takes as `call`."""
 
     def decorate(command: Command) -> Any:
         @wraps(command)
@@ -161,6 +174,7 @@ def process_files(
     write: Callable[[ModelReport[Result], IO[str], bool], None],
     *,
     writes: bool = True,
+    batch: Callable[..., BatchReport] = BatchReport,
 ) -> int:
     """Process the models that a verb is given, report on each, and return the exit status.
 
@@ -168,6 +182,7 @@ def process_files(
         work: Returns the report on one model; it takes `settings`, `call` and `registry` as keywords.
         write: Writes a report as text, to a stream, quietly if its last argument is true.
         writes: Whether models are written; if not, the report goes to stdout.
+        batch: Returns the report on all models, of their reports, the summary and notes.
 
     Raises:
         ModelError: An input stands for no model.
@@ -202,7 +217,7 @@ def process_files(
                 sys.stderr.flush()
     if call.form == "json" and not call.quiet:
         summary = {"models": len(models), **{each: statuses[each] for each in verb.words}, "exit_status": worst}
-        output.write_product(BatchReport(reports, summary, tuple(notes)), list, call.form, stream)
+        output.write_product(batch(reports, summary, tuple(notes)), list, call.form, stream)
     elif len(models) > 1 and not call.quiet:
         counts = ", ".join(f"{statuses[each]} {word}" for each, word in verb.words.items() if statuses[each])
         stream.write(f"{len(models)} models: {counts}\n")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO, NamedTuple
 
 import click
 
 from opset.cli.batch import Call, ModelReport, Verb, load_input, process_files, write_report, writing_options
-from opset.cli.configuration import target_files, target_option
 from opset.cli.inputs import Input, dims_option, freeze_option, suffix_of
+from opset.cli.target_options import TargetChoice, target_options
 from opset.model.storage.external import odd_keys
 from opset.opsets.registry import Registry
-from opset.version_converter import Target, convert_model, target_of
+from opset.version_converter import Target, convert_model
 from opset.version_converter.report import (
     ConversionReport,
     conversion_report,
@@ -22,7 +21,6 @@ from opset.version_converter.report import (
     refusal_line,
     report_lines,
 )
-from opset.version_converter.targets import parse_versions
 
 LOWERED = "lowered"
 WORDS = {
@@ -46,28 +44,14 @@ class Settings(NamedTuple):
 
 @click.command(no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("--to", multiple=True, metavar="VERSION", help="Opset 21, or a domain's: ai.onnx.ml=3. Repeatable.")
-@click.option("--release", metavar="RELEASE", help="The versions of an ONNX release: 1.15.")
-@click.option("--for", "runtime", metavar="RUNTIME", help="The operators that a runtime runs: onnxruntime==1.17.")
-@click.option(
-    "--inexact-types",
-    is_flag=True,
-    help="With --for, also types in which results may differ: double in float, int64 in int32.",
-)
-@target_option
-@click.option("--ir-version", type=int, metavar="N", help="IR version; without it, as high as needed and no higher.")
+@target_options
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
 @dims_option
 @freeze_option
 @writing_options("Output file or folder; by default beside the input.")
 def command(
     inputs: tuple[str, ...],
-    to: tuple[str, ...],
-    release: str | None,
-    runtime: str | None,
-    inexact_types: bool,
-    files: tuple[Path, ...],
-    ir_version: int | None,
+    choice: TargetChoice,
     dims: dict[str, int],
     freeze: tuple[str, ...],
     plan_only: bool,
@@ -80,16 +64,7 @@ def command(
     converted without losing meaning is refused: every node that prevents it is listed, and nothing is written. Without
     --to, --release or --for, a model keeps its opsets, and --ir-version, --freeze or --dim change it.
     """
-    target = target_of(
-        parse_versions(to) if to else None,
-        release=release,
-        runtime=runtime,
-        ir_version=ir_version,
-        registry=call.known.registry(),
-        targets=target_files(files) if runtime else (),
-        inexact_types=inexact_types,
-        keeps_opsets=bool(dims or freeze),
-    )
+    target = choice.target(call.known.registry(), keeps_opsets=bool(dims or freeze))
     return convert_files(inputs, call, Settings(target, dims, freeze, plan_only))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
 from opset.budget import ALLOW_MORE, BudgetExceeded
-from opset.errors import Finding, safe_text
+from opset.errors import KEPT, Finding, safe_text
 from opset.model.elements import NUMBERS
 from opset.model.graph.index import Body, Operator
 from opset.version_converter.context import Context
@@ -253,8 +253,15 @@ class BodyConversion:
         return Finding("C401", "the conversion was stopped", place, exhausted.why, ALLOW_MORE)
 
     def _refuse_node(self, index: int, refusal: Refusal) -> None:
-        self._context.conversion.refused += 1
-        self._context.conversion.refusals.append(self._finding_of(index, refusal))
+        conversion, finding = self._context.conversion, self._finding_of(index, refusal)
+        conversion.refused += 1
+        conversion.refusals.append(finding)
+        op_type, domain = self.body.operators[index]
+        since = self._context.routes.route(op_type, domain, self.versions, self._context.opsets).change.since
+        key = (domain, op_type, since, finding.kind)
+        first, count = conversion.blocked.get(key, (finding, 0))
+        if count or len(conversion.blocked) < KEPT:
+            conversion.blocked[key] = (first, count + 1)
 
     def _finding_of(self, index: int, refusal: Refusal) -> Finding:
         context = self._context

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from opset.errors import FindingList
+from opset.errors import Finding, FindingList
 from opset.model.graph.index import Body
 from opset.model.storage.container import Model
 
@@ -37,6 +37,8 @@ class Conversion:
     - `actions`: the nodes that were converted; `kept`: how many stayed as they are, by domain, operator, since_version
       before and after; `passed`: how many are of domains without schemas, by domain and operator;
     - `refusals`: what cannot be converted, the first thousand, and how many more; `refused`: how many nodes;
+    - `blocked`: the first refusal of nodes of one operator and kind, and how many there are, by domain, operator,
+      version and kind of refusal;
     - `notes`: remarks for the user;
     - `changes`: whether the converted model differs from the given one;
     - `model`: the converted model, the given one if nothing changes; None if something is refused, and in the result of
@@ -51,6 +53,7 @@ class Conversion:
     passed: Counter[tuple[str, str]] = field(default_factory=Counter)
     refusals: FindingList = field(default_factory=FindingList)
     refused: int = 0
+    blocked: dict[tuple[str, str, int, tuple[str, ...]], tuple[Finding, int]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     changes: bool = False
     model: Model | None = None

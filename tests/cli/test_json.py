@@ -13,6 +13,7 @@ import pytest
 
 from opset.catalog import OperatorSet, OperatorSetDifference
 from opset.cli.batch import BatchReport, ModelReport
+from opset.cli.blockers import BlockersBatch
 from opset.cli.bump import LockReport
 from opset.cli.conformance import ConformanceReport
 from opset.cli.infer import InferenceReport
@@ -25,12 +26,14 @@ from opset.cli.targets import ListedTarget, TargetRelease, TargetReport
 from opset.cli.test import ExamplesReport
 from opset.cli.testgen import CorpusReport, ListedCase
 from opset.errors import Finding, FindingList
+from opset.version_converter.blockers import BlockersReport
 from opset.version_converter.report import ConversionReport
 
 PAGE = Path(__file__).parents[2] / "docs" / "json.md"
 REPORTS = {
     "All that work on models": [BatchReport, ModelReport, Finding],
     "`convert`, `lower`": [ConversionReport],
+    "`blockers`": [BlockersBatch, BlockersReport],
     "`infer`": [InferenceReport],
     "`inline`": [InliningReport],
     "`run`": [RunReport],

@@ -33,6 +33,7 @@ FORMS = {
             "up": ["FOLDER", "--to", "21", "--force"],
             "down": ["IT", "--to", "7", "-o", "OUT", "--format", "json"],
             "plan up": ["-", "--to", "26", "--plan"],
+            "plan for": ["IT", "--for", "onnxruntime==1.17", "--plan"],
         },
         "SCHEMAS": {"": ["SAMPLE", "--to", "21", "--plan", "--schemas", "FOLDER/schemas"]},
         "CONFIGURATIONS": {"": ["SAMPLE", "--to", "21", "--plan"]},
@@ -42,6 +43,24 @@ FORMS = {
             "input": ["IT", "--to", "21"], "to": ["SAMPLE", "--to", "IT"], "for": ["SAMPLE", "--for", "IT"],
             "release": ["SAMPLE", "--release", "IT"], "dim": ["SAMPLE", "--to", "21", "--dim", "IT"],
             "freeze": ["SAMPLE", "--to", "21", "--freeze", "IT"],
+        },
+    },
+    "blockers": {
+        "MODELS": {
+            "for": ["FOLDER", "--for", "onnxruntime==1.17"],
+            "json": ["IT", "--for", "tensorrt==8.6", "--inexact-types", "--format", "json"],
+            "to": ["-", "--to", "7"],
+        },
+        "STREAMS": {"": ["-", "--to", "9"]},
+        "FOLDERS": {"": ["FOLDER", "--for", "openvino==2025.0"]},
+        "SCHEMAS": {
+            "": ["SAMPLE", "--to", "21", "--schemas", "FOLDER/schemas"],
+            "target": ["SAMPLE", "--for", "tract==0.23", "--target", "IT"],
+        },
+        "CONFIGURATIONS": {"": ["SAMPLE", "--for", "onnxruntime==1.17"]},
+        "ARGUMENTS": {
+            "input": ["IT", "--to", "21"], "to": ["SAMPLE", "--to", "IT"], "for": ["SAMPLE", "--for", "IT"],
+            "target": ["SAMPLE", "--for", "tract==0.23", "--target", "IT"],
         },
     },
     "lower": {

@@ -61,6 +61,18 @@ def releases_of(name: str, files: Sequence[Path] = ()) -> list[Runtime]:
     return [runtime_at(table, row, tables) for row in table.releases]
 
 
+def later_releases(runtime: Runtime) -> list[Runtime]:
+    """Return the releases of a runtime that come after the one that it is at, oldest first."""
+    tables: dict[str, RuntimeTable] = {}
+    pending = [runtime]
+    while pending:
+        each = pending.pop()
+        tables[each.table.name] = each.table
+        pending += [other for other in (each.fallback, each.kernels_of) if other is not None]
+    rows = runtime.table.releases[runtime.table.position(runtime.release) + 1 :]
+    return [runtime_at(runtime.table, row, tables) for row in rows]
+
+
 def tables_with(files: Sequence[Path] = ()) -> Mapping[str, RuntimeTable]:
     """Return the runtimes of this package and of further files, by name. Raises SchemaError for faulty files."""
     if not files:

@@ -1,0 +1,157 @@
+"""`opset blockers`: what stands in the way of a target, by operator and reason, in one model or over many."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, NamedTuple
+
+import click
+
+from opset.cli.batch import (
+    BatchReport,
+    Call,
+    ModelReport,
+    Verb,
+    load_input,
+    process_files,
+    reading_options,
+    write_report,
+)
+from opset.cli.inputs import Input, dims_option, freeze_option
+from opset.cli.target_options import TargetChoice, target_options
+from opset.errors import FindingList, brief_name, safe_text
+from opset.opsets.registry import Registry
+from opset.plain_text import prose_lines
+from opset.version_converter import Target, convert_model
+from opset.version_converter.blockers import (
+    Blocker,
+    BlockersReport,
+    TotalBlocker,
+    blockers_report,
+    sum_blockers,
+    with_releases,
+)
+from opset.version_converter.report import ConversionReport, NodeCounts, headline, report_lines
+
+WORDS = {"free": "free", "blocked": "blocked", "failed": "failed"}
+VERB = Verb(WORDS, "what blocks the model was not found", ("adapters.py", "inference.py"))
+INDENT = "    "
+
+
+class Settings(NamedTuple):
+    """The settings for every model."""
+
+    target: Target
+    dims: dict[str, int]
+    freeze: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class BlockersBatch(BatchReport):
+    """The reports on all models of a call, and the blockers of all together."""
+
+    blockers: Sequence[TotalBlocker] = ()
+
+
+@click.command(no_args_is_help=True)
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@target_options
+@dims_option
+@freeze_option
+@reading_options
+def command(
+    inputs: tuple[str, ...], choice: TargetChoice, dims: dict[str, int], freeze: tuple[str, ...], call: Call
+) -> int:
+    """Show what stands in the way of a target, by operator and reason, and what would be rewritten.
+
+    INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The target is one of --to,
+    --release and --for, as of `opset convert`. Of several models, the sum is shown below. Nothing is written. The exit
+    status is 1 if a model cannot be converted.
+    """
+    reports: list[BlockersReport] = []
+
+    def write(report: ModelReport[BlockersReport], stream: IO[str], quiet: bool) -> None:
+        if report.result is not None:
+            reports.append(report.result)
+        lines = [] if quiet or report.result is None else [*_report_lines(report.result)]
+        write_report(report, lines, stream)
+
+    def batch(
+        models: Sequence[ModelReport[BlockersReport]], summary: Mapping[str, int], notes: Sequence[str]
+    ) -> BlockersBatch:
+        results = [each.result for each in models if each.result is not None]
+        return BlockersBatch(models, summary, notes, sum_blockers(results))
+
+    target = choice.target(call.known.registry(), keeps_opsets=bool(dims or freeze))
+    settings = Settings(target, dims, freeze)
+    status = process_files(inputs, call, VERB, find_in_file, settings, write, writes=False, batch=batch)
+    if call.form == "text" and not call.quiet and len(reports) > 1:
+        sys.stdout.writelines(f"{line}\n" for line in _total_lines(sum_blockers(reports)))
+    return status
+
+
+def find_in_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[BlockersReport]:
+    """Return the report on what stands in the way of one model."""
+    model = load_input(source, call.roots)
+    target = settings.target
+    conversion = convert_model(model, target, registry, settings.dims, call.limits, settings.freeze)
+    report = blockers_report(conversion, places=call.form == "json")
+    if target.runtime is not None and report.blockers:
+        from opset.opsets.runtimes.names import later_releases
+
+        report = with_releases(report, target, later_releases(target.runtime))
+    status = "blocked" if conversion.refusals else "free"
+    return ModelReport(source.path, None, report, FindingList(), status, int(status == "blocked"))
+
+
+def _report_lines(report: BlockersReport) -> Iterator[str]:
+    """Yield the lines about one model: its versions, each blocker, and the nodes that would be rewritten."""
+    blocked = sum(each.nodes for each in report.blockers)
+    total = report.nodes.total
+    what = "nothing stands in the way"
+    if report.blockers:
+        what = f"{blocked} of {total} node{'' if total == 1 else 's'} blocked" if blocked else "the model is blocked"
+    conversion = ConversionReport(
+        report.opsets, report.ir_version, report.rewritten, (), report.passed, report.notes, NodeCounts(0, 0, 0, 0, 0)
+    )
+    yield f"{headline(conversion)}: {what}"
+    for each in report.blockers:
+        yield from _blocker_lines(each)
+    yield from report_lines(conversion)
+
+
+def _blocker_lines(blocker: Blocker) -> Iterator[str]:
+    """Yield the lines of one blocker: its operator and number of nodes, the reason, and what helps."""
+    if blocker.operator:
+        nodes = _count(blocker.nodes, "node")
+        first = f", the first is {safe_text(blocker.place)}" if blocker.nodes > 1 else f", {safe_text(blocker.place)}"
+        yield f"  {_name_of(blocker)} {blocker.version}: {nodes}{first}"
+    else:
+        yield f"  {safe_text(blocker.message)}: {safe_text(blocker.place)}"
+    yield from _reason_lines(blocker)
+
+
+def _total_lines(totals: Sequence[TotalBlocker]) -> Iterator[str]:
+    """Yield the lines about the blockers of all models together."""
+    for each in totals:
+        name = _name_of(each) if each.operator else "beside nodes"
+        nodes = f"{_count(each.nodes, 'node')} in " if each.nodes else ""
+        yield f"{name}: {nodes}{_count(each.models, 'model')}"
+        yield from _reason_lines(each)
+
+
+def _reason_lines(blocker: Blocker | TotalBlocker) -> Iterator[str]:
+    yield from prose_lines(f"{blocker.code} {safe_text(blocker.why)}", INDENT)
+    if blocker.help:
+        yield from prose_lines(f"help: {safe_text(blocker.help)}", INDENT)
+
+
+def _name_of(blocker: Blocker | TotalBlocker) -> str:
+    name = blocker.operator if blocker.domain == "ai.onnx" else f"{blocker.domain}.{blocker.operator}"
+    return brief_name(name)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,75 @@
+"""The options that name the target of a conversion, for the verbs that convert and that say what prevents it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from opset.cli.configuration import target_files, target_option
+from opset.opsets.registry import Registry
+from opset.version_converter import Target, target_of
+from opset.version_converter.targets import parse_versions
+
+
+class TargetChoice(NamedTuple):
+    """The options that name a target."""
+
+    to: tuple[str, ...]
+    release: str | None
+    runtime: str | None
+    inexact_types: bool
+    files: tuple[Path, ...]
+    ir_version: int | None
+
+    def target(self, registry: Registry, *, keeps_opsets: bool) -> Target:
+        """Return the target; without one, a model keeps its opsets if that is permitted, or if an IR version is given.
+
+        Raises:
+            UsageError: U101 for a target that is not known, U103 if none or several are given.
+            SchemaError: The file of a runtime has faults.
+        """
+        return target_of(
+            parse_versions(self.to) if self.to else None,
+            release=self.release,
+            runtime=self.runtime,
+            ir_version=self.ir_version,
+            registry=registry,
+            targets=target_files(self.files) if self.runtime else (),
+            inexact_types=self.inexact_types,
+            keeps_opsets=keeps_opsets,
+        )
+
+
+def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command with the options that name a target, which it takes as `choice`."""
+
+    @wraps(command)
+    def run_command(**values: Any) -> Any:
+        choice = TargetChoice(**{name: values.pop(name) for name in TargetChoice._fields})
+        return command(choice=choice, **values)
+
+    options = (
+        click.option(
+            "--to", multiple=True, metavar="VERSION", help="Opset 21, or a domain's: ai.onnx.ml=3. Repeatable."
+        ),
+        click.option("--release", metavar="RELEASE", help="The versions of an ONNX release: 1.15."),
+        click.option(
+            "--for", "runtime", metavar="RUNTIME", help="The operators that a runtime runs: onnxruntime==1.17."
+        ),
+        click.option(
+            "--inexact-types",
+            is_flag=True,
+            help="With --for, also types in which results may differ: double in float, int64 in int32.",
+        ),
+        target_option,
+        click.option(
+            "--ir-version", type=int, metavar="N", help="IR version; without it, as high as needed and no higher."
+        ),
+    )
+    for option in reversed(options):
+        run_command = option(run_command)
+    return run_command

@@ -1,0 +1,143 @@
+"""Blockers of conversions: what stands in the way of a target, by operator and reason, in one model and in several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from opset.errors import Finding
+from opset.schemas.names import domain_name, normalize_domain
+from opset.version_converter.report import (
+    ImportedVersion,
+    IrVersions,
+    NodeCounts,
+    OperatorGroup,
+    PassedOperator,
+    conversion_report,
+)
+from opset.version_converter.result import Conversion
+from opset.version_converter.targets import Target
+
+if TYPE_CHECKING:
+    from opset.opsets.runtimes import Runtime
+
+
+LACKING = ("C201", "C209")
+"""Refusals of nodes that a later release of a runtime may run: it has no operator of that version, or no kernel."""
+
+
+class Blocker(NamedTuple):
+    """Nodes of an operator that are refused for one reason, with the first place; without operator, the whole model."""
+
+    domain: str
+    operator: str
+    version: int
+    nodes: int
+    code: str
+    message: str
+    why: str
+    help: str
+    place: str
+
+
+@dataclass(frozen=True)
+class BlockersReport:
+    """The blockers of a conversion, the nodes that would be rewritten and how, and notes."""
+
+    opsets: Sequence[ImportedVersion]
+    ir_version: IrVersions
+    blockers: Sequence[Blocker]
+    rewritten: Sequence[OperatorGroup]
+    passed: Sequence[PassedOperator]
+    notes: Sequence[str]
+    nodes: NodeCounts
+
+
+class TotalBlocker(NamedTuple):
+    """An operator that is refused for one reason in several models: how many nodes, in how many models."""
+
+    domain: str
+    operator: str
+    nodes: int
+    models: int
+    code: str
+    why: str
+    help: str
+
+
+def blockers_report(conversion: Conversion, *, places: bool = True) -> BlockersReport:
+    """Return the report on what stands in the way of a conversion, with or without the places of rewritten nodes."""
+    report = conversion_report(conversion, places=places)
+    blockers = [
+        Blocker(domain_name(domain), op_type, version, nodes, *_parts_of(finding))
+        for (domain, op_type, version, *_), (finding, nodes) in conversion.blocked.items()
+    ]
+    of_nodes = {blocker.message for blocker in blockers}
+    whole = [finding for finding in conversion.refusals if finding.message not in of_nodes]
+    return BlockersReport(
+        opsets=report.opsets,
+        ir_version=report.ir_version,
+        blockers=[Blocker("", "", 0, 0, *_parts_of(finding)) for finding in whole] + blockers,
+        rewritten=[group for group in report.operators if not group.kept],
+        passed=report.passed,
+        notes=report.notes,
+        nodes=report.nodes,
+    )
+
+
+def with_releases(report: BlockersReport, target: Target, later: Iterable[Runtime]) -> BlockersReport:
+    """Return a report in which blockers name the first later release of the target's runtime that has the kernel.
+
+    Args:
+        report: The report on one model.
+        target: The target of the conversion.
+        later: The later releases of its runtime, oldest first.
+    """
+    runtime = target.runtime
+    if runtime is None:
+        return report
+    reached = {each.domain: each.after for each in report.opsets}
+    later = tuple(later)
+    blockers = [_with_release(each, runtime, later, reached.get(each.domain, 0)) for each in report.blockers]
+    return replace(report, blockers=blockers)
+
+
+def sum_blockers(reports: Iterable[BlockersReport]) -> list[TotalBlocker]:
+    """Return the blockers of several models together: first those in most models, of these those of most nodes."""
+    totals: dict[tuple[object, ...], TotalBlocker] = {}
+    for report in reports:
+        seen = set()
+        for each in report.blockers:
+            finding = Finding(each.code, "", why=each.why)
+            key = (each.domain, each.operator, finding.kind)
+            total = totals.get(key)
+            if total is None:
+                total = TotalBlocker(each.domain, each.operator, 0, 0, each.code, each.why, each.help)
+            models = total.models + (key not in seen)
+            totals[key] = total._replace(nodes=total.nodes + each.nodes, models=models)
+            seen.add(key)
+    return sorted(totals.values(), key=lambda each: (-each.models, -each.nodes, each.operator, each.why))
+
+
+def _parts_of(finding: Finding) -> tuple[str, str, str, str, str]:
+    return finding.code, finding.message, finding.why, finding.help, finding.place
+
+
+def _with_release(blocker: Blocker, runtime: Runtime, later: Sequence[Runtime], opset: int) -> Blocker:
+    """Return a blocker whose help names the release that has a kernel of its version, if this one has none."""
+    domain = normalize_domain(blocker.domain)
+    opset = max(opset, blocker.version)
+    is_lacking = blocker.operator and blocker.code in LACKING and not _has_version(runtime, blocker, domain, opset)
+    release = next((each.release for each in later if _has_version(each, blocker, domain, opset)), "")
+    if not is_lacking or not release:
+        return blocker
+    return blocker._replace(help=f"{runtime.name} {release} has a kernel of {blocker.operator} {blocker.version}")
+
+
+def _has_version(runtime: Runtime, blocker: Blocker, domain: str, opset: int) -> bool:
+    _, most = runtime.opsets.get(domain, (None, None))
+    if most is not None and most < blocker.version:
+        return False
+    kernels = runtime.kernels(blocker.operator, domain)
+    return any(runtime.takes_version(each, blocker.version, opset) for each in kernels)

@@ -1,0 +1,99 @@
+"""What stands in the way of a conversion, by operator and reason, in one model and in several."""
+
+from onnx import parser
+
+import opset
+from opset.model import load
+from opset.opsets.registry import default_registry
+from opset.opsets.runtimes.names import find_runtime, later_releases
+from opset.version_converter import convert_model, target_of
+from opset.version_converter.blockers import blockers_report, sum_blockers, with_releases
+from tests.version_converter.npu import ANY, runtime_file, takes
+
+TEXT = """<ir_version: 9, opset_import: ["": 20]>
+m (string[N] a, string[N] b, float[2,2] x) => (string[N] c, string[N] d, float e, float[2,2] y) {{
+    c = StringConcat (a, b)
+    d = StringConcat (b, a)
+    e = Det (x)
+    g = {0} (x)
+    y = Relu (g)
+}}"""
+
+
+def report_of(target, operator="Gelu"):
+    conversion = convert_model(load(parser.parse_model(TEXT.format(operator))), target, default_registry())
+    return blockers_report(conversion)
+
+
+def test_nodes_are_grouped_by_operator_and_reason():
+    report = report_of(target_of(17))
+    (concat,) = report.blockers
+    assert concat[:5] == ("ai.onnx", "StringConcat", 20, 2, "C201")
+    assert (concat.why, concat.help) == ("StringConcat came with version 20", "convert to 20 or newer")
+    assert "(StringConcat)" in concat.place
+    assert [(each.operator, each.after) for each in report.rewritten] == [("Gelu", 0)]
+    assert report.nodes[:2] == (5, 1) and report.nodes.refused == 2
+
+
+def test_nothing_stands_in_the_way():
+    report = report_of(target_of(21))
+    assert report.blockers == [] and report.rewritten == []
+
+
+def test_what_is_no_node_blocks_too():
+    report = report_of(target_of(21))
+    text = TEXT.format("Relu").replace('"": 20', '"": 9999')
+    conversion = convert_model(load(parser.parse_model(text)), target_of(21), default_registry())
+    (blocker, *_) = blockers_report(conversion).blockers
+    assert (blocker.operator, blocker.nodes, blocker.code) == ("", 0, "C104")
+    assert report.opsets[0].after == 21
+
+
+def test_a_later_release_that_has_the_kernel_is_named(tmp_path):
+    rows = [{"release": each, "opset": [7, 20], "how": "documented"} for each in ("1.0", "2.0", "3.0")]
+    operators = takes("Erf", "Tanh", "StringConcat") | {"Det": [{"versions": [1, None], "since": "3.0"}]}
+    operators["StringConcat"] = [{"versions": [1, None], "since": "2.0"}]
+    file = runtime_file(tmp_path, operators, releases=rows)
+    target = target_of(runtime="npu==1.0", targets=[file])
+    report = with_releases(report_of(target), target, later_releases(target.runtime))
+    helps = {each.operator: each.help for each in report.blockers}
+    assert helps["StringConcat"] == "npu 2.0 has a kernel of StringConcat 20"
+    assert "Det" not in helps or helps["Det"] == "npu 3.0 has a kernel of Det 11"
+    # Without a runtime, and where no later release helps, the help is that of the refusal.
+    assert with_releases(report, target_of(17), ()) is report
+    last = target_of(runtime="npu==3.0", targets=[file])
+    assert later_releases(last.runtime) == []
+
+
+def test_later_releases_have_their_own_kernels():
+    later = later_releases(find_runtime("onnxruntime==1.16"))
+    assert [each.release for each in later][:2] == ["1.17", "1.18"]
+    assert later[0].kernels("StringConcat") and not find_runtime("onnxruntime==1.16").kernels("StringConcat")
+    cuda = later_releases(find_runtime("onnxruntime==1.17:cuda"))[0]
+    assert cuda.fallback.name == "onnxruntime-cpu"
+
+
+def test_blockers_of_several_models_are_summed(tmp_path):
+    target = target_of(17)
+    reports = [report_of(target), report_of(target, "Relu"), report_of(target_of(21))]
+    (total,) = sum_blockers(reports)
+    assert total[:5] == ("ai.onnx", "StringConcat", 4, 2, "C201")
+    file = runtime_file(tmp_path, {"Relu": ANY}, opset=(7, 20))
+    npu = target_of(runtime="npu==1.0", targets=[file])
+    totals = sum_blockers([report_of(npu), report_of(npu, "Relu")])
+    assert [(each.operator, each.nodes, each.models) for each in totals] == [
+        ("StringConcat", 4, 2),
+        ("Det", 2, 2),
+        ("Gelu", 1, 1),
+    ]
+
+
+def test_quoted_names_do_not_part_a_group(tmp_path):
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    m (float[N] a, float[N] b) => (float[N] c, float[N] d) { c = Selu (a) d = Selu (b) }"""
+    file = runtime_file(tmp_path, {"Selu": [{"versions": [1, None], "static_shape": True}]})
+    model = load(parser.parse_model(text))
+    conversion = convert_model(model, target_of(runtime="npu==1.0", targets=[file]), default_registry())
+    (blocker,) = blockers_report(conversion).blockers
+    assert blocker.nodes == 2 and "the sizes of 'a' have to be numbers" in blocker.why
+    assert opset.plan(parser.parse_model(text), runtime="npu==1.0", targets=[file]).refused == 2
