@@ -133,7 +133,7 @@ def quirk_of_values(op_type: str, version: int) -> Quirk | None:
 
 
 def quirk_of_attribute(op_type: str, version: int, attribute: str, value: Any) -> Quirk | None:
-    """Return the quirk of an attribute with this value, None if there is none."""
+    """Return the form against the standard that an attribute with this value is, None if it is no known one."""
     for each in quirks_of(op_type, version):
         if each.attribute == attribute and (not each.values or value in each.values):
             return each

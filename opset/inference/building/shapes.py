@@ -83,7 +83,10 @@ def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None
 
 
 def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None], shape: Sequence[Size]) -> None:
-    """Replace the only size that is unknown or symbolic by the quotient that the others leave, unless they may be 0."""
+    """Set the only unknown size of a Reshape: the size of the input `shape`, divided by the other sizes.
+
+    `sizes` is changed in place, and stays if another size may be 0. `wanted` has the sizes as they were asked for.
+    """
     unknown = [axis for axis, size in enumerate(sizes) if size is None]
     unknown = unknown or [axis for axis, size in enumerate(wanted) if isinstance(size, Dim)]
     if len(unknown) != 1:

@@ -164,7 +164,7 @@ class ConditionReader(Fields):
             self.findings.add("S105", str(error), node, _HELP.get(kind, _FORM))
 
     def _check_names(self) -> None:
-        """Note unknown names in conditions, and a size that is called as the subject of conditions."""
+        """Report unknown names in conditions, and sizes in patterns that have the name reserved for the subject."""
         sizes: dict[str, YamlNode] = {}
         for condition, rule, node in self._read:
             for pattern in rule if condition.kind == SHAPE else ():
