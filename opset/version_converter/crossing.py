@@ -185,7 +185,7 @@ class Crossing:
         context.conversion.actions.append(Action(self._body, index, *change, *outcome))
         if (availability := context.availability) is not None:
             for each in done:
-                availability.count(each.node, context.opsets.get(each.operator[1], each.version), self._facts)
+                availability.runs(each.node, context.opsets.get(each.operator[1], each.version), self._facts)
         return [each.node for each in done]
 
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:

@@ -46,6 +46,8 @@ class LazyInference:
         self._registry = registry
         self._budget = budget
         self._functions = index.functions
+        self.known_types: dict[Body, Mapping[str, str | None]] = {}
+        """Types of values of bodies of the given model that were found before."""
 
     def of_other(self, model: Model, index: ModelIndex) -> LazyInference:
         """Return the inference of another indexed model with the same registry and budget."""
@@ -67,13 +69,18 @@ class LazyInference:
 
     def type(self, body: Body, name: str) -> Type | None:
         """Return the type of a value that a body of the given model defines; in a function, what all calls share."""
-        _, scopes = self._engine_and_scopes
-        types = [scope.type_of(name) for scope in scopes[body]]
-        if len(types) < 2:
-            return types[0] if types else None
+        scopes = self._engine_and_scopes[1][body]
+        if len(scopes) < 2:
+            return scopes[0].type_of(name) if scopes else None
+        types = [scope.type_of(name) for scope in scopes]
         from opset.inference.building.types import join_types
 
         return reduce(join_types, types)
+
+    def types_of_body(self, body: Body) -> Mapping[str, Type | None]:
+        """Return the types of the values that a body of the given model defines, nothing unless it has one run."""
+        scopes = self._engine_and_scopes[1][body]
+        return scopes[0].types if len(scopes) == 1 else {}
 
     def steady_axes(self, body: Body, name: str) -> set[int]:
         """Return the axes along which a value certainly has one size in all runs of its body by one run of the node."""
@@ -234,7 +241,7 @@ class ValueFacts:
         self._sparse: dict[str, Any] = {}
         self._inputs: set[str] = set()
         self._added: dict[str, tuple[Any, int]] = {}
-        self._types: dict[str, str | None] = {}
+        self._types: dict[str, str | None] = dict(inference.known_types.get(body, ()))
         self._shapes: dict[str, Shape | None] = {}
         self._full_types: dict[str, Type | None] = {}
         self._constants: dict[str, Constant | None] = {}
@@ -288,6 +295,11 @@ class ValueFacts:
         home = self._facts_defining(name)
         index = home.body.definitions.get(name, -1) if home is not None else -1
         return home.body.nodes[index] if home is not None and index >= 0 else None
+
+    @property
+    def known_types(self) -> Mapping[str, str | None]:
+        """The types of values of this body that were found so far."""
+        return self._types
 
     def defines(self, name: str) -> bool:
         """Whether a visible value has that name."""
@@ -463,6 +475,19 @@ class ValueFacts:
             home._types[name] = stated if inferred is None else inferred.text
         return home._types[name]
 
+    def find_types(self) -> None:
+        """Find the types of all values that the nodes of a graph compute, at once, in place of one after the other."""
+        if self.body.root.function:
+            return
+        if not self._built:
+            self._read_declarations()
+        names = [name for names in self.body.computes for name in names if name and name not in self._declared]
+        inferred = self._inference.types_of_body(self.body) if names else {}
+        for name in names:
+            type_ = inferred.get(name)
+            if type_ is not None and name not in self._tensors:
+                self._types[name] = type_.text
+
     def stated_type(self, name: str) -> str | None:
         """Return a value's type string as a graph states it, None if it does not; nothing is inferred for it."""
         home = self._facts_defining(name)
@@ -470,7 +495,8 @@ class ValueFacts:
 
     def types(self, names: Sequence[str]) -> list[tuple[str | None, ...]]:
         """Return the types of values, "" for an absent one: one tuple, or several if calls of a function differ."""
-        shared = tuple([self.type(name) if name else "" for name in names])
+        known = self._types if self.looked_up is None else {}
+        shared = tuple([known[name] if name in known else self.type(name) if name else "" for name in names])
         if None not in shared or not self.body.root.function:
             return [shared]
         runs = self._inference.types(self.body, names)

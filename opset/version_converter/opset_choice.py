@@ -35,6 +35,7 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
     samples: dict[Any, Sample] = {}
     for body in index.bodies:
         known, functions = facts[body], index.functions
+        known.find_types()
         for position, (op_type, domain) in enumerate(body.operators):
             if (op_type in LOADED and not domain) or (functions and body.function_key(position) in functions):
                 continue
@@ -62,10 +63,8 @@ def count_lacking(
         opset = opsets.get(sample.domain, sample.opset)
         is_unknown = not registry.versions(sample.op_type, sample.domain)
         exists = is_unknown or routes.schema_in_force(sample.op_type, sample.domain, opset) is not None
-        if not exists or availability.find_lack(sample.node, opset, sample.facts) is not None:
+        if not exists or not availability.runs(sample.node, opset, sample.facts, sample.nodes):
             lacking += sample.nodes
-        elif not is_unknown:
-            availability.count(sample.node, opset, sample.facts, sample.nodes)
     return lacking
 
 

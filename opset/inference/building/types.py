@@ -35,6 +35,8 @@ class Type(NamedTuple):
     @property
     def text(self) -> str | None:
         """The type without shapes, as schemas spell it: "seq(tensor(float))"; None if a part is not known."""
+        if self.kind == "tensor":
+            return self.element and f"tensor({self.element})"
         around, inside = unwrap_layers(self)
         if (
             inside is None
