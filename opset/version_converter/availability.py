@@ -166,7 +166,8 @@ class Availability:
     def _judgement(self, node: Any, opset: int, facts: ValueFacts) -> tuple[Lack | None, bool]:
         """Return why no runtime runs a node, None if one does; and whether that is the fallback."""
         op_type, domain = node.op_type, normalize_domain(node.domain)
-        if self.runs_all(op_type, domain, opset):
+        plain = self._plain.get((op_type, domain, opset))
+        if plain or (plain is None and self.runs_all(op_type, domain, opset)):
             return None, False
         demands = self._demands.get((domain, op_type))
         if demands is None:

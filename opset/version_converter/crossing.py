@@ -127,24 +127,32 @@ class Crossing:
 
         Raises Refusal C209 with all reasons if the runtime does not run it and both ways are refused.
         """
-        released, added = {*self.released}, len(self._added)
-        self._reasons, self._advice = [], ""
+        released, self.released = self.released, set()
+        self._added, self._reasons, self._advice = [], [], ""
         try:
             return self._cross_from(start, node, index, change)
         except Refusal as refusal:
             # Not the exception itself: its traceback would keep what was made for the node.
             first = Refusal(refusal.code, refusal.why, refusal.help, refusal.instead, refusal.label)
-        if not self._reasons:
-            raise first
+            if not self._reasons:
+                raise first from None
+            self.released = {*self._added}
+            self._widens = True
+            return self._cross_in_wider_types(first, start, node, index, change)
+        finally:
+            self._widens = False
+            released |= self.released
+            self.released = released
+
+    def _cross_in_wider_types(
+        self, first: Refusal, start: int, node: Any, index: int, change: VersionChange
+    ) -> list[Any] | None:
+        """Take a node that cannot be expressed by other operators, for a first reason, to what the runtime has."""
         self._add_reason(first)
-        self.released = released.union(self._added[added:])
-        self._widens = True
         try:
             return self._cross_from(start, node, index, change)
         except Refusal as refusal:
             self._add_reason(refusal)
-        finally:
-            self._widens = False
         why = "; ".join(self._reasons)
         raise Refusal("C209", why, self._advice or OTHER_TARGET, label="the runtime has no kernel for it")
 
