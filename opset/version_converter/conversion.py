@@ -378,7 +378,7 @@ def _begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int]
     """Return a conversion with its versions and notes, and nothing converted yet."""
     after = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     ir_version = index.proto.ir_version
-    conversion = Conversion(dict(index.opsets), after, (ir_version, ir_version), notes=index.notes)
+    conversion = Conversion(dict(index.opsets), after, (ir_version, ir_version), notes=[*index.notes])
     conversion.notes += target.notes
     if target.max_ir is None:
         missing = [domain for domain in target.opsets if domain not in index.opsets]
