@@ -309,33 +309,33 @@ class Crossing:
         assert schema is not None
         if not lack.elements or pending.operator in pending.widened:
             raise Refusal("C202", "no other type helps")
-        wider, is_exact = self._wider_types(schema, lack)
+        wider, differing = self._wider_types(schema, lack)
         derived = derive_adapter(schema, schema, Change(emulate=wider))
         step = RouteStep(schema, schema, pending.version, derived, None, "", touches=True)
         made = self._cross_transition(step, node) if wider else None
         if made is None:
             raise Refusal("C202", "no wider type gives certainly the same")
-        names = " and ".join(dict.fromkeys(wider.values()))
-        crossed.append(f"{node.op_type} {schema.since_version} in {names}{'' if is_exact else INEXACTLY}")
+        types = {type_ for run in self._facts.types([*node.input, *node.output]) for type_ in run}
+        elements = [element for element in wider if f"tensor({element})" in types]
+        names = " and ".join(dict.fromkeys(wider[element] for element in elements))
+        end = "" if differing.isdisjoint(elements) else INEXACTLY
+        crossed.append(f"{node.op_type} {schema.since_version} in {names}{end}")
         widened = (*pending.widened, pending.operator)
         return [Pending(*new, pending.inside, widened) for new in made]
 
-    def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], bool]:
-        """Return other types that the runtime takes, by element type, and whether a node computes the same in them.
+    def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], set[str]]:
+        """Return other types that the runtime takes, by element type, and those in which a node may compute otherwise.
 
-        Types in which it may compute something else are chosen only if the target permits them, and no others help.
+        These are chosen only if the target permits them, and for types in which no others help.
         """
         availability = self._context.availability
         assert availability is not None
         takes = frozenset[str]().union(*lack.elements.values())
-        for is_exact in (True, False) if availability.inexact else (True,):
-            wider: dict[str, str] = {}
-            for element, wide in availability.wider_types(schema) if is_exact else INEXACT:
-                if wide in takes and element not in takes:
-                    wider.setdefault(element, wide)
-            if wider:
-                break
-        return wider, is_exact
+        exact = [pair for pair in availability.wider_types(schema) if _helps(pair, takes)]
+        inexact = [pair for pair in INEXACT if _helps(pair, takes)] if availability.inexact else []
+        wider = dict(reversed(exact))
+        differing = {element for element, _ in inexact if element not in wider}
+        return {**dict(reversed(inexact)), **wider}, differing
 
     def _bind_constants(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending] | None:
         """Return a node whose inputs are constants if inference knows their elements, None if it does not."""
@@ -537,6 +537,12 @@ class Crossing:
                     help = "cast the value to a type that version takes"
                     raise Refusal(code, f"{misfit.what}: {misfit.why}", help)
                 self._context.valid.add(form)
+
+
+def _helps(pair: tuple[str, str], takes: frozenset[str]) -> bool:
+    """Whether the runtime takes the second of two types, and not the first."""
+    element, other = pair
+    return other in takes and element not in takes
 
 
 def _another_target(step: RouteStep, domain: str, version: int) -> str:
