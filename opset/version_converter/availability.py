@@ -89,12 +89,19 @@ class Availability:
         """
         return self._judgement(node, opset, facts)[0]
 
-    def count(self, node: Any, opset: int, facts: ValueFacts, nodes: int = 1) -> None:
-        """Count one or more nodes that are alike, of the converted model, in `elsewhere` if the fallback runs them."""
-        if self.runtime.fallback is not None:
-            lack, is_elsewhere = self._judgement(node, opset, facts)
-            if lack is None and is_elsewhere:
-                self.elsewhere[node.op_type] += nodes
+    def runs(self, node: Any, opset: int, facts: ValueFacts, nodes: int = 1) -> bool:
+        """Whether a node of the converted model runs; if by the fallback, it is counted in `elsewhere`.
+
+        Args:
+            node: The NodeProto.
+            opset: The opset of the node's domain.
+            facts: Facts about the values of the node's body.
+            nodes: How many nodes it stands for.
+        """
+        lack, is_elsewhere = self._judgement(node, opset, facts)
+        if is_elsewhere:
+            self.elsewhere[node.op_type] += nodes
+        return lack is None
 
     def runs_all(self, op_type: str, domain: str, opset: int) -> bool:
         """Whether the runtime itself runs every node of an operator, whatever its types, attributes and inputs.
@@ -158,32 +165,23 @@ class Availability:
 
     def _judgement(self, node: Any, opset: int, facts: ValueFacts) -> tuple[Lack | None, bool]:
         """Return why no runtime runs a node, None if one does; and whether that is the fallback."""
-        domain = normalize_domain(node.domain)
-        if self.runs_all(node.op_type, domain, opset):
+        op_type, domain = node.op_type, normalize_domain(node.domain)
+        plain = self._plain.get((op_type, domain, opset))
+        if plain or (plain is None and self.runs_all(op_type, domain, opset)):
             return None, False
-        form = self._form_of(node, opset, facts)
-        if form not in self._judgements:
-            schema = self._routes.schema_in_force(node.op_type, domain, opset)
-            assert schema is not None
-            self._judgements[form] = self._judge(node, schema, opset, facts)
-        return self._judgements[form]
-
-    def _form_of(self, node: Any, opset: int, facts: ValueFacts) -> Hashable:
-        """Return the facts about a node that decide whether a kernel takes it; shapes and elements only if they do."""
-        domain = normalize_domain(node.domain)
-        demands = self._demands.get((domain, node.op_type))
+        demands = self._demands.get((domain, op_type))
         if demands is None:
-            demands = self._demands[domain, node.op_type] = _demands_of(self.runtime, node.op_type, domain)
-        form: tuple[Any, ...] = (node.op_type, domain, opset, tuple(facts.types([*node.input, *node.output])))
-        if demands.attributes:
-            form += tuple([each.SerializeToString() for each in node.attribute if each.name in demands.attributes])
-        if demands.shapes:
-            form += tuple([facts.shape(name) if name else None for name in node.input])
-        if demands.constants:
-            form += tuple([name and (facts.is_constant(name), facts.small_constant(name)) for name in node.input])
-        if demands.outputs:
-            form += (tuple([bool(name) for name in node.output]),)
-        return form
+            demands = self._demands[domain, op_type] = _demands_of(self.runtime, op_type, domain)
+        inputs, outputs = node.input[:], node.output[:]
+        form: Hashable = (op_type, domain, opset, len(inputs), tuple(facts.types(inputs + outputs)))
+        if any(demands):
+            form = form, _demanded_facts(node, demands, facts)
+        judgement = self._judgements.get(form)
+        if judgement is None:
+            schema = self._routes.schema_in_force(op_type, domain, opset)
+            assert schema is not None
+            judgement = self._judgements[form] = self._judge(node, schema, opset, facts)
+        return judgement
 
     def _judge(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> tuple[Lack | None, bool]:
         """Return why no runtime runs a node, None if one does; and whether that is the fallback."""
@@ -282,6 +280,16 @@ def _demands_of(runtime: Runtime, op_type: str, domain: str) -> Demands:
         constants=any(kernel.constant_inputs or kernel.values for kernel in kernels),
         outputs=any(kernel.outputs is not None for kernel in kernels),
     )
+
+
+def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
+    """Return the facts about a node, besides types, that decide whether a kernel takes it."""
+    attributes = [each.SerializeToString() for each in node.attribute if each.name in demands.attributes]
+    shapes = [facts.shape(name) if name else None for name in node.input] if demands.shapes else ()
+    inputs = node.input if demands.constants else ()
+    constants = [name and (facts.is_constant(name), facts.small_constant(name)) for name in inputs]
+    outputs = map(bool, node.output) if demands.outputs else ()
+    return tuple(attributes), tuple(shapes), tuple(constants), tuple(outputs)
 
 
 def _takes_all(kernel: Kernel, schema: OpSchema) -> bool:

@@ -80,7 +80,6 @@ class BodyConversion:
                     replaced[index] = nodes
                 else:
                     conversion.kept[route.change] += 1
-                    self._count_run(index, route)
         return BodyPlan(replaced, refused, self._crossing.released)
 
     def apply(self, plan: BodyPlan) -> None:
@@ -148,26 +147,22 @@ class BodyConversion:
         nodes = self._crossing.cross_transitions(index, route.change)
         if nodes is None and signature is not None:
             self._forms.unchanged.add(signature)
+        if nodes is None and self.availability is not None:
+            self._runs(index, route)
         return nodes
 
     def _stays(self, index: int, route: Route) -> bool:
         """Whether a node certainly stays as it is: its version is the same, and the runtime of the target runs it."""
         if route.verdict is not Verdict.KEEP:
             return False
-        availability = self._context.availability
-        if availability is None:
-            return True
-        return availability.find_lack(self.message.node[index], self._reached(route), self._facts) is None
+        return self.availability is None or self._runs(index, route)
 
-    def _count_run(self, index: int, route: Route) -> None:
-        """Count a node that stays by the runtime that runs it."""
-        if (availability := self._context.availability) is not None:
-            availability.count(self.message.node[index], self._reached(route), self._facts)
-
-    def _reached(self, route: Route) -> int:
-        """Return the opset of an operator's domain at the target."""
+    def _runs(self, index: int, route: Route) -> bool:
+        """Whether the runtime of the target runs a node as it is; if its fallback does, that is counted."""
+        assert self.availability is not None
         domain = route.change.domain
-        return self._context.opsets.get(domain, self.versions.get(domain, 0))
+        opset = self._context.opsets.get(domain, self.versions.get(domain, 0))
+        return self.availability.runs(self.message.node[index], opset, self._facts)
 
     def _signature_of(self, index: int) -> tuple[Any, ...]:
         """Return the operator, types and attributes of a node, which decide whether it stays as it is."""

@@ -152,7 +152,9 @@ def convert_model(
         return _convert_to(given, model, index, task_of(target_for_model(target, index.opsets)), dims)
     from opset.version_converter.opset_choice import sample_nodes  # most conversions need no runtime
 
-    samples = sample_nodes(index, _facts_of(model, index, task_of(target)))
+    facts = _facts_of(model, index, task_of(target))
+    samples = sample_nodes(index, facts)
+    inference.known_types = {body: each.known_types for body, each in facts.items()}
     refused = []
     for candidate in targets_by_kernels(samples, index, target, registry):
         conversion = _convert_to(given, model, index, task_of(candidate), dims, samples)
@@ -376,7 +378,7 @@ def _begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int]
     """Return a conversion with its versions and notes, and nothing converted yet."""
     after = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     ir_version = index.proto.ir_version
-    conversion = Conversion(dict(index.opsets), after, (ir_version, ir_version), notes=index.notes)
+    conversion = Conversion(dict(index.opsets), after, (ir_version, ir_version), notes=[*index.notes])
     conversion.notes += target.notes
     if target.max_ir is None:
         missing = [domain for domain in target.opsets if domain not in index.opsets]

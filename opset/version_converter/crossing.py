@@ -127,24 +127,32 @@ class Crossing:
 
         Raises Refusal C209 with all reasons if the runtime does not run it and both ways are refused.
         """
-        released, added = {*self.released}, len(self._added)
-        self._reasons, self._advice = [], ""
+        released, self.released = self.released, set()
+        self._added, self._reasons, self._advice = [], [], ""
         try:
             return self._cross_from(start, node, index, change)
         except Refusal as refusal:
             # Not the exception itself: its traceback would keep what was made for the node.
             first = Refusal(refusal.code, refusal.why, refusal.help, refusal.instead, refusal.label)
-        if not self._reasons:
-            raise first
+            if not self._reasons:
+                raise first from None
+            self.released = {*self._added}
+            self._widens = True
+            return self._cross_in_wider_types(first, start, node, index, change)
+        finally:
+            self._widens = False
+            released |= self.released
+            self.released = released
+
+    def _cross_in_wider_types(
+        self, first: Refusal, start: int, node: Any, index: int, change: VersionChange
+    ) -> list[Any] | None:
+        """Take a node that cannot be expressed by other operators, for a first reason, to what the runtime has."""
         self._add_reason(first)
-        self.released = released.union(self._added[added:])
-        self._widens = True
         try:
             return self._cross_from(start, node, index, change)
         except Refusal as refusal:
             self._add_reason(refusal)
-        finally:
-            self._widens = False
         why = "; ".join(self._reasons)
         raise Refusal("C209", why, self._advice or OTHER_TARGET, label="the runtime has no kernel for it")
 
@@ -185,7 +193,7 @@ class Crossing:
         context.conversion.actions.append(Action(self._body, index, *change, *outcome))
         if (availability := context.availability) is not None:
             for each in done:
-                availability.count(each.node, context.opsets.get(each.operator[1], each.version), self._facts)
+                availability.runs(each.node, context.opsets.get(each.operator[1], each.version), self._facts)
         return [each.node for each in done]
 
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
@@ -301,33 +309,33 @@ class Crossing:
         assert schema is not None
         if not lack.elements or pending.operator in pending.widened:
             raise Refusal("C202", "no other type helps")
-        wider, is_exact = self._wider_types(schema, lack)
+        wider, differing = self._wider_types(schema, lack)
         derived = derive_adapter(schema, schema, Change(emulate=wider))
         step = RouteStep(schema, schema, pending.version, derived, None, "", touches=True)
         made = self._cross_transition(step, node) if wider else None
         if made is None:
             raise Refusal("C202", "no wider type gives certainly the same")
-        names = " and ".join(dict.fromkeys(wider.values()))
-        crossed.append(f"{node.op_type} {schema.since_version} in {names}{'' if is_exact else INEXACTLY}")
+        types = {type_ for run in self._facts.types([*node.input, *node.output]) for type_ in run}
+        elements = [element for element in wider if f"tensor({element})" in types]
+        names = " and ".join(dict.fromkeys(wider[element] for element in elements))
+        end = "" if differing.isdisjoint(elements) else INEXACTLY
+        crossed.append(f"{node.op_type} {schema.since_version} in {names}{end}")
         widened = (*pending.widened, pending.operator)
         return [Pending(*new, pending.inside, widened) for new in made]
 
-    def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], bool]:
-        """Return other types that the runtime takes, by element type, and whether a node computes the same in them.
+    def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], set[str]]:
+        """Return other types that the runtime takes, by element type, and those in which a node may compute otherwise.
 
-        Types in which it may compute something else are chosen only if the target permits them, and no others help.
+        These are chosen only if the target permits them, and for types in which no others help.
         """
         availability = self._context.availability
         assert availability is not None
         takes = frozenset[str]().union(*lack.elements.values())
-        for is_exact in (True, False) if availability.inexact else (True,):
-            wider: dict[str, str] = {}
-            for element, wide in availability.wider_types(schema) if is_exact else INEXACT:
-                if wide in takes and element not in takes:
-                    wider.setdefault(element, wide)
-            if wider:
-                break
-        return wider, is_exact
+        exact = [pair for pair in availability.wider_types(schema) if _helps(pair, takes)]
+        inexact = [pair for pair in INEXACT if _helps(pair, takes)] if availability.inexact else []
+        wider = dict(reversed(exact))
+        differing = {element for element, _ in inexact if element not in wider}
+        return {**dict(reversed(inexact)), **wider}, differing
 
     def _bind_constants(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending] | None:
         """Return a node whose inputs are constants if inference knows their elements, None if it does not."""
@@ -529,6 +537,12 @@ class Crossing:
                     help = "cast the value to a type that version takes"
                     raise Refusal(code, f"{misfit.what}: {misfit.why}", help)
                 self._context.valid.add(form)
+
+
+def _helps(pair: tuple[str, str], takes: frozenset[str]) -> bool:
+    """Whether the runtime takes the second of two types, and not the first."""
+    element, other = pair
+    return other in takes and element not in takes
 
 
 def _another_target(step: RouteStep, domain: str, version: int) -> str:

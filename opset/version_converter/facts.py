@@ -54,6 +54,8 @@ class LazyInference:
     index: ModelIndex
     _registry: Registry
     _budget: Budget | None = None
+    known_types: dict[Body, Mapping[str, str | None]] = field(default_factory=dict)
+    """Types of values of bodies of the given model that were found before."""
 
     def of_other(self, model: Model, index: ModelIndex) -> LazyInference:
         """Return the inference of another indexed model with the same registry and budget."""
@@ -75,13 +77,18 @@ class LazyInference:
 
     def type(self, body: Body, name: str) -> Type | None:
         """Return the inferred type of a value that a body defines (in a function, what all calls share) or None."""
-        _, scopes = self._engine_and_scopes
-        types = [scope.type_of(name) for scope in scopes[body]]
-        if len(types) < 2:
-            return types[0] if types else None
+        scopes = self._engine_and_scopes[1][body]
+        if len(scopes) < 2:
+            return scopes[0].type_of(name) if scopes else None
+        types = [scope.type_of(name) for scope in scopes]
         from opset.inference.building.types import join_types
 
         return reduce(join_types, types)
+
+    def types_of_body(self, body: Body) -> Mapping[str, Type | None]:
+        """Return the types of the values that a body of the given model defines, nothing unless it has one run."""
+        scopes = self._engine_and_scopes[1][body]
+        return scopes[0].types if len(scopes) == 1 else {}
 
     def steady_axes(self, body: Body, name: str) -> set[int]:
         """Return the axes of a value in a Loop's body along which its size is certainly the same in all iterations."""
@@ -230,6 +237,10 @@ class ValueFacts:
     _constants: dict[str, Constant | None] = field(default_factory=dict)
     _unread: set[str] | None = None
 
+    def __post_init__(self) -> None:
+        """Begin with the types of the body's values that were found before."""
+        self._types.update(self._inference.known_types.get(self.body, ()))
+
     def _read_declarations(self) -> None:
         """Read the inputs, initializers and declared types of the body; called once, before they are first needed."""
         self._built = True
@@ -282,6 +293,11 @@ class ValueFacts:
         home = self._facts_defining(name)
         index = home.body.definitions.get(name, -1) if home is not None else -1
         return home.body.nodes[index] if home is not None and index >= 0 else None
+
+    @property
+    def known_types(self) -> Mapping[str, str | None]:
+        """The types of values of this body that were found so far."""
+        return self._types
 
     def defines(self, name: str) -> bool:
         """Whether this body, or one around it, defines a value of that name."""
@@ -448,6 +464,19 @@ class ValueFacts:
             home._types[name] = stated if inferred is None else inferred.text
         return home._types[name]
 
+    def find_types(self) -> None:
+        """Find the types of all values that the nodes of a graph compute, at once, in place of one after the other."""
+        if self.body.root.function:
+            return
+        if not self._built:
+            self._read_declarations()
+        names = [name for names in self.body.computes for name in names if name and name not in self._declared]
+        inferred = self._inference.types_of_body(self.body) if names else {}
+        for name in names:
+            type_ = inferred.get(name)
+            if type_ is not None and name not in self._tensors:
+                self._types[name] = type_.text
+
     def stated_type(self, name: str) -> str | None:
         """Return the type string that a graph states for a value, None if it states none; never runs inference."""
         home = self._facts_defining(name)
@@ -458,7 +487,8 @@ class ValueFacts:
 
         In a tuple, "" stands for an absent value, whose name is "", and None for a type that is not known.
         """
-        shared = tuple([self.type(name) if name else "" for name in names])
+        known = self._types if self.looked_up is None else {}
+        shared = tuple([known[name] if name in known else self.type(name) if name else "" for name in names])
         if None not in shared or not self.body.root.function:
             return [shared]
         runs = self._inference.types(self.body, names)

@@ -10,6 +10,7 @@ from opset.model.graph.index import Body, ModelIndex
 from opset.opsets.registry import Registry
 from opset.opsets.releases import release_with
 from opset.opsets.runtimes import Runtime
+from opset.schemas.constraints.signature import type_misfits
 from opset.version_converter.availability import LOADED, Availability
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.routes import Routes, routes_of
@@ -35,6 +36,7 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
     samples: dict[Any, Sample] = {}
     for body in index.bodies:
         known, functions = facts[body], index.functions
+        known.find_types()
         for position, (op_type, domain) in enumerate(body.operators):
             if (op_type in LOADED and not domain) or (functions and body.function_key(position) in functions):
                 continue
@@ -52,21 +54,28 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
 def count_lacking(
     samples: Iterable[Sample], availability: Availability, routes: Routes, opsets: Mapping[str, int]
 ) -> int:
-    """Return how many nodes a runtime does not run at these opsets, those among them that do not exist there.
+    """Return how many nodes a runtime does not run at these opsets, those among them that are not legal there.
 
     The nodes that its fallback runs are counted in `availability`.
     """
-    registry = routes.registry
     lacking = 0
     for sample in samples:
         opset = opsets.get(sample.domain, sample.opset)
-        is_unknown = not registry.versions(sample.op_type, sample.domain)
-        exists = is_unknown or routes.schema_in_force(sample.op_type, sample.domain, opset) is not None
-        if not exists or availability.find_lack(sample.node, opset, sample.facts) is not None:
+        is_legal = _is_legal(sample, opset, routes)
+        if not is_legal or not availability.runs(sample.node, opset, sample.facts, sample.nodes):
             lacking += sample.nodes
-        elif not is_unknown:
-            availability.count(sample.node, opset, sample.facts, sample.nodes)
     return lacking
+
+
+def _is_legal(sample: Sample, opset: int, routes: Routes) -> bool:
+    """Whether an operator exists at an opset and takes the types of a node; True if it has no schemas."""
+    if not routes.registry.versions(sample.op_type, sample.domain):
+        return True
+    schema = routes.schema_in_force(sample.op_type, sample.domain, opset)
+    if schema is None:
+        return False
+    inputs = sample.node.input[: schema.max_input]
+    return not any(any(True for _ in type_misfits(schema, types)) for types in sample.facts.types(inputs))
 
 
 def opsets_by_kernels(

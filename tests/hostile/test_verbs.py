@@ -369,6 +369,8 @@ def commands(built, tmp_path):
                 statuses, stdin = each.ends(*reversed(form.split()), verb), it if "-" in arguments else os.devnull
                 if verb == "lower":
                     statuses = *statuses, 0  # where none of the operators is in the model, it is left as it is
+                if verb == "blockers" or "for" in form.split():
+                    statuses = *statuses, 0, 1  # nothing is written, and a runtime may take the model as it is
                 if verb == "breaking" and table == "SCHEMAS":
                     statuses = 0, 3  # a state that cannot be read is not compared
                 if verb == "targets":

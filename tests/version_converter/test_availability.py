@@ -288,6 +288,19 @@ def test_results_may_differ_only_if_that_is_permitted(tmp_path):
     np.testing.assert_allclose(found, evaluate(before, feeds)[0], rtol=1e-6)
 
 
+def test_a_type_of_another_node_does_not_hide_one_that_is_permitted(tmp_path):
+    """Conv of bfloat16 is certainly equal in float; that of double is not, and is permitted."""
+    before = model_of("y = Conv (x, w)", given="double[1,1,4,4] x, double[1,1,3,3] w", made="double[1,1,2,2] y")
+    file = runtime_file(tmp_path, takes(Conv=[{"types": {"T": ["float"]}}]))
+    assert refusal(before, file).endswith("no wider type gives certainly the same")
+    after = converted(before, file, inexact_types=True)
+    assert operators(after) == ["Cast", "Cast", "Conv", "Cast"]
+    assert_equal(before, after, run_before=evaluate, rtol=1e-5, atol=1e-6)
+    assert plan_for(before, file, inexact_types=True).notes == [
+        "nodes that compute in a type in which results may differ: Conv 11 in float (1)"
+    ]
+
+
 def test_an_exact_type_is_preferred_where_others_are_permitted(tmp_path):
     file = runtime_file(tmp_path, takes(Less=[{"types": {"T": ["int64"]}}]))
     before = model_of("y = Less (x, z)", given="int32[40] x, int32[40] z", made="bool[40] y")

@@ -40,6 +40,22 @@ def test_the_opset_in_which_most_nodes_run_is_chosen(tmp_path):
     assert [finding.message for finding in conversion.refusals] == ["Identity cannot run on npu 1.0"] * 2
 
 
+def test_an_opset_that_does_not_have_the_types_of_a_node_is_not_chosen_for_it(tmp_path):
+    """Less takes no int16 before opset 9, whatever the runtime has there."""
+    before = model_of(13, "y = Less (x, x)", given="int16[4] x", made="bool[4] y")
+    entries = [{"versions": [7, 8]}, {"versions": [9, 13], "types": {"T": ["float"]}}]
+    file = runtime_file(tmp_path, takes(Less=entries), opset=(7, 13))
+    after = opset.convert(before, runtime="npu==1.0", targets=[file])
+    assert after.opset_import[0].version == 13
+    assert [node.op_type for node in after.graph.node] == ["Cast", "Cast", "Less"]
+
+
+def test_notes_about_the_release_are_told_once(tmp_path):
+    file = runtime_file(tmp_path, takes())
+    conversion = opset.plan(model_of(22), runtime="npu==1.0.5", targets=[file])
+    assert conversion.notes == ["1.0.5 is not known: taken as 1.0"]
+
+
 def test_the_next_opset_is_tried_if_a_conversion_is_refused(tmp_path):
     """At 10 and 11 the runtime has all nodes, but Resize of a size that is not known cannot go there."""
     nodes = 'y = Resize <mode = "nearest"> (x, , , n)'

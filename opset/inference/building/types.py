@@ -35,6 +35,8 @@ class Type(NamedTuple):
     @property
     def text(self) -> str | None:
         """The type without shapes, as schemas spell it: "seq(tensor(float))"; None if a part is not known."""
+        if self.kind == "tensor":
+            return self.element and f"tensor({self.element})"
         around, inside = unwrap_layers(self)
         keys_known = all(layer.kind != "map" or layer.element for layer in around)
         if inside is None or inside.element is None or not keys_known:
