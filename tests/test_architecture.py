@@ -167,7 +167,18 @@ SLOW = set(
     ("arguments", "also"),
     [
         (["--help"], {"google.protobuf", "opset.schemas", "opset.model"}),
-        (["convert", "model.onnx", "--to", "21"], {"multiprocessing", "opset.cli.show", "opset.schemas.yaml.loader"}),
+        (
+            ["convert", "model.onnx", "--to", "21"],
+            {
+                "multiprocessing",
+                "opset.cli.show",
+                "opset.schemas.yaml.loader",
+                "opset.opsets.runtimes",
+                "opset.version_converter.availability",
+                "opset.version_converter.opset_choice",
+                "opset.version_converter.blockers",
+            },
+        ),
         (["explain", "C204"], {"google.protobuf", "opset.model"}),
     ],
 )

@@ -5,6 +5,7 @@ A restriction that only words state is not checked; the report of a conversion l
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -27,6 +28,10 @@ LOADED = frozenset(("Constant",))
 
 AS_INTEGERS = {"float": ("int32", "int64"), "double": ("int64",)}
 """Types of integers that hold all those that a type of floating point holds without gaps."""
+
+
+_EXCLUSION = re.compile(r"not \w+( or \w+)*")
+"""A restriction of an attribute of text that names the values that it may not have."""
 
 
 class Lack(NamedTuple):
@@ -385,7 +390,7 @@ def _lack_of_limits(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFac
             return Lack(f"it takes some values of '{name}', and the function's caller gives the node's")
         if not _is_within(value, limit, declared):
             given = "absent" if value is None else safe_text(value)
-            return Lack(f"'{name}' is {given}; it has to be {_limit_text(limit)}")
+            return Lack(f"'{name}' is {given}; {_limit_text(limit)}")
     return _lack_of_inputs(kernel, node, schema, facts)
 
 
@@ -448,6 +453,8 @@ def _is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
     if not isinstance(limit, str) or limit in (ABSENT, IGNORED, DEFAULT):
         return False
     declared = schema.attributes.get(name)
+    if declared is not None and declared.type == "string" and _EXCLUSION.fullmatch(limit):
+        return False
     return declared is None or declared.type != "string" or (bool(declared.choices) and limit not in declared.choices)
 
 
@@ -461,6 +468,8 @@ def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
         return value is None
     if limit == DEFAULT:
         return value is None or bool(value == declared.default)
+    if isinstance(limit, str) and declared.type == "string" and _EXCLUSION.fullmatch(limit):
+        return _plain_value(value) not in limit.removeprefix("not ").split(" or ")
     allowed = [*limit] if isinstance(limit, list | tuple | frozenset) else [limit]
     if not declared.type.endswith("s"):
         return _plain_value(value) in allowed
@@ -472,4 +481,8 @@ def _plain_value(value: Any) -> Any:
 
 
 def _limit_text(limit: Any) -> str:
-    return " or ".join(map(str, limit)) if isinstance(limit, list | tuple | frozenset) else str(limit)
+    """Return what a restriction of an attribute demands as text."""
+    if isinstance(limit, list | tuple | frozenset):
+        return f"it has to be {' or '.join(map(str, limit))}"
+    excluded = str(limit).removeprefix("not ")
+    return f"it has to be {limit}" if excluded == str(limit) else f"it may not be {excluded}"

@@ -188,6 +188,23 @@ def test_values_of_attributes_are_compared(tmp_path, attributes, given, why):
     assert conversion.notes == words
 
 
+def test_values_of_attributes_are_excluded(tmp_path):
+    limits = {"versions": [11, None], "attributes": {"mode": "not linear or cubic"}}
+    file = runtime_file(tmp_path, takes(Resize=[limits]), opset=(11, 17))
+    for mode, is_taken in (("nearest", True), ("linear", False), ("cubic", False)):
+        model = model_of(
+            f'y = Resize <mode = "{mode}"> (x, , s)', given="float[1,1,2,2] x, float[4] s", made="float[1,1,N,M] y"
+        )
+        conversion = plan_for(model, file)
+        assert conversion.notes == []
+        assert bool(conversion.refusals) is not is_taken
+        if not is_taken:
+            assert f"npu 1.0: 'mode' is {mode}; it may not be linear or cubic;" in refusal(model, file)
+    # Of an attribute that is no text, these are words.
+    file = runtime_file(tmp_path, takes(Elu=[{"attributes": {"alpha": "not negative"}}]))
+    assert plan_for(model_of("y = Elu (x)"), file).notes[0].endswith("Elu: alpha: not negative")
+
+
 def test_each_element_of_an_attribute_that_is_a_list_is_compared(tmp_path):
     file = runtime_file(tmp_path, takes(RNN=[{"attributes": {"activations": ["Relu", "Tanh"], "hidden_size": 2}}]))
     given, made = "float[3,1,2] x, float[1,2,2] w, float[1,2,2] r", "float[3,1,1,2] y"
