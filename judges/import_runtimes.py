@@ -136,6 +136,8 @@ FAULTS = {(CPU, "AveragePool"): ("1.20", {"attributes": {"ceil_mode": [0]}})}
 """Limits of kernels that tables do not say, as models of the standard's node cases showed (`judges runtimes`)."""
 ALL_BUT_FIRST = "all but the first"
 UNION = "union over kernels"
+_REGISTRY = re.compile(r"\w+ package\b(?= \w)")
+"""A package with the name of the registry that it is from."""
 _MAP = re.compile(r"map\((\w+),tensor\((\w+)\)\)")
 
 
@@ -180,7 +182,7 @@ class Importer:
         elif "match" in facts:
             kept["match"] = facts["match"]
         if "source" in kept:
-            kept["source"] = kept["source"].replace("how=changelog", "derived")
+            kept["source"] = _REGISTRY.sub("package", kept["source"].replace("how=changelog", "derived"))
         if name == CPU:
             kept["source"] += "; from 1.16 on the kernels that its packages register"
         elif "note" in facts:
