@@ -95,13 +95,15 @@ class _TableReader(Fields):
         fields = self.mapping(node, TABLE_KEYS, ("runtime", "releases"))
         document: dict[str, Any] = {}
         if "runtime" in fields:
-            document["runtime"] = self._formed(fields["runtime"], _NAME, "a name of small letters, digits, - and _")
+            document["runtime"] = self._matching_text(
+                fields["runtime"], _NAME, "a name of small letters, digits, - and _"
+            )
         for key in ("title", "source"):
             if key in fields:
                 document[key] = self.phrase(fields[key])
         for key in ("fallback", "kernels_of"):
             if key in fields:
-                document[key] = self._formed(fields[key], _NAME, "the name of a runtime")
+                document[key] = self._matching_text(fields[key], _NAME, "the name of a runtime")
         for key in ("notes", "io_types_not", "aliases"):
             if key in fields:
                 read_one = {"notes": self.phrase, "io_types_not": self._type}.get(key, self._alias)
@@ -157,7 +159,7 @@ class _TableReader(Fields):
         row: dict[str, Any] = {}
         for key, each in fields.items():
             if key in ("release", "kernels_release", "fallback_release"):
-                row[key] = self._formed(each, _RELEASE, "a release in quotes, without spaces")
+                row[key] = self._matching_text(each, _RELEASE, "a release in quotes, without spaces")
                 if key == "kernels_release" and not of_another:
                     self.findings.add("S103", "'kernels_release' stands only beside 'kernels_of'", fields[key])
             elif key == "how":
@@ -254,9 +256,9 @@ class _TableReader(Fields):
         return text
 
     def _alias(self, node: YamlNode) -> str:
-        return self._formed(node, _ALIAS, "a name of small letters, or NAME:PROVIDER in quotes")
+        return self._matching_text(node, _ALIAS, "a name of small letters, or NAME:PROVIDER in quotes")
 
-    def _formed(self, node: YamlNode, pattern: re.Pattern[str], wanted: str) -> str:
+    def _matching_text(self, node: YamlNode, pattern: re.Pattern[str], wanted: str) -> str:
         """Return text of a form; "" if it is another one."""
         text = self.text(node)
         if isinstance(node.value, str) and not pattern.fullmatch(text):
