@@ -101,6 +101,7 @@ VERBS = [
     ("lower", "model.onnx", "--ops", "com.example.Twice,Gelu", "--plan"),
     ("inline", "model.onnx", "-o", "out.onnx"),
     ("text", "model.onnx"),
+    ("blockers", "model.onnx", "--to", "14"),
     ("infer", "model.onnx", "--report"),
     ("run", "model.onnx", "--set", "x=[1, 2]", "--trace", "--format", "json"),
     ("show", "model.onnx"),
