@@ -9,7 +9,7 @@ from opset.schemas.constraints.violation import Violation
 
 
 def can_take(graph: Any, count: int) -> bool:
-    """Whether a GraphProto can be run with this number of inputs.
+    """Whether a GraphProto can be run with `count` inputs.
 
     Inputs with a default, which IR version 3 listed with the others, are either all given or all left out.
     """
