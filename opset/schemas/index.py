@@ -169,7 +169,7 @@ def versions_of(index: dict[str, Any], domain: str, name: str) -> list[int]:
 
 
 def _entry_of(index: dict[str, Any], domain: str, name: str) -> list[Any]:
-    """Return the family, the versions and the function bodies of an operator in an index, which parses it only once."""
+    """Return the family, the versions and the function bodies of an operator in an index; it is parsed at first use."""
     operators = index["operators"][domain]
     if isinstance(operators[name], bytes):
         operators[name] = json.loads(operators[name])

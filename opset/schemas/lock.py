@@ -80,7 +80,7 @@ def _reading_error(path: Path | str, error: Exception) -> SchemaError:
 
 
 def lock_versions(folder: Path, operators: Iterable[Operator]) -> list[str]:
-    """Add the versions of operators to the lock file of a folder; return the names of those that it did not hold.
+    """Add the versions of operators that a folder's lock lacks to its file; return their names: "ai.onnx.Relu:14".
 
     Versions in the lock keep their hashes. Raises SchemaError S204 if the lock cannot be read, UsageError U104 if it
     cannot be written.

@@ -122,7 +122,7 @@ def quirks_of(op_type: str, version: int) -> Iterator[Quirk]:
 
 
 def alias(op_type: str, version: int) -> Quirk | None:
-    """Return the quirk of an operator that the standard lacks at an opset but runtimes accept as its own, or None."""
+    """Return the quirk by which runtimes accept an operator that the standard lacks at an opset, None without one."""
     return next((each for each in quirks_of(op_type, version) if each.origin), None)
 
 
@@ -146,7 +146,7 @@ def is_internal(attribute: str) -> bool:
 
 
 def is_kept(schema: OpSchema, version: int, attribute: str, value: Any) -> bool:
-    """Whether a model keeps an illegal value of an attribute, or an element of a list, since runtimes accept it."""
+    """Whether an illegal value of an attribute stays in a node since runtimes accept it, by a quirk of the operator."""
     if schema.domain:
         return False
     values = value if isinstance(value, tuple) else (value,)

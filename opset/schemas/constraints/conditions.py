@@ -113,7 +113,7 @@ class ConditionReader(Fields):
             self.findings.add("S104", "a condition is missing", node, f"one of {', '.join(KINDS)}")
         for kind in kinds:
             for subject, form in self.mapping(fields[kind]).items():
-                condition = Condition(label, kind, subject, self._form_of(form), where)
+                condition = Condition(label, kind, subject, self._text_of(form), where)
                 self._counted += 1 + len(where)  # all of which may be checked for every node
                 if self._counted > MAX_ENTRIES:
                     message = f"a version has at most {MAX_ENTRIES} conditions, those of 'where' included"
@@ -122,8 +122,8 @@ class ConditionReader(Fields):
                 self._read_condition(condition, fields[kind].keys[subject], form)
         return self.phrase(fields.get("text"))
 
-    def _form_of(self, node: YamlNode) -> str:
-        """Return the text of a condition; a number, true or false without quotes is legal in YAML."""
+    def _text_of(self, node: YamlNode) -> str:
+        """Return a condition as text, also if YAML reads it as a number or a boolean."""
         if isinstance(node.value, int | float):
             return str(node.value).lower()
         return self.phrase(node)
@@ -132,7 +132,7 @@ class ConditionReader(Fields):
         """Return the legal premises in a `where` mapping as pairs, such as ("mode", "linear") or ("rank(X)", "2")."""
         premises: list[tuple[str, str]] = []
         for name, each in self.mapping(node).items():
-            form = self._form_of(each)
+            form = self._text_of(each)
             attribute = self._attributes.get(name)
             if attribute is None and (ranked_input(name) or name) not in self._inputs:
                 self.report_unknown(node.keys[name], "attribute or input", name, [*self._attributes, *self._inputs])

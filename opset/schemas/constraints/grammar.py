@@ -72,7 +72,7 @@ class Expression(NamedTuple):
 
 
 def _operand_text(operand: Expression, binding: int) -> str:
-    """Return an operand as text, in parentheses if its operator binds more weakly than `binding`."""
+    """Return an operand as text, in parentheses if its operator has a lower precedence than `binding`."""
     return f"({operand})" if _BINDING.get(operand.operator, 3) < binding else str(operand)
 
 
@@ -162,8 +162,8 @@ def name_first_input(tree: Any, first: str = "") -> Any:
 def parse_premise(name: str, form: str, schema: OpSchema) -> tuple[Expression, Expression]:
     """Return an entry of `where` as two trees: of the value that is compared, and of the condition on it.
 
-    The name is an attribute, an input or `rank(INPUT)`. The form is "given", "absent" or a condition, on a string
-    attribute a word, or several with `or`. Raises ValueError with the reason if it is none of these.
+    The name is an attribute, an input or `rank(INPUT)`. The text `form` is "given", "absent" or a condition, for a
+    string attribute a word, or several with `or`. Raises ValueError with the reason if it is none of these.
     """
     if ranked := ranked_input(name):
         return Expression("rank", (ranked,)), parse_condition(form)
@@ -204,7 +204,7 @@ def parse_form(kind: str, form: str) -> Any:
 
 
 def terms_of(tree: Any) -> Iterator[tuple[str, str]]:
-    """Yield each name in expressions, conditions or patterns with its operator of NAMED, such as ("rank", "X")."""
+    """Yield (operator, name) for each name in trees of expressions, conditions or patterns, such as ("rank", "X")."""
     if isinstance(tree, Expression) and tree.operator in NAMED:
         yield tree.operator, tree.operands[0]
     for part in tree if isinstance(tree, tuple) else ():
@@ -309,7 +309,7 @@ class _Parser:
         return Expression(word, tuple(map(_as_condition, operands))) if len(operands) > 1 else operands[0]
 
     def read_test(self) -> Expression:
-        """Read a comparison, a number to which the subject is equal, or a condition in parentheses."""
+        """Read a comparison, a number that the subject of the condition has to equal, or a condition in parentheses."""
         if self.accept("multiple"):
             self.expect("of")
             return Expression("multiple", (self.read_number(),))
@@ -320,7 +320,7 @@ class _Parser:
             return first
         if first == _SUBJECT:
             return self.read_comparison()
-        below = Expression(MIRRORED[self.take()], (self.number(first),))
+        below = Expression(MIRRORED[self.take()], (self.check_number(first),))
         if self.read_sum() != _SUBJECT:
             raise ValueError(f"{self.text!r} has no {SUBJECT!r} between its ends")
         return Expression("chain", (below, self.read_comparison())) if self.peek() in MIRRORED else below
@@ -329,16 +329,16 @@ class _Parser:
         return Expression(self.take(), (self.read_number(),))
 
     def read_number(self) -> Expression:
-        return self.number(self.read_sum())
+        return self.check_number(self.read_sum())
 
-    def number(self, expression: Expression) -> Expression:
+    def check_number(self, expression: Expression) -> Expression:
         """Return an expression as it is. Raises ValueError if it is a condition."""
         if expression.operator in CONDITIONS:
             raise ValueError(f"a condition stands in {self.text!r} in place of a number")
         return expression
 
     def read_sum(self) -> Expression:
-        """Read a number, with any arithmetic, or a condition in parentheses; raise ValueError if nested too deeply."""
+        """Read an arithmetic expression, or a condition in parentheses; raise ValueError if nested too deeply."""
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             raise ValueError(f"{self.text!r} is nested too deeply")
@@ -349,12 +349,12 @@ class _Parser:
     def read_chain(self, operators: tuple[str, ...], read: Callable[[], Expression]) -> Expression:
         result = read()
         while self.peek() in operators:
-            result = Expression(self.take(), (self.number(result), self.number(read())))
+            result = Expression(self.take(), (self.check_number(result), self.check_number(read())))
         return result
 
     def read_factor(self) -> Expression:
         if self.accept("-"):
-            return Expression("negative", (self.number(self.read_operand()),))
+            return Expression("negative", (self.check_number(self.read_operand()),))
         if not self.peek():
             raise ValueError(f"{self.text!r} ends where a number or a name is missing")
         return self.read_operand()

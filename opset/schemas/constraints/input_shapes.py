@@ -155,17 +155,17 @@ class Match:
                     self._check_subject(check, index)
 
     def completed_shapes(self) -> list[Shape | None]:
-        """Return the inputs' shapes with sizes that `check` found from others; None if a size or shape is unknown."""
+        """Return the inputs' shapes, completed by sizes that `check` found; None is an unknown size or shape."""
         shapes = [*self.shapes]
         for index, pattern in self._matched:
             shapes[index] = self._complete_shape(shapes[index], pattern)
         return shapes
 
-    def _indices_of(self, index: int) -> Iterable[int]:
-        """Return the inputs at a subject's index: several for a variadic one, none if it is left out; -1 stays so."""
-        if index < 0 or index != self.plan.variadic:
-            return (index,) if index < len(self.shapes) else ()
-        return range(index, len(self.shapes))
+    def _indices_of(self, position: int) -> Iterable[int]:
+        """Return the node's inputs for a declared one, by index: several if variadic, none if left out; -1 for -1."""
+        if position < 0 or position != self.plan.variadic:
+            return (position,) if position < len(self.shapes) else ()
+        return range(position, len(self.shapes))
 
     def _check_subject(self, check: Check, index: int) -> None:
         if check.kind == SHAPE:
@@ -292,7 +292,7 @@ class Match:
         return tuple(map(_merge_sizes, map(self._size_of_entry, (*head, *middle, *pattern.after)), shape))
 
     def _size_of_entry(self, entry: Any) -> Any:
-        """Return the size of an entry of a pattern, None if it is unknown; anything else is returned as it is."""
+        """Return the size that an entry of a pattern stands for, None if unknown; anything but an entry stays."""
         if not isinstance(entry, Size):
             return entry
         size = self._evaluate(entry.choices[0]) if len(entry.choices) == 1 else None

@@ -127,8 +127,8 @@ def node_misfits(
 def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> Iterator[Misfit]:
     """Yield a misfit for each attribute whose value its `choices`, `range` or `kind` does not allow.
 
-    `values` are the node's attributes by name. A value passes if that depends on one of the inputs' `ranks` that is
-    unknown (None).
+    `values` are the node's attributes by name, `ranks` the ranks of its inputs; if a rank is unknown (None), values
+    that depend on it pass.
     """
     for declared in declared_attributes(schema):
         value = values.get(declared.name)
@@ -154,8 +154,8 @@ def constraint_misfits(
 ) -> Iterator[Misfit]:
     """Yield a misfit for each attribute whose value breaks a constraint that its declaration names.
 
-    Arguments are as for `value_misfits`. Declarations without a constraint are not enforced: some flags take any number
-    but 0 for 1.
+    Arguments are as for `value_misfits`. Declarations that name no constraint are not enforced: some flags take any
+    number but 0 as true.
     """
     return (misfit for misfit in value_misfits(schema, values, ranks) if misfit.constraint)
 

@@ -45,7 +45,7 @@ def conditions_text(conditions: Iterable[Condition], schema: OpSchema) -> str:
 
 
 def range_sentence(text: str, subject: str, first: str) -> str:
-    """Return the range of an attribute as a sentence about `subject`; `rank` is the rank of the input `first`."""
+    """Return the range of an attribute as a sentence about `subject`; `first` names the input of the word `rank`."""
     condition = name_first_input(parse_condition(text), first)
     parts = condition.operands if condition.operator == "and" else (condition,)
     return " and ".join([_condition_text(part, subject) for part in parts])

@@ -60,7 +60,7 @@ def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
 
 @LINT.rule("S233 S234 S235 S236", OperatorBodies)
 def check_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
-    """Check that function bodies can be read (S233), are complete (S234), and use what exists (S235, S236)."""
+    """Check that bodies can be read (S233), are complete (S234), and use legal operators (S235), attributes (S236)."""
     for use in _placed_bodies(bodies.operator):
         yield from _check_body(use, bodies.versions)
 

@@ -94,7 +94,7 @@ def check_example_types(operator: Operator, context: LintContext) -> Iterator[Fi
 
 
 def missing_types(operator: Operator, schema: OpSchema, older: OpSchema | None) -> dict[str, list[str]]:
-    """Return the types that a version adds to the `older` one and no example covers, by kind.
+    """Return, by kind, the types that a version adds to the `older` one (if any) and no example covers.
 
     One example covers all types of its kind. A type that is computed as another one (`emulate`) needs no example.
     """

@@ -28,7 +28,7 @@ class Fixes:
 
 
 def fixes(target: Target) -> Fixes:
-    """Return the new texts of a target's files that fixing changes; files with faults stay as they are."""
+    """Return the texts with which `opset lint --fix` replaces a target's files; files with faults are left out."""
     found = Fixes({}, [])
     standard = os.path.realpath(target.folder) == os.path.realpath(FOLDER)
     try:
@@ -72,7 +72,7 @@ def remove_guidance(text: str) -> str:
 
 
 def fixed_text(operator: Operator, sets: TypeSets) -> str:
-    """Return the canonical text of an operator's file, after each rule has mended in it what it can."""
+    """Return the canonical text of an operator's file, with all findings mended that lint rules can mend."""
     document = canonical_document(operator)
     for rule in LINT.rules:
         if rule.fix is not None:

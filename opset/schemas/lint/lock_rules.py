@@ -23,7 +23,7 @@ class LockedOperators:
 
 @LINT.rule("S204", LintedFolder)
 def check_lost_versions(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Check that no version that the lock holds is gone from the folder (S204)."""
+    """Check that each version in the lock is still in its file (S204)."""
     present = {(domain_name(o.domain), o.name, str(s.since_version)) for o in folder.whole_operators for s in o.schemas}
     for domain, names in context.lock.items():
         for name, versions in names.items():
@@ -44,9 +44,9 @@ def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple
 
 @LINT.rule("S241", LockedOperators)
 def check_lock(locked: LockedOperators) -> Iterator[Finding]:
-    """Check that the lock holds each version up to the newest one of the domain that it holds (S241).
+    """Check that the lock has each version that is not newer than the newest locked one of its domain (S241).
 
-    If `locked.released`, it has to hold all versions.
+    If `locked.released`, it has to have all versions.
     """
     lock = locked.lock
     for operator, since in unlocked_versions(locked.operators, lock):

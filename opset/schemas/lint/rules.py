@@ -148,7 +148,7 @@ class _TargetCheck:
         )
 
     def findings(self, faults: Collection[str]) -> Iterator[Finding]:
-        """Yield the findings of all rules, without those that faults of reading, at these places, may have caused."""
+        """Yield the findings of all rules, except those that may only follow from faults at these places of files."""
         for operator in self.folder.operators:
             found = (finding for _, finding in LINT.apply(operator, self.context))
             yield from found if operator.whole else _independent_findings(operator, found, faults)

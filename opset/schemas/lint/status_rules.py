@@ -24,7 +24,7 @@ class _GroundedText(NamedTuple):
 
 @LINT.rule("S242", Operator)
 def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a special case or example is `chosen` if it says that the standard leaves something open (S242)."""
+    """Check that a text is marked as `chosen` if it says that the standard leaves something open (S242)."""
     for each in _grounded_texts(operator):
         if is_open(each.text) and not each.chosen:
             help = "add 'chosen', with what is open, or say it in another way"

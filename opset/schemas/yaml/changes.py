@@ -51,7 +51,7 @@ class TypeFields(Fields):
         return tuple(sorted(types))
 
     def expand_types(self, node: YamlNode, expression: str) -> set[str]:
-        """Return the types that an expression stands for, none if it is unknown: a finding if all sets are known."""
+        """Return the types that an expression stands for, none if it is unknown: a finding if sets are complete."""
         if not expression:
             return set()
         try:
@@ -142,7 +142,7 @@ class Changes(TypeFields):
     ) -> dict[str, Any]:
         """Return the changes of an attribute that a signature shows, and add its other declarations to `declared`.
 
-        An added attribute without `old` gets its default as such, unless the adapter up (`up`) is written.
+        The `old` value of an added attribute is its default if none is declared, unless the adapter up is "written".
         """
         fields = self.mapping(node, ATTRIBUTE_CHANGE_KEYS)
         came = "added" in fields
@@ -170,7 +170,7 @@ class Changes(TypeFields):
         return {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
 
     def old_value(self, node: YamlNode, attribute: Attribute | None) -> Any:
-        """Return the value of the key `old`; for an attribute that is a list, it may be {"all": element}."""
+        """Return the declared `old` value of an attribute; for a list of any length, it is {"all": element}."""
         if attribute is None or attribute.type not in ATTRIBUTE_TYPES:  # reported elsewhere
             return self.any_value(node)
         if not isinstance(node.value, dict):

@@ -178,7 +178,7 @@ class Examples(Likeness):
     # Attributes.
 
     def attributes(self, example: YamlNode, node: YamlNode | None, versions: Sequence[OpSchema]) -> dict[str, Any]:
-        """Return an example's attributes by name; one that a version lacks, or requires in vain, is a finding."""
+        """Return an example's attributes by name; unknown ones, and missing ones that are required, are findings."""
         values: dict[str, Any] = {}
         given = {} if node is None else self.mapping(node)
         required = [name for schema in versions for name in self.required[schema.since_version]]
@@ -311,7 +311,7 @@ class Examples(Likeness):
     # Tensors.
 
     def tensor(self, node: YamlNode, type_: str, shape: YamlNode | None, unknown: bool = False) -> ExampleValue:
-        """Return a tensor: nested lists, a flat list or `0..23` with a shape, or a scalar; null too, if `unknown`."""
+        """Return a tensor from nested lists, a flat list or `0..23` with a shape, a scalar, or null if `unknown`."""
         element = type_[len("tensor(") : -1]
         wanted = None if shape is None else self.shape(shape)
         count = _COUNT.fullmatch(node.value) if isinstance(node.value, str) and element != "string" else None
@@ -354,7 +354,7 @@ class Examples(Likeness):
         return level, tuple(shape)
 
     def read_count(self, node: YamlNode, element: str, first: int, last: int) -> list[Any]:
-        """Return the whole numbers from `first` to `last`, which type `element` has to hold; none if they go down."""
+        """Return the whole numbers from `first` to `last`, which type `element` has to hold; none if last < first."""
         if last < first:
             self.report_wrong(node, "a count that goes up")
             return []

@@ -29,7 +29,7 @@ class Fields:
         self.findings = findings
 
     def mapping(self, node: YamlNode, known: Sequence[str] = (), required: Sequence[str] = ()) -> dict[str, YamlNode]:
-        """Return a mapping's entries, {} if it is none; missing `required` keys, and keys not `known`, are findings."""
+        """Return a mapping's entries, or {}; missing `required` keys and, if `known` are given, others are findings."""
         if not isinstance(node.value, dict):
             self.report_wrong(node, "a mapping")
             return {}
@@ -103,7 +103,7 @@ class Fields:
         return ""
 
     def limit_entries(self, node: YamlNode, what: str) -> YamlNode:
-        """Return a list or mapping, cut to MAX_ENTRIES entries; if it has more, a finding calls them `what`."""
+        """Return a list or mapping, cut to MAX_ENTRIES entries; a longer one is a finding, which calls them `what`."""
         if isinstance(node.value, list | dict) and len(node.value) > MAX_ENTRIES:
             self.findings.add("S102", f"there are at most {MAX_ENTRIES} {what}", node)
             first = islice(node.value.items() if isinstance(node.value, dict) else node.value, MAX_ENTRIES)
@@ -111,7 +111,7 @@ class Fields:
         return node
 
     def names(self, node: YamlNode | None, what: str) -> dict[str, YamlNode]:
-        """Return at most MAX_ENTRIES entries of a mapping, {} if there is no node; a finding calls them `what`."""
+        """Return at most MAX_ENTRIES entries of a mapping, {} if there is no node; findings call them `what`."""
         entries = {} if node is None else self.mapping(self.limit_entries(node, what))
         return {name: each for name, each in entries.items() if node is not None and self.name(node.keys[name])}
 

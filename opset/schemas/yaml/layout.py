@@ -63,7 +63,7 @@ def _order_keys(mapping: Any, keys: Sequence[str]) -> Any:
 
 
 def _lay_out_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]:
-    """Return an example with the text of its attributes in `graphs` laid out, one node a line."""
+    """Return an example in which the attributes in `graphs`, which are graphs as text, have one node a line."""
     attributes = dict(example.get("attributes") or {})
     for name in graphs & attributes.keys():
         with suppress(ModelError):  # an example may hold what is no graph

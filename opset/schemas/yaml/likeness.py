@@ -62,7 +62,7 @@ class Likeness(Fields):
     def _merge_entries(
         self, own: Mapping[str, YamlNode], other: Mapping[str, YamlNode], depths: Mapping[str, int]
     ) -> dict[str, YamlNode]:
-        """Return the entries of `own`, and those of `other` that it lacks; null leaves one out, else is S107."""
+        """Return the entries of `own`, and those of `other` that it lacks; null leaves out one of these (else S107)."""
         found = dict(other)
         for key, each in own.items():
             if each.value is not None:
@@ -74,7 +74,7 @@ class Likeness(Fields):
         return found
 
     def _parameters(self, key: str, node: YamlNode, other: YamlNode | None) -> YamlNode:
-        """Return a list of parameters in which those of `other` complete names, and mappings that lack keys."""
+        """Return a list of parameters, each completed by the parameter of `other` that has the same name."""
         others = [] if other is None else self.items(other)
         known = {name: each for each in others if (name := _parameter_name(each))}
         found = []

@@ -216,7 +216,7 @@ def _node(event: Any, findings: Findings | None = None) -> YamlNode:
 def _attach(
     parent: YamlNode, key: YamlNode | None, node: YamlNode, findings: Findings
 ) -> tuple[YamlNode, YamlNode | None]:
-    """Add a node to an open list or mapping, as the value of `key` if that is open; return both as they are then."""
+    """Add a node to its open parent as item, key, or value of `key`; return the parent and the key left open."""
     if isinstance(parent.value, list):
         parent.value.append(node)
         return parent, None
