@@ -328,7 +328,7 @@ class Match:
         return value if isinstance(value, tuple | list) else (value,)
 
     def _find_number(self, name: str) -> Any:
-        """Return the number that an attribute is, or the size that a pattern binds to a name; None if it is unknown."""
+        """Return the value of a number attribute, or the size for a name in shape patterns; None if it is unknown."""
         if name not in self.plan.schema.attributes:
             return self.sizes.get(name)
         value = self._attribute(name)

@@ -65,7 +65,7 @@ class TypeFields(Fields):
         return types
 
     def emulate(self, node: YamlNode) -> dict[str, str]:
-        """Return emulated element types with the wider types that compute them; a key may be the name of a type set."""
+        """Return the wider element type that computes each emulated one; a key of the mapping may name a type set."""
         found: dict[str, str] = {}
         for key, each in self.mapping(node).items():
             wider = self.choice(each, sorted(NUMBERS))

@@ -122,7 +122,7 @@ class Examples(Likeness):
         return example
 
     def inherit_keys(self, fields: dict[str, YamlNode]) -> dict[str, YamlNode]:
-        """Return an example's keys, completed by the example above that it is `like`; they are kept for those below."""
+        """Return an example's keys, completed by the one above that it is `like`, and keep them for examples below."""
         like = self.name(fields.get("like"))
         if like and like in self.complete:  # an example may lack its name
             fields = self.complete_example(fields, self.complete[like])

@@ -346,7 +346,7 @@ def folder_sets(folder: Path, base: TypeSets | None = None) -> dict[str, tuple[s
 
 
 def load_sets(path: Path | str, base: TypeSets | None = None, data: bytes | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the named type sets of a file, added to `base`; a set may name those above it.
+    """Return the named type sets of a file, added to `base`; they may name sets of `base` and sets above them.
 
     `data` are the bytes of the file; None reads it. Raises SchemaError with all faults of the file.
     """
