@@ -152,7 +152,7 @@ def is_ambiguous(schema: OpSchema, opset: int) -> bool:
 
 
 def schema_as_read(schema: OpSchema) -> OpSchema:
-    """Return a version of an operator with all types that it had in any release: models of all of them are read."""
+    """Return a version of an operator with all types that it had in any release, so that models of each can be read."""
     types = dict(schema.types)
     for amendment in amendments_of(schema):
         for name, lost in amendment.lost.items():

@@ -238,7 +238,7 @@ def serves_version(kernel: Kernel, since_version: int, match: str) -> bool:
 
 
 def make_table(document: Mapping[str, Any], file: str = "") -> RuntimeTable:
-    """Return the runtime that a file's plain data describes; `read_operators` in it is a function that reads later."""
+    """Return the runtime that a file's plain data describes; a function `read_operators` in it reads operators late."""
     rows = (_make_release(**row) for row in document["releases"])
     operators = {key: document[key] for key in ("operators", "functions") if key in document}
     return RuntimeTable(

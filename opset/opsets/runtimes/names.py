@@ -74,7 +74,7 @@ def later_releases(runtime: Runtime) -> list[Runtime]:
 
 
 def tables_with(files: Sequence[Path] = ()) -> Mapping[str, RuntimeTable]:
-    """Return the tables of this package and of further files, by name. Raises SchemaError if files have faults."""
+    """Return the runtimes of this package and of `files`, by name. Raises SchemaError if files have faults."""
     if not files:
         return standard_tables()
     from opset.opsets.runtimes.loader import load_runtime  # with it PyYAML, which is slow to import

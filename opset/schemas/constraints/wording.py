@@ -40,7 +40,7 @@ def conditions_text(conditions: Iterable[Condition], schema: OpSchema) -> str:
             else _condition_text(parse_premise(name, form, schema)[1], name)
             for name, form in where
         ]
-        texts.append(f"{text}, where {_join_phrases(premises)}" if premises else text)
+        texts.append(f"{text}, if {_join_phrases(premises)}" if premises else text)
     return "; ".join(texts)
 
 
