@@ -118,7 +118,7 @@ def attribute_misfits(schema: OpSchema, attributes: Mapping[str, str | None]) ->
 def node_misfits(
     schema: OpSchema, inputs: Sequence[str | None], outputs: Sequence[str | None], attributes: Mapping[str, str | None]
 ) -> Iterator[Misfit]:
-    """Yield the `arity_misfits` of a node's inputs and outputs, and its `attribute_misfits`; types are not compared."""
+    """Yield a misfit for each wrong number of inputs or outputs, and each wrong attribute; value types do not count."""
     yield from arity_misfits(schema, inputs)
     yield from arity_misfits(schema, outputs, outputs=True)
     yield from attribute_misfits(schema, attributes)
@@ -154,14 +154,14 @@ def constraint_misfits(
 ) -> Iterator[Misfit]:
     """Yield a misfit for each attribute whose value breaks a constraint that its declaration names.
 
-    Arguments are as for `value_misfits`. Declarations that name no constraint are not enforced: some flags take any
-    number but 0 as true.
+    `values` are attributes by name, `ranks` the ranks of inputs, None if unknown. Declarations that name no constraint
+    are not enforced: some flags take any number but 0 as true.
     """
     return (misfit for misfit in value_misfits(schema, values, ranks) if misfit.constraint)
 
 
 def check_constraints(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> None:
-    """Raise Violation for the first of the `constraint_misfits` of a node, if there is one."""
+    """Raise Violation if one of a node's attributes (`values`) breaks a constraint; `ranks` are its inputs' ranks."""
     for misfit in constraint_misfits(schema, values, ranks):
         raise Violation(misfit.constraint, misfit.detail)
 

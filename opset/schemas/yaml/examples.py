@@ -220,7 +220,7 @@ class Examples(Likeness):
         return tuple(None if each.value is None else self.read_content(each, unknown) for each in self.items(node))
 
     def read_content(self, node: YamlNode, unknown: bool = False) -> ExampleValue | None:
-        """Return a value written as {TYPE: CONTENT}, None if it is wrong; `unknown` is as for `values`."""
+        """Return a value written as {TYPE: CONTENT}, None if it is wrong. If `unknown`, its elements may be null."""
         fields = self.mapping(node)
         key = self.type_key(node, fields, ("shape",))
         if key is None:
@@ -253,7 +253,7 @@ class Examples(Likeness):
         return type_
 
     def content(self, node: YamlNode, type_: str, unknown: bool) -> ExampleValue | None:
-        """Return the value of a type whose content a node holds, None if it is wrong; `unknown` is as for `values`."""
+        """Return the value of a type whose content a node holds, None if wrong. If `unknown`, elements may be null."""
         kind, _, inner = type_.removesuffix(")").partition("(")
         if kind == "tensor" and isinstance(node.value, dict):
             fields = self.mapping(node, ("value", "shape"), ("value",))

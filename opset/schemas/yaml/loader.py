@@ -219,8 +219,8 @@ def read_operator(
 ) -> tuple[Operator | None, list[Finding]]:
     """Return an operator as far as its file can be read, None if nothing can, and all findings about it.
 
-    Arguments are as for `parse_operator`. Unless the type sets are `complete`, a version that names an unknown one is
-    left out without a finding.
+    Unless the type sets are `complete`, a version that names an unknown one is left out without a finding. `data` are
+    the file's bytes, None to read it; `budget` bounds the work for all files of a folder.
     """
     path = Path(path)
     findings = Findings(str(path), budget)
@@ -243,9 +243,10 @@ def domain_of(path: Path) -> str:
 def read_operators(
     files: Sequence[Path], sets: TypeSets, complete: bool = True
 ) -> tuple[list[Operator], list[Finding]]:
-    """Return operators as far as their files can be read, and all findings; `complete` is as for `read_operator`.
+    """Return operators as far as their files can be read, and all findings about them.
 
-    Reading stops, with a finding, after MAX_FOLDER_FINDINGS findings or if the files take too many steps.
+    Reading stops, with a finding, after MAX_FOLDER_FINDINGS findings or too many steps. Unless the type sets are
+    `complete`, a version that names an unknown one is left out without a finding.
     """
     operators: list[Operator] = []
     findings: list[Finding] = []
@@ -359,7 +360,7 @@ def load_sets(path: Path | str, base: TypeSets | None = None, data: bytes | None
 def read_sets(
     path: Path | str, base: TypeSets | None = None, data: bytes | None = None
 ) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
-    """Return a file's type sets that have no fault, added to `base`, and all findings; `data` is as for `load_sets`."""
+    """Return the faultless type sets of a file, or of its bytes `data`, added to `base`, and all findings."""
     findings = Findings(str(path))
     sets = dict(base or {})
     try:
