@@ -93,7 +93,7 @@ def command(
 
 
 def find_in_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[BlockersReport]:
-    """Return the report on what stands in the way of one model."""
+    """Return the report on what stands in the way of one model; its status is "blocked", or "free" if nothing does."""
     model = load_input(source, call.roots)
     target = settings.target
     conversion = convert_model(model, target, registry, settings.dims, call.limits, settings.freeze)

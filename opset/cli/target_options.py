@@ -26,7 +26,11 @@ class TargetChoice(NamedTuple):
     ir_version: int | None
 
     def target(self, registry: Registry, *, keeps_opsets: bool) -> Target:
-        """Return the target; without one, a model keeps its opsets if that is permitted, or if an IR version is given.
+        """Return the target that the options name; if none does, the model's own opsets.
+
+        Args:
+            registry: The operators that are known.
+            keeps_opsets: Whether options may name no target; with an IR version they always may.
 
         Raises:
             UsageError: U101 for a target that is not known, U103 if none or several are given.
@@ -45,7 +49,7 @@ class TargetChoice(NamedTuple):
 
 
 def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command with the options that name a target, which it takes as `choice`."""
+    """Return a command with added options that name a target; the command takes them as one argument, `choice`."""
 
     @wraps(command)
     def run_command(**values: Any) -> Any:

@@ -33,7 +33,7 @@ class Amendment(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The change as a sentence without its end: "onnx 1.3 added bool to T"."""
+        """The change in words: "onnx 1.3 added bool to T"."""
         did = [f"added {listing(types, len(types))} to {name}" for name, types in self.gained.items()]
         did += [f"took {listing(types, len(types))} from {name}" for name, types in self.lost.items()]
         did += [f"made '{name}' optional" for name in self.optional]
@@ -51,7 +51,7 @@ _NEW_IN_SIZES = ("uint32", "uint64", "string", *_COMPLEX)
 
 
 def _gain_types(number: str, since: int, name: str, *types: str) -> tuple[Amendment, ...]:
-    """Return the amendment that adds types to a type parameter."""
+    """Return a tuple of one amendment: release `number` added element types to the type parameter `name`."""
     return (Amendment(number, since, gained={name: types}),)
 
 
@@ -94,7 +94,7 @@ def amendments_of(schema: OpSchema) -> tuple[Amendment, ...]:
 
 
 def operators_amended_after(name: str) -> frozenset[str]:
-    """Return the standard's operators of which some version was amended after a release."""
+    """Return the names of the standard's operators of which a version was amended after the release `name`."""
     return frozenset(operator for operator in AMENDMENTS if any(_amendments_after(operator, name)))
 
 
@@ -146,13 +146,13 @@ def _tensor_types(elements: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_ambiguous(schema: OpSchema, opset: int) -> bool:
-    """Whether a release has the version before in place of this one at an opset, and a later release this one."""
+    """Whether releases of onnx differ at an opset: some have this version, earlier ones still the version before."""
     late = [amendment for amendment in amendments_of(schema) if amendment.late]
     return any(opset < release(amendment.release).opset for amendment in late)
 
 
 def schema_as_read(schema: OpSchema) -> OpSchema:
-    """Return a version of an operator with all types that it had in any release: models of all of them are read."""
+    """Return a version of an operator with all types that it had in any release, so that models of each can be read."""
     types = dict(schema.types)
     for amendment in amendments_of(schema):
         for name, lost in amendment.lost.items():

@@ -14,9 +14,9 @@ DEBUG = "OPSET_DEBUG"
 
 
 def describe_exception(error: BaseException, origin: str = "") -> str:
-    """Return an exception's message, and the innermost line of the user's code that it came through.
+    """Return an exception's message, and the innermost line of the user's code that it came through, else `origin`.
 
-    If it came through none, as when a function takes other arguments, that is `origin`. `--debug` shows the traceback.
+    The traceback is written to stderr with `--debug`.
 
     Args:
         origin: file:line of the function that was called, or the file that was run.
@@ -31,7 +31,7 @@ def describe_exception(error: BaseException, origin: str = "") -> str:
 
 
 def line_of(error: BaseException, origin: str = "") -> str:
-    """Return file:line of the innermost frame of an exception in code of users, "" if there is none."""
+    """Return file:line of the innermost frame of an exception in a user's code, or beside `origin`; "" without one."""
     if isinstance(error, SyntaxError) and error.filename and not error.filename.startswith("<"):
         return f"{error.filename}:{error.lineno or 1}"
     from traceback import walk_tb  # what errors alone need is imported late, since it takes long
@@ -51,7 +51,7 @@ def trace(error: BaseException) -> None:
 
 
 def format_traceback(error: BaseException) -> str:
-    """Return the traceback of an exception, safe on a terminal; "" if nobody asks for it."""
+    """Return the traceback of an exception, safe on a terminal; "" unless OPSET_DEBUG is "1"."""
     if os.environ.get(DEBUG) != "1":
         return ""
     import traceback

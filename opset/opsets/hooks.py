@@ -43,7 +43,7 @@ class Hook:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is of this package: its exceptions are no fault of a user's code."""
+        """Whether the function is of this package, so that its exceptions are no fault of a user's code."""
         return not self.origin or _is_ours(_unwrap(self.function))
 
 
@@ -116,10 +116,11 @@ class Layer(NamedTuple):
         return register
 
     def find(self, kind: str, domain: str, operator: str, since: int, own: Table | None = None) -> Any | None:
-        """Return the hook of an operator at a version, None if there is none.
+        """Return the hook that an operator has at a version, None if there is none.
 
         Args:
-            own: The hooks of users' files.
+            kind: The name of the decorator that registered it.
+            own: The hooks of users' files, which are looked up beside registered ones.
 
         Raises:
             error: If a hook of `own` was registered in Python, too.
@@ -190,7 +191,7 @@ class Layer(NamedTuple):
             return earlier.table
 
     def _run_file(self, name: str, path: Path, source: bytes) -> _File:
-        """Run a file as a module that registers functions of its own. Raises `error`, and then nothing is kept."""
+        """Run a file as a module, and keep its hooks. Raises the layer's error, and keeps none, if it fails."""
         module = sys.modules[name] = ModuleType(name)  # dataclasses, among others, look their module up
         module.__file__ = str(path)
         file = _File(self, path, source, {})
@@ -228,7 +229,7 @@ class Layer(NamedTuple):
             raise self.error(findings)
 
     def _duplicate_finding(self, domain: str, operator: str, since: int, first: Hook, second: Hook) -> Finding:
-        """Return the finding for two hooks of one version."""
+        """Return the finding that two hooks are registered for one version of an operator."""
         version = f"version {since}" if since else "the first version"
         which = f"for {version}" if self.exact else f"from {version} on"
         message = f"two {self.noun}s are registered for {operator} of {domain_name(domain)}, {which}"
@@ -261,7 +262,7 @@ class Lookup:
         self._own: dict[str, Table | OpsetError] = {}
 
     def find(self, kind: str, domain: str, operator: str, since: int, family: str = "") -> Any | None:
-        """Return the hook of an operator at a version, None if there is none.
+        """Return the hook that an operator of the registry has at a version, None if there is none.
 
         Raises the layer's error if the files of the operator's domain cannot be run, or register one twice.
         """
@@ -279,7 +280,7 @@ class Lookup:
         return self._layer.find(kind, domain, operator, since, table)
 
     def left_out(self, domain: str) -> str:
-        """Return why the hooks of a domain may be incomplete: a file that is not trusted. "" if there is none."""
+        """Return why the hooks of a domain may be incomplete: a file that is not trusted was not run. Else ""."""
         files = self._registry.files_left_out(domain, self._layer.file)
         return f"{safe_text(files[0])} was not run, since nobody trusts its folder" if files else ""
 

@@ -97,7 +97,7 @@ class Registry:
         }
 
     def is_standard(self, op_type: str, domain: str = "") -> bool:
-        """Return whether an operator is one of the standard."""
+        """Whether an operator is one of the standard, and not of a user's folder."""
         source = self._sources.get(normalize_domain(domain), {}).get(op_type)
         return source is not None and source[1] is None
 
@@ -135,7 +135,7 @@ class Registry:
         return sets
 
     def phrase(self, types: tuple[str, ...]) -> str:
-        """Return a phrase for exactly these types, in which named sets stand for their types."""
+        """Return a short phrase for exactly these types, such as "real_ir4 without bool", by the names of type sets."""
         if types not in self._phrases:
             self._phrases[types] = compact_types(types, self.type_sets)
         return self._phrases[types]
@@ -158,7 +158,7 @@ class Registry:
         return self._sinces[key]
 
     def _schema_at(self, domain: str, name: str, position: int) -> OpSchema:
-        """Return the schema at a position of an operator's versions."""
+        """Return the schema at a position of an operator's versions, 0 for the oldest; each is made once."""
         key = domain, name, position
         if key not in self._schemas:
             self._schemas[key] = make_schema(self._sources[domain][name][0], domain, name, position)
@@ -183,7 +183,7 @@ def files_named(folder: Path | str, pattern: str) -> list[Path]:
 
 
 def _files_of_domain(files: Iterable[Path], domain: str, name: str) -> tuple[Path, ...]:
-    """Return the files of a name that are in a folder of the domain."""
+    """Return those `files` that have a name and are in a folder of the domain."""
     wanted = normalize_domain(domain)
     return tuple(file for file in files if file.name == name and normalize_domain(file.parent.name) == wanted)
 
@@ -260,7 +260,7 @@ def entry_point_folders() -> list[Path]:
 
 
 def _metadata_with_schemas(folder: str) -> list[Path]:
-    """Return the metadata of packages in a folder that offer schemas: looks for the words, since parsing is slow."""
+    """Return the metadata folders in a folder of packages that offer schemas, found by text since parsing is slow."""
     try:
         with os.scandir(folder) as entries:
             metadata = [Path(entry.path) for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]

@@ -102,17 +102,17 @@ def newest_ir_version() -> int:
 
 
 def is_released(domain: str) -> bool:
-    """Return whether a domain's operator set is part of the releases."""
+    """Whether a domain is part of the newest release of onnx."""
     return RELEASES[-1].opset_of(domain) > 0
 
 
 def release_with(opset: int) -> Release:
-    """Return the newest release whose operator set of the default domain is not above a version."""
+    """Return the newest release of onnx whose opset of ai.onnx is not above `opset`."""
     return next(row for row in reversed(RELEASES) if row.opset <= opset)
 
 
 def opset_beside(opsets: Mapping[str, int]) -> int:
-    """Return the version of the default domain that goes with versions of other domains.
+    """Return the opset of ai.onnx that goes with opsets of other domains.
 
     It is the newest one that needs no later IR version than the first release that has those versions.
     """

@@ -102,7 +102,7 @@ def kernels_data(schema: OpSchema) -> dict[str, Any]:
 
 
 def _types_by_releases(schema: OpSchema, name: str, kernels: Iterable[RuntimeKernel]) -> list[dict[str, Any]]:
-    """Return the types of a parameter, grouped by the releases that take them."""
+    """Return the types of a type parameter, grouped by the releases that take them: see `kernels_data`."""
     takers: dict[str, list[tuple[str, str]]] = {}
     for kernel in kernels:
         for type_ in kernel.types.get(name, schema.types[name]):
@@ -123,7 +123,7 @@ def _types_by_releases(schema: OpSchema, name: str, kernels: Iterable[RuntimeKer
 def _support_text(
     schema: OpSchema, found: Kernels, ranges: list[list[str]], types: Mapping[str, list[dict[str, Any]]]
 ) -> str:
-    """Return the releases, and the types by parameter, with releases that differ."""
+    """Return kernels as one line of text: releases, then the types by parameter, with releases if these differ."""
     if not ranges:
         return "by its function, if at all" if found.function else "none"
     parts = []
@@ -140,7 +140,7 @@ def _support_text(
 
 
 def _types_text(types: Sequence[str], allowed: Sequence[str]) -> str:
-    """Return types as the shortest of: their elements, the allowed elements that are missing, their number."""
+    """Return types as short text: their elements, or the elements of `allowed` that are missing, or their number."""
     missing = [each for each in sorted(allowed, key=_type_sort_key) if each not in types]
     if len(types) <= MAX_LISTED_TYPES or (not missing and allowed):
         return ", ".join(map(_element_of, types))
@@ -150,7 +150,7 @@ def _types_text(types: Sequence[str], allowed: Sequence[str]) -> str:
 
 
 def _element_of(type_: str) -> str:
-    """Return the element of a type of tensors; another type whole."""
+    """Return the element type of a tensor type, "float" for "tensor(float)"; any other type is returned whole."""
     return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
 
 
@@ -167,7 +167,7 @@ def _range_text(first: str, last: str) -> str:
 
 
 def _merge_ranges(spans: Iterable[tuple[str, str]]) -> list[list[str]]:
-    """Return ranges of releases in order, those merged that overlap or adjoin."""
+    """Return ranges of releases as sorted [first, last], merged if they overlap or adjoin."""
     names = releases()
     merged: list[list[int]] = []
     for first, last in sorted((names.index(first), names.index(last)) for first, last in spans):
@@ -185,7 +185,7 @@ def _release_count(ranges: Iterable[tuple[str, str]]) -> int:
 
 
 def _type_sort_key(type_: str) -> tuple[int, str]:
-    """Order types as their elements are numbered, those that are no tensors last."""
+    """Return a key that sorts types by the numbers of their elements; types that are no tensors are last."""
     return NUMBERS.get(_element_of(type_), len(NUMBERS) + 1), type_
 
 

@@ -52,7 +52,7 @@ _FLAGS = {"deprecated": False, "replacement": "", "experimental": False, "determ
 
 @lru_cache(maxsize=1)
 def standard_index() -> dict[str, Any]:
-    """Return the compiled operators of the standard; builds them if their YAML is newer or nothing is built."""
+    """Return the index of the standard's operators, cached; it is rebuilt if it is missing or their YAML changed."""
     index = _read_index(FOLDER / _INDEX)
     in_checkout = (FOLDER.parents[1] / "pyproject.toml").exists()
     if index is None or (in_checkout and index["stamp"] != _stamp_of(FOLDER)):
@@ -62,13 +62,13 @@ def standard_index() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def standard_prose() -> dict[str, Any]:
-    """Return the standard's prose, compiled; it is built together with the index."""
+    """Return the compiled prose of the standard, cached; it is rebuilt if it does not belong to the index."""
     return _read_beside_index(_PROSE) or _build_standard()[1]
 
 
 @lru_cache(maxsize=1)
 def standard_examples() -> dict[str, Any]:
-    """Return the standard's examples, compiled; they are built together with the index."""
+    """Return the compiled examples of the standard, cached; they are rebuilt if they do not belong to the index."""
     return _read_beside_index(_EXAMPLES) or _build_standard()[2]
 
 
@@ -78,7 +78,7 @@ def _build_standard() -> Compiled:
 
 
 def build_index(folder: Path) -> Compiled:
-    """Compile a folder of operator YAML and write the files into it if that is permitted. Raises SchemaError."""
+    """Compile a folder of operator YAML; write the files into it if permitted. Raises SchemaError if it has faults."""
     from opset.schemas.yaml.loader import load_folder
 
     stamp = _stamp_of(folder)
@@ -97,7 +97,7 @@ def build_index(folder: Path) -> Compiled:
 
 
 def compile_operators(operators: Iterable[Operator], sets: TypeSets) -> Compiled:
-    """Return index, prose and examples of some operators, with the type sets that they may name."""
+    """Return index, prose and examples of operators as plain data; `sets`, which they may name, go into the prose."""
     index: dict[str, Any] = {"stamp": 0, "types": [], "newest": {}, "operators": {}}
     prose: dict[str, Any] = {"stamp": 0, "sets": dict(sets), "operators": {}}
     examples: dict[str, Any] = {"stamp": 0, "operators": {}}
@@ -151,7 +151,7 @@ def _version_data(schema: OpSchema, table: dict[tuple[str, ...], int], bodies: l
 
 
 def _trim_defaults(each: Parameter | Attribute) -> list[Any]:
-    """Return the values of the fields, without those at the end that have their defaults."""
+    """Return the values of a parameter's or attribute's fields, without defaults at the end."""
     values = [*each]
     defaults = [*each._field_defaults.values()]
     while defaults and values[-1] == defaults.pop():
@@ -164,12 +164,12 @@ _EXAMPLE = Example("", 0)._asdict()
 
 
 def versions_of(index: dict[str, Any], domain: str, name: str) -> list[int]:
-    """Return the since_versions of a compiled operator, oldest first."""
+    """Return the since_versions of an operator in an index, oldest first."""
     return [version["since"] for version in _entry_of(index, domain, name)[1]]
 
 
 def _entry_of(index: dict[str, Any], domain: str, name: str) -> list[Any]:
-    """Return the family and the versions of a compiled operator."""
+    """Return the family, the versions and the function bodies of an operator in an index; it is parsed at first use."""
     operators = index["operators"][domain]
     if isinstance(operators[name], bytes):
         operators[name] = json.loads(operators[name])
@@ -178,7 +178,7 @@ def _entry_of(index: dict[str, Any], domain: str, name: str) -> list[Any]:
 
 
 def make_schema(index: dict[str, Any], domain: str, name: str, position: int) -> OpSchema:
-    """Return the schema of one compiled version, by its position among the operator's versions."""
+    """Return the schema of one version of an operator in an index; `position` 0 is its oldest version."""
     family, versions, *bodies = _entry_of(index, domain, name)
     data = versions[position]
     types = index["types"]
@@ -199,7 +199,7 @@ def make_schema(index: dict[str, Any], domain: str, name: str, position: int) ->
 
 
 def make_docs(prose: dict[str, Any], domain: str, name: str, since: int) -> Docs:
-    """Return the prose of one compiled version."""
+    """Return the prose of the version `since` of an operator from compiled prose."""
     docs = Docs(*prose["operators"][domain][name][str(since)])
     notes = (ImplementationNote(*each) for each in docs.implementations)
     return docs._replace(
@@ -209,7 +209,7 @@ def make_docs(prose: dict[str, Any], domain: str, name: str, since: int) -> Docs
 
 
 def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Example, ...]:
-    """Return the compiled examples of an operator, in the order of its file."""
+    """Return the examples of an operator from compiled ones, in the order of its file; () if it has none."""
     found = []
     for data in examples["operators"].get(domain, {}).get(name, ()):
         attributes = {key: _make_value(each) for key, each in data.get("attributes", {}).items()}
@@ -219,7 +219,7 @@ def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Exa
 
 
 def _make_value(data: Any) -> Any:
-    """Return plain data with the values in it as such; a mapping is always one."""
+    """Return plain data of an example with an ExampleValue in place of each mapping."""
     if isinstance(data, list):
         return [_make_value(each) for each in data]
     if not isinstance(data, dict):
@@ -244,14 +244,14 @@ def _make_change(attributes: dict[str, Any] | None = None, **said: Any) -> Chang
 
 
 def _freeze(value: Any) -> Any:
-    """Return a value with tuples in place of lists."""
+    """Return a value with tuples in place of all lists in it."""
     if isinstance(value, dict):
         return {key: _freeze(each) for key, each in value.items()}
     return tuple([_freeze(each) for each in value]) if isinstance(value, list) else value
 
 
 def _stamp_of(folder: Path) -> int:
-    """Return a number that changes when a source of the index comes, goes or changes. Built files are none."""
+    """Return a number that changes if a YAML or Python file in a folder, or one below it, comes, goes or changes."""
     entries: list[os.DirEntry[str]] = []
     for place in (folder, *(each for each in folder.iterdir() if each.is_dir())):
         with os.scandir(place) as files:
@@ -261,7 +261,7 @@ def _stamp_of(folder: Path) -> int:
 
 
 def _read_beside_index(name: str) -> dict[str, Any] | None:
-    """Return a file that was built together with the index, None if it is missing, damaged or of another index."""
+    """Return the JSON of a file built together with the index, None if it is missing, damaged or of another index."""
     stamp = standard_index()["stamp"]
     try:
         data: dict[str, Any] = json.loads((FOLDER / name).read_bytes())
@@ -271,7 +271,7 @@ def _read_beside_index(name: str) -> dict[str, Any] | None:
 
 
 def _read_index(path: Path) -> dict[str, Any] | None:
-    """Return the index with operators as they stand in the file, None if it is missing or damaged."""
+    """Return the index in a file, each operator as its unparsed line; None if the file is missing or damaged."""
     try:
         head, *lines = path.read_bytes().splitlines()
         index: dict[str, Any] = json.loads(head)
@@ -285,7 +285,7 @@ def _read_index(path: Path) -> dict[str, Any] | None:
 
 
 def write_json(path: Path, lines: Iterable[Any]) -> None:
-    """Write lines of JSON: a file whole or not at all, since two processes may build at once."""
+    """Write values as lines of JSON; the file appears whole or not at all, since two processes may write it at once."""
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
         with temporary.open("x", encoding="utf-8") as file:  # a link that has this name is not followed

@@ -32,7 +32,7 @@ Lock = dict[str, dict[str, dict[str, str]]]
 
 
 def signature_hash(schema: OpSchema) -> str:
-    """Return the SHA-256 of a schema's signature, as canonical JSON. Differentiability is no part of it."""
+    """Return the hex SHA-256 of a version's signature: its name, parameters, attributes, types and flags."""
 
     def parameters(each: tuple[Parameter, ...]) -> list[Any]:
         return [[p.name, p.type, p.option, p.homogeneous, p.min_arity] for p in each]
@@ -50,7 +50,7 @@ def signature_hash(schema: OpSchema) -> str:
 
 
 def read_lock(folder: Path) -> Lock:
-    """Return the lock of a folder of operators, empty if none was written. Raises SchemaError."""
+    """Return the lock of a folder, empty if it has no lock file. Raises SchemaError S204 if it cannot be read."""
     path = folder / LOCK_FILE
     try:
         data = file_bytes(path, MAX_LOCK)
@@ -62,7 +62,7 @@ def read_lock(folder: Path) -> Lock:
 
 
 def parse_lock(data: bytes, path: Path | str) -> Lock:
-    """Return the lock that the bytes of a file hold. Raises SchemaError."""
+    """Return the lock in a file's bytes; errors name its `path`. Raises SchemaError S204 if they hold no lock."""
     try:
         lock: Lock = parse_json(data)
         listed = [each for operators in lock.values() for versions in operators.values() for each in versions.items()]
@@ -80,9 +80,10 @@ def _reading_error(path: Path | str, error: Exception) -> SchemaError:
 
 
 def lock_versions(folder: Path, operators: Iterable[Operator]) -> list[str]:
-    """Add versions to the folder's lock and return their names; versions that it holds already stay as they are.
+    """Add the versions of operators that a folder's lock lacks to its file; return their names: "ai.onnx.Relu:14".
 
-    Raises SchemaError S204 if the lock cannot be read, UsageError U104 if it cannot be written.
+    Versions in the lock keep their hashes. Raises SchemaError S204 if the lock cannot be read, UsageError U104 if it
+    cannot be written.
     """
     lock = read_lock(folder)
     added = []

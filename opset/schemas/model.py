@@ -186,7 +186,7 @@ class OpSchema:
         return _arity(self.outputs)[1]
 
     def function_bodies(self, opset: int) -> tuple[FunctionBody, ...]:
-        """Return the function bodies at an opset of ai.onnx, each for the nodes that it serves; the first that fits."""
+        """Return the function bodies to use at an opset of ai.onnx: of several for the same nodes, the newest one."""
         found: dict[str, FunctionBody] = {}
         for body in self.function:
             if body.opset <= opset:
@@ -194,7 +194,7 @@ class OpSchema:
         return tuple(found.values())
 
     def allowed_types(self, parameter: Parameter) -> tuple[str, ...]:
-        """Types that a parameter of this schema may have."""
+        """Return the types that an input or output of this schema may have, such as "tensor(float)"."""
         return self.types.get(parameter.type, (parameter.type,))
 
 
@@ -278,17 +278,17 @@ class Example(NamedTuple):
 
 
 def example_versions(example: Example, versions: Iterable[int]) -> list[int]:
-    """Return the versions of an operator for which an example holds."""
+    """Return those of an operator's versions for which an example holds: from its `since` to its `until`."""
     return versions_between(versions, example.since, example.until)
 
 
 def versions_between(versions: Iterable[int], since: int | None, until: int | None) -> list[int]:
-    """Return the versions from `since` to `until`; None leaves an end open."""
+    """Return those of some versions that are from `since` to `until`, both included; None sets no bound."""
     return [each for each in versions if (since or 0) <= each and (until is None or each <= until)]
 
 
 def is_random(example: Example) -> bool:
-    """Whether chance decides an output of an example."""
+    """Whether an output of an example is random, so that the example states its shape but no elements."""
     return any(each is not None and each.content is None and each.shape is not None for each in example.outputs or ())
 
 

@@ -11,17 +11,17 @@ _WORK = 50_000
 
 
 def normalize_domain(domain: str) -> str:
-    """Return the one name of a domain: the standard's own, `ai.onnx`, is the empty one."""
+    """Return the name of a domain as schemas have it: "" for the domain of the standard, `ai.onnx`."""
     return "" if domain == "ai.onnx" else domain
 
 
 def domain_name(domain: str) -> str:
-    """Return a domain's name as people write it, which is also the name of its folder."""
+    """Return the name of a domain as people write it and as its folder is named: `ai.onnx` for ""."""
     return domain or "ai.onnx"
 
 
 def near_miss(name: str, known: Iterable[str]) -> str:
-    """Return a question that suggests the known names nearest to this one; empty when none is near."""
+    """Return "did you mean …?" with the known names that are most like a wrong one, "" if none is like it."""
     import difflib  # slow to import, and needed for errors alone
 
     name, compared, left = name[:MOST], list[str](), _WORK

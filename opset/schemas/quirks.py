@@ -46,7 +46,7 @@ class Quirk(NamedTuple):
 
     @property
     def becomes_standard(self) -> bool:
-        """Whether an operator of another origin means the same as the standard's, which came later."""
+        """Whether the standard took over this operator of another domain later, with the same meaning."""
         return bool(self.origin) and self.stand_in == (self.operators[0], self.last + 1)
 
 
@@ -117,23 +117,23 @@ QUIRKS = (
 
 
 def quirks_of(op_type: str, version: int) -> Iterator[Quirk]:
-    """Yield the quirks of one operator at an opset."""
+    """Yield the quirks (known deviations from the standard) that nodes of an operator may have at an opset."""
     return (each for each in QUIRKS if op_type in each.operators and each.first <= version <= each.last)
 
 
 def alias(op_type: str, version: int) -> Quirk | None:
-    """Return the quirk of an operator that is not the standard's at an opset, and that runtimes know in its domain."""
+    """Return the quirk by which runtimes accept an operator that the standard lacks at an opset, None without one."""
     return next((each for each in quirks_of(op_type, version) if each.origin), None)
 
 
 def quirk_of_values(op_type: str, version: int) -> Quirk | None:
-    """Return the quirk by which nodes of an operator are computed whose inputs or attributes break its constraints."""
+    """Return the quirk by which nodes of an operator are computed although they break its constraints, or None."""
     found = (each for each in quirks_of(op_type, version) if each.action == KEEP and not each.origin)
     return next((each for each in found if each.stand_in is not None or not each.attribute), None)
 
 
 def quirk_of_attribute(op_type: str, version: int, attribute: str, value: Any) -> Quirk | None:
-    """Return the form against the standard that an attribute with this value is, None if it is no known one."""
+    """Return the quirk about an attribute with this value, None if there is none."""
     for each in quirks_of(op_type, version):
         if each.attribute == attribute and (not each.values or value in each.values):
             return each
@@ -141,12 +141,12 @@ def quirk_of_attribute(op_type: str, version: int, attribute: str, value: Any) -
 
 
 def is_internal(attribute: str) -> bool:
-    """Whether an attribute is for some runtime alone, by its name."""
+    """Whether an attribute is meant for some runtime alone: its name begins with two underscores."""
     return isinstance(attribute, str) and attribute.startswith(INTERNAL)  # bytes, where it is no UTF-8
 
 
 def is_kept(schema: OpSchema, version: int, attribute: str, value: Any) -> bool:
-    """Whether a value that an attribute cannot have is taken all the same."""
+    """Whether an illegal value of an attribute stays in a node since runtimes accept it, by a quirk of the operator."""
     if schema.domain:
         return False
     values = value if isinstance(value, tuple) else (value,)

@@ -42,12 +42,12 @@ class Target(NamedTuple):
     is_found: bool = False
 
     def has_file(self, path: Path) -> bool:
-        """Whether the file of an operator, which may be gone, is one of those to check."""
+        """Whether the file of an operator is to be checked; it need not exist any more."""
         return self.whole or path.parent in self.domains or path in self.files
 
 
 def folder_of_domains(folder: Path) -> Target:
-    """Return all operators of a folder of domains. Raises SchemaError if it cannot be read."""
+    """Return the target of all operators in a folder of domains. Raises SchemaError if it cannot be read."""
     return Target(folder, tuple(operator_files(folder)), True, frozenset())
 
 
@@ -60,24 +60,28 @@ class Selection:
     notes: list[str] = field(default_factory=list)
 
     def report(self, code: str, message: str, path: Path, why: str = "", help: str = "") -> None:
-        """Note a finding about a file or folder."""
+        """Add a finding about a file or folder."""
         self.findings.append(Finding(code, message, place=str(path), why=why, help=help))
 
     def report_depth(self, paths: Iterable[Path]) -> None:
-        """Note operator files that are not in the folder of a domain."""
+        """Add a finding for each operator file that is not in the folder of a domain."""
         why = f"operators are read from <domain>/<Operator>{SUFFIX} of a folder of domains"
         for path in paths:
             help = "move it into the folder of its domain"
             self.report("S110", "this operator file is at the wrong depth", path, why, help)
 
     def report_suffix(self, path: Path) -> None:
-        """Note a file that is not read because of its suffix."""
+        """Add a finding about an operator file that is not read since its suffix is not `.yaml`."""
         help = f"call it {path.stem}{SUFFIX}"
         self.report("S110", "this operator file is not read", path, f"its name does not end in {SUFFIX}", help)
 
 
 def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Selection:
-    """Return the operators of files and folders of any form, and of folders of domains."""
+    """Return the operators to check, with findings about files and folders that are not read.
+
+    `paths` are operator files, folders of a domain, folders of domains, or trees with these; `folders` are folders of
+    domains.
+    """
     selection = Selection()
     for path in paths:
         if os.path.isdir(path):  # pathlib fails where a name is too long
@@ -93,7 +97,7 @@ def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Sel
 
 
 def _merge_targets(targets: Sequence[Target]) -> list[Target]:
-    """Return the targets, one for each folder."""
+    """Return the targets, joined to one for each folder of domains."""
     merged: dict[str, Target] = {}
     for target in targets:
         real = os.path.realpath(target.folder)
@@ -108,18 +112,18 @@ def _merge_targets(targets: Sequence[Target]) -> list[Target]:
 
 
 def _parent_of(folder: Path) -> Path:
-    """Return the folder above a folder, as a path of the same form."""
+    """Return the folder above a folder without resolving its path, which may be relative: `..` for `.`."""
     return folder / os.pardir if folder.name in ("", os.pardir) else folder.parent
 
 
 def _domain_folder(folder: Path) -> Path:
-    """Return the folder of a domain as a path that ends in the domain."""
+    """Return the path of a domain's folder in a form that ends in the domain's name, even for `.`."""
     named = folder.name not in ("", os.pardir)
     return folder if named else folder / os.pardir / os.path.basename(os.path.abspath(folder))
 
 
 def _select_file(path: Path, selection: Selection) -> None:
-    """Add the operator of a file; of one that several operators share, all that share it."""
+    """Add the operator of a file to the selection, or a finding; types.yaml, lock and .py stand for their folder."""
     if path.name in (TYPES_FILE, LOCK_FILE):
         _select_folder(path.parent, selection)
     elif path.suffix == ".py":
@@ -136,7 +140,7 @@ def _select_file(path: Path, selection: Selection) -> None:
 
 
 def _select_folder(folder: Path, selection: Selection) -> None:
-    """Add all of a folder of domains."""
+    """Add all operators of a folder of domains to the selection, or findings if it has none or cannot be read."""
     before = len(selection.findings)
     files = _operator_files(folder, selection)
     if len(selection.findings) > before:
@@ -151,7 +155,7 @@ def _select_folder(folder: Path, selection: Selection) -> None:
 
 
 def _search_folder(top: Path, selection: Selection) -> None:
-    """Add the operators of any folder: of a domain, of several domains, or of a tree with such folders."""
+    """Add the operators of a folder to the selection: of a domain, of several, or of a tree with such folders."""
     before = len(selection.findings)
     search = _Search(top, selection)
     holders = set(search.holders)
@@ -178,7 +182,7 @@ def _search_folder(top: Path, selection: Selection) -> None:
 
 
 def _operator_files(folder: Path, selection: Selection) -> list[Path]:
-    """Return the operator files of a folder of domains; notes a finding and returns none if it cannot be read."""
+    """Return the operator files of a folder of domains; none, and a finding in the selection, if it cannot be read."""
     try:
         return operator_files(folder)
     except SchemaError as error:
@@ -195,17 +199,17 @@ def _report_none(folder: Path, others: Sequence[Path], selection: Selection) -> 
 
 
 def _has_shared_files(folder: Path) -> bool:
-    """Whether a folder holds files that the operators of several domains share."""
+    """Whether a folder has a file that the domains in it share: types.yaml or the lock."""
     return (folder / TYPES_FILE).exists() or (folder / LOCK_FILE).exists()
 
 
 def _is_of_domains(folder: Path) -> bool:
-    """Whether a folder that holds operators, and folders that hold some, is more likely one of domains."""
+    """Whether a folder looks like one of domains and not like a domain: it has shared files, or no dot in its name."""
     return _has_shared_files(folder) or "." not in os.path.basename(os.path.abspath(folder))
 
 
 def _is_misplaced(folder: Path) -> bool:
-    """Whether a folder with an operator is one of domains, or is inside the folder of a domain."""
+    """Whether operator files in a folder are at the wrong depth: it holds domains, or is inside a domain's folder."""
     if _has_shared_files(folder):
         return True
     outer = _parent_of(folder)
@@ -223,7 +227,7 @@ def _is_yaml(path: Path) -> bool:
 
 
 def _is_operator(path: Path) -> bool:
-    """Whether a file looks like the YAML of an operator; one that cannot be opened is none."""
+    """Whether a file looks like the YAML of an operator; false if it cannot be opened."""
     try:
         with open(os.open(path, os.O_RDONLY | NO_WAIT | OPEN), "rb") as file:
             return _OPERATOR.search(file.read(_PEEKED)) is not None
@@ -244,7 +248,7 @@ def _is_folder(entry: os.DirEntry[str], links: bool = True) -> bool:
 
 
 def _operators_in(folder: Path) -> list[Path]:
-    """Return the operator files directly in a folder, of which one at least looks like one."""
+    """Return the YAML files directly in a folder if at least one looks like an operator's, else none."""
     try:
         files = [folder / entry.name for entry in _entries_of(folder) if entry.name.endswith(SUFFIX)]
     except OSError:
@@ -270,7 +274,7 @@ class _Search:
                 selection.report("S102", "not all of this folder was searched", top, why, "name the folders of domains")
 
     def _inner_folders(self, folder: Path, top: Path) -> Iterator[Path]:
-        """Yield the folders inside; records the YAML files and reports misnamed ones."""
+        """Yield the folders to search in `folder`; note its YAML files, and those with a wrong name as findings."""
         try:
             entries = _entries_of(folder)
         except OSError as error:

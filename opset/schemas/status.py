@@ -32,33 +32,36 @@ _OPEN = re.compile(
 Grounded = SpecialCase | Example
 
 
-def status_of(it: Grounded) -> str:
-    """Return the status of a special case or an example: "stated", "derived" or "chosen"."""
-    return CHOSEN if it.chosen else STATED if it.stated else DERIVED
+def status_of(item: Grounded) -> str:
+    """Return how a special case or example follows from the standard: "stated", "derived" or "chosen"."""
+    return CHOSEN if item.chosen else STATED if item.stated else DERIVED
 
 
-def ground_of(it: Grounded) -> str:
-    """Return the clause of a stated text, the reason of a chosen one, "" for a derived one."""
-    return it.chosen or it.stated
+def ground_of(item: Grounded) -> str:
+    """Return the clause that states a special case or example, or why it is chosen; "" if it is derived."""
+    return item.chosen or item.stated
 
 
 def status_words(status: str, ground: str) -> str:
-    """Return a status with its ground as a phrase, "" for a derived text, as most are."""
+    """Return a status with its ground as a phrase, such as "stated: version 13, summary"; "" if it is "derived"."""
     if status == STATED and (found := _OF_VERSION.fullmatch(ground)):
         ground = f"version {found[1]}, {ground.partition(' ')[2]}"
     return "" if status == DERIVED else f"{status}: {ground}"
 
 
 def is_open(text: str) -> bool:
-    """Whether a text says that the standard leaves something open."""
+    """Whether a text says, by a word such as "undefined", that the standard leaves something open."""
     return bool(_OPEN.search(text))
 
 
 def clause_fault(clause: str, versions: Sequence[OpSchema], newest: int, complete: bool = True) -> str:
-    """Return why a text is no clause of an operator of these versions, "" if it is one.
+    """Return why a text names no clause of the standard, "" if it names one.
 
-    It states something of version `newest`, so that it is no text of a newer one. Unless the versions are `complete`,
-    a clause of another one may be right.
+    Args:
+        clause: Such as "13 attribute axis", or "Broadcasting.md multidirectional".
+        versions: The versions of the operator.
+        newest: The version about which something is stated, so that no text of a newer one can state it.
+        complete: Whether these are all versions; if not, a clause of an unknown one is accepted.
     """
     if _OF_DOCUMENT.fullmatch(clause):
         return ""

@@ -18,7 +18,7 @@ _MAP = re.compile(r"map\((?:string|u?int(?:8|16|32|64)), (.*)\)")
 
 
 def is_type(text: str) -> bool:
-    """Return whether this is one whole type, such as `tensor(int64)` or `seq(map(int64, float))`."""
+    """Whether a text is one whole type, such as `tensor(int64)` or `seq(map(int64, float))`."""
     for _ in range(MAX_NESTING):
         if wrapped := _WRAPPED.fullmatch(text):
             text = wrapped[2]
@@ -33,10 +33,10 @@ def is_type(text: str) -> bool:
 
 
 def expand(expression: str, sets: TypeSets) -> Iterable[str]:
-    """Return the types that an expression stands for.
+    """Return the types that an expression stands for; `sets` are the named type sets.
 
-    It is a set's name, an element's name (which means the tensor of it), a whole type, or `seq(…)` and `optional(…)`
-    around any of these. Raises KeyError when it is none.
+    An expression is the name of a set, an element type (`float` for `tensor(float)`), a whole type, or `seq(…)` or
+    `optional(…)` around any of these. Raises KeyError if it is none of them.
     """
     inner, wrappers = expression, list[str]()
     while len(wrappers) <= MAX_NESTING and (wrapped := _WRAPPED.fullmatch(inner)):
@@ -56,8 +56,8 @@ def expand(expression: str, sets: TypeSets) -> Iterable[str]:
 
 
 @lru_cache(maxsize=2)
-def _candidates(sets: tuple[tuple[str, tuple[str, ...]], ...]) -> list[tuple[str, frozenset[str]]]:
-    """Return the expressions that name a set with the types that each stands for, largest sets first."""
+def _set_expressions(sets: tuple[tuple[str, tuple[str, ...]], ...]) -> list[tuple[str, frozenset[str]]]:
+    """Return each expression that names a set, such as "seq(floats)", with its types; largest sets first."""
     candidates = [
         (wrapper.format(name), frozenset(map(wrapper.format, members)))
         for name, members in sets
@@ -67,7 +67,7 @@ def _candidates(sets: tuple[tuple[str, tuple[str, ...]], ...]) -> list[tuple[str
 
 
 def shortest_expressions(types: Iterable[str], sets: TypeSets) -> list[str]:
-    """Return a short list of expressions that stands for exactly these types: largest sets first, then single types."""
+    """Return a short list of expressions that stand for exactly these types: named sets, then single types."""
     return [*_shortest_expressions(frozenset(types), tuple(sets.items()))]
 
 
@@ -75,7 +75,7 @@ def shortest_expressions(types: Iterable[str], sets: TypeSets) -> list[str]:
 def _shortest_expressions(wanted: frozenset[str], sets: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[str, ...]:
     left = set(wanted)
     chosen: list[str] = []
-    for expression, members in _candidates(sets):
+    for expression, members in _set_expressions(sets):
         if members <= wanted and len(members & left) > 1:
             chosen.append(expression)
             left -= members
@@ -83,14 +83,14 @@ def _shortest_expressions(wanted: frozenset[str], sets: tuple[tuple[str, tuple[s
 
 
 def compact_types(types: Iterable[str], sets: TypeSets) -> str:
-    """Return a phrase for exactly these types: named sets, types missing from them, and further types.
+    """Return a short phrase for exactly these types, by the names of sets.
 
-    "numeric_ir4", "real_ir4 without bool", "floats, string".
+    Such as "numeric_ir4", "real_ir4 without bool", or "floats, string".
     """
     wanted = frozenset(types)
     best = shortest_expressions(wanted, sets)
     phrase = ", ".join(best)
-    for expression, members in _candidates(tuple(sets.items())):
+    for expression, members in _set_expressions(tuple(sets.items())):
         missing = members - wanted
         if len(missing) > 2 or 2 * len(missing) >= len(members) or 1 + len(missing) >= len(best):
             continue

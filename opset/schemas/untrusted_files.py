@@ -23,10 +23,10 @@ class TooLarge(ValueError):
 
 
 def file_bytes(path: Path | str, most: int) -> bytes:
-    """Return the bytes of a regular file, which are at most `most`.
+    """Return the bytes of a regular file of at most `most` bytes.
 
-    Raises OSError if it cannot be read, TooLarge, and ValueError if it is no regular file: a pipe would wait for a
-    writer, and a device never ends.
+    Raises OSError if it cannot be read, TooLarge if it has more bytes, and ValueError if it is no regular file: a pipe
+    would wait for a writer, and a device never ends.
     """
     with open(os.open(path, os.O_RDONLY | NO_WAIT | OPEN), "rb") as file:
         status = os.fstat(file.fileno())
@@ -39,7 +39,7 @@ def file_bytes(path: Path | str, most: int) -> bytes:
 
 
 def file_matches(path: Path | str, pattern: re.Pattern[bytes], most: int) -> bool:
-    """Whether a pattern occurs in a regular file of at most `most` bytes; not in one that cannot be read."""
+    """Whether a pattern occurs in a file; false if the file cannot be read or has more than `most` bytes."""
     try:
         return pattern.search(file_bytes(path, most)) is not None
     except (OSError, ValueError):
@@ -47,9 +47,9 @@ def file_matches(path: Path | str, pattern: re.Pattern[bytes], most: int) -> boo
 
 
 def parse_json(text: bytes | str) -> Any:
-    """Return untrusted JSON: numbers in it are finite, and no key of an object occurs twice.
+    """Return the value that untrusted JSON text holds.
 
-    Raises ValueError for anything else, also if it is nested too deeply.
+    Raises ValueError if it is no JSON, has a number that is not finite or a key twice, or is nested too deeply.
     """
     try:
         return json.loads(

@@ -111,8 +111,8 @@ class Availability:
     def runs_all(self, op_type: str, domain: str, opset: int) -> bool:
         """Whether the runtime itself runs every node of an operator, whatever its types, attributes and inputs.
 
-        So count operators without schemas, of which nothing is known, and those that are no operators once a model is
-        loaded.
+        It is true for operators without schemas, of which nothing is known, and for those that become initializers when
+        a model is loaded.
         """
         key = (op_type, domain, opset)
         if key not in self._plain:
@@ -130,7 +130,7 @@ class Availability:
         return self._plain[key]
 
     def find_lack_in_graph(self, op_type: str, domain: str, opset: int) -> Lack | None:
-        """Return the reason why nodes of an operator in a new graph do not run; their types are not known."""
+        """Return the reason why an operator's nodes in a new subgraph do not run, None if some do, by their types."""
         schema = self._routes.schema_in_force(op_type, domain, opset)
         if schema is None or self.runs_all(op_type, domain, opset):
             return None
@@ -143,7 +143,7 @@ class Availability:
         return Lack(f"{self.runtime.title} {self.runtime.release} has no kernel of {op_type} {schema.since_version}")
 
     def wider_types(self, schema: OpSchema) -> Iterator[tuple[str, str]]:
-        """Yield element types with wider ones in which an operator computes the same, as its versions declare.
+        """Yield pairs of an element type and a wider one in which an operator computes the same, as versions declare.
 
         Integers that it computes alike in floating point, it computes alike in wider integers as well.
         """
@@ -159,7 +159,7 @@ class Availability:
                 yield from ((element, integer) for integer in AS_INTEGERS.get(wide, ()))
 
     def notes(self) -> Iterator[str]:
-        """Yield what a user has to know about how the runtime runs a converted model."""
+        """Yield notes for the user on a converted model: nodes that the fallback runs, limits that are not checked."""
         runtime, fallback = self.runtime, self.runtime.fallback
         if self.elsewhere and fallback is not None:
             names = listing([f"{name} ({count})" for name, count in sorted(self.elsewhere.items())], SHOWN)
@@ -169,7 +169,7 @@ class Availability:
             yield f"limits of {runtime.title} {runtime.release} that are not checked: {words}"
 
     def _judgement(self, node: Any, opset: int, facts: ValueFacts) -> tuple[Lack | None, bool]:
-        """Return why no runtime runs a node, None if one does; and whether that is the fallback."""
+        """Return why neither runtime nor fallback runs a node, None if one does, and whether only the fallback does."""
         op_type, domain = node.op_type, normalize_domain(node.domain)
         plain = self._plain.get((op_type, domain, opset))
         if plain or (plain is None and self.runs_all(op_type, domain, opset)):
@@ -189,7 +189,7 @@ class Availability:
         return judgement
 
     def _judge(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> tuple[Lack | None, bool]:
-        """Return why no runtime runs a node, None if one does; and whether that is the fallback."""
+        """Return, uncached, why neither runtime nor fallback runs a node, and whether only the fallback does."""
         first: Lack | None = None
         runtime: Runtime | None = self.runtime
         while runtime is not None:
@@ -215,7 +215,7 @@ class Availability:
     def _lack_of_kernels(
         self, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts, opset: int
     ) -> Lack | None:
-        """Return why no kernel takes a node; of several kernels, the reason of the one that comes closest."""
+        """Return why no kernel takes a node, None if one does; of several kernels, the reason of the closest."""
         name = f"{runtime.title} {runtime.release}"
         kernels = runtime.kernels(schema.name, schema.domain)
         if not kernels:
@@ -241,7 +241,7 @@ class Availability:
     def _lack_in_body(
         self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts
     ) -> Lack | None:
-        """Return an operator in the function body of a node's operator that has no kernel for the node's type."""
+        """Return why a node cannot run by its operator's function body: a kernel lacks its type. None if it can."""
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
             return None
@@ -262,7 +262,7 @@ class Availability:
         return None
 
     def _keep_words(self, kernel: Kernel, schema: OpSchema) -> None:
-        """Keep the restrictions of a kernel that only words state."""
+        """Add the restrictions of a kernel that only words state to `unchecked`."""
         words = [*kernel.notes]
         for name, value in kernel.attributes.items():
             if _is_phrase(value, schema, name):
@@ -273,7 +273,7 @@ class Availability:
 
 
 def _demands_of(runtime: Runtime, op_type: str, domain: str) -> Demands:
-    """Return the facts about nodes of an operator on which kernels of a runtime, and of its fallback, depend."""
+    """Return which facts about an operator's nodes matter to the kernels of a runtime and of its fallback."""
     kernels: list[Kernel] = []
     each: Runtime | None = runtime
     while each is not None:
@@ -288,7 +288,7 @@ def _demands_of(runtime: Runtime, op_type: str, domain: str) -> Demands:
 
 
 def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
-    """Return the facts about a node, besides types, that decide whether a kernel takes it."""
+    """Return the facts about a node that `demands` names, as a key; with its types they decide if a kernel takes it."""
     attributes = [each.SerializeToString() for each in node.attribute if each.name in demands.attributes]
     shapes = [facts.shape(name) if name else None for name in node.input] if demands.shapes else ()
     inputs = node.input if demands.constants else ()
@@ -319,12 +319,12 @@ def _takes_all(kernel: Kernel, schema: OpSchema) -> bool:
 
 
 def _element_of(type_: str) -> str:
-    """Return the element of a type of tensors; another type whole."""
+    """Return the element type of a tensor type, "float" for "tensor(float)"; any other type is returned whole."""
     return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
 
 
 def _allowed_elements(kernel: Kernel, schema: OpSchema, formal: Parameter) -> frozenset[str] | None:
-    """Return the element types that a kernel takes for a formal parameter, None if it takes all."""
+    """Return the element types that a kernel takes for an input or output of an operator, None if it takes all."""
     allowed = kernel.types.get(formal.type)
     if allowed is None:
         allowed = kernel.types.get(formal.name)
@@ -334,7 +334,7 @@ def _allowed_elements(kernel: Kernel, schema: OpSchema, formal: Parameter) -> fr
 
 
 def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
-    """Return the first type of a node that a kernel does not take, or that is not known."""
+    """Return the reason why a kernel does not take a node's types, or may not if one is unknown; None if it does."""
     formals = [*_formals(schema.inputs, len(node.input)), *_formals(schema.outputs, len(node.output))]
     for types in facts.types([*node.input, *node.output]):
         for formal, type_ in zip(formals, types, strict=False):
@@ -355,9 +355,9 @@ def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema
 
 
 def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None) -> str:
-    """Return the element type in which a runtime computes one that a kernel does not take.
+    """Return the type in which a runtime computes an element type: itself if a kernel takes it, else what it casts to.
 
-    "int32 before 9.0" holds for its older releases.
+    A cast to "int32 before 9.0" holds for releases of the runtime before 9.0 alone.
     """
     if allowed is None or element in allowed:
         return element
@@ -367,16 +367,16 @@ def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None)
 
 
 def _formals(parameters: Sequence[Parameter], count: int) -> Iterator[Parameter]:
-    """Yield the formal parameter of each of some inputs or outputs; the last one takes all others.
+    """Yield the declared parameter for each of `count` inputs or outputs; the last one stands for all others.
 
-    An operator without parameters has none for those of a node that is not valid.
+    Yields nothing if the operator declares none.
     """
     for position in range(count if parameters else 0):
         yield parameters[min(position, len(parameters) - 1)]
 
 
 def _lack_of_limits(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
-    """Return the first limit of a kernel, besides types, that a node breaks or may break."""
+    """Return the first limit of a kernel, besides types, that a node breaks or may break; None if it keeps all."""
     if kernel.outputs is not None and (lack := _lack_of_outputs(kernel, node, schema)) is not None:
         return lack
     stated = {each.name: each for each in node.attribute}
@@ -405,7 +405,7 @@ def _lack_of_outputs(kernel: Kernel, node: Any, schema: OpSchema) -> Lack | None
 
 
 def _lack_of_inputs(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
-    """Return the first limit on ranks, sizes and elements of inputs that a node breaks or may break."""
+    """Return the first limit on ranks, sizes and elements of inputs that a node breaks or may break, else None."""
     if kernel.input_ranks and node.input and node.input[0]:
         shape = facts.shape(node.input[0])
         ranks = ", ".join(map(str, sorted(kernel.input_ranks)))
@@ -438,7 +438,7 @@ def _is_static(facts: ValueFacts, name: str) -> bool:
 
 
 def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
-    """Whether an input has to be constant; tables name the inputs of some operators by the end of their names."""
+    """Whether a kernel needs an input to be constant; tables name some inputs by the end of their names alone."""
     if STATED_ALONE in kernel.constant_inputs:
         return position > 0
     return any(name == each or name.endswith(f"_{each}") for each in kernel.constant_inputs)
@@ -449,7 +449,7 @@ def _limit_of_input(values: Mapping[str, Any], name: str) -> Any:
 
 
 def _is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
-    """Whether a restriction of an attribute is in words, not a value of it."""
+    """Whether the restriction of an attribute is stated in words, which cannot be checked, and not by values."""
     if not isinstance(limit, str) or limit in (ABSENT, IGNORED, DEFAULT):
         return False
     declared = schema.attributes.get(name)
@@ -461,8 +461,7 @@ def _is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
 def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
     """Whether a value of an attribute, None if it is absent, is one that a restriction allows.
 
-    A list is allowed if each of its elements is. Without a default, an absent list has the meaning that the operator
-    gives it.
+    A list is allowed if each of its elements is. An absent list without a default is allowed, too.
     """
     if limit == ABSENT:
         return value is None
@@ -481,7 +480,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _limit_text(limit: Any) -> str:
-    """Return what a restriction of an attribute demands as text."""
+    """Return what a restriction of an attribute demands, as text for a message."""
     if isinstance(limit, list | tuple | frozenset):
         return f"it has to be {' or '.join(map(str, limit))}"
     excluded = str(limit).removeprefix("not ")

@@ -82,7 +82,7 @@ class Crossing:
     """
 
     def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
-        """Take the body of the given model, and the versions that it is written in, to which new ones are added."""
+        """Take a body of the given model, and its opsets by domain, to which the domains of new nodes are added."""
         self.released: set[str] = set()
         self._widens = False
         """Whether a node that the runtime does not run has to compute in a wider type, not by other operators."""
@@ -100,16 +100,16 @@ class Crossing:
 
     @property
     def _final(self) -> int:
-        """Opset of ai.onnx that new nodes are taken to, also if the body does not import the domain."""
+        """The opset of ai.onnx to which new nodes are taken, even if neither target nor body names one."""
         context = self._context
         opset = context.opsets.get("") or self._versions.get("") or context.index.opsets.get("")
         return opset or releases.opset_beside(context.opsets)
 
     def cross_transitions(self, index: int, change: VersionChange) -> list[Any] | None:
-        """Return the nodes that replace one at the target, None if it stays as it is.
+        """Return the nodes that replace the node at `index` in the body, None if it stays as it is.
 
-        A release may have an older version of the operator at the opset that the node is written in. The node is then
-        read as one of that version, if it can be. Raises Refusal if its meaning would be lost.
+        A release of onnx may have an older version of the operator at the opset in which the node is written. The node
+        is then read as one of that version, if it fits. Raises Refusal if its meaning would be lost.
         """
         node, version = self._message.node[index], self._versions[change.domain]
         older = self._context.routes.older_version(change.domain, change.op_type, version)
@@ -123,7 +123,7 @@ class Crossing:
         return self._cross_by_either_way(version, node, index, change)
 
     def _cross_by_either_way(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
-        """Take a node from a version to what the runtime has, by other operators, or else in wider types.
+        """Replace a node by others that the runtime runs: of other operators, or else in wider types; None if it stays.
 
         Raises Refusal C209 with all reasons if the runtime does not run it and both ways are refused.
         """
@@ -147,7 +147,7 @@ class Crossing:
     def _cross_in_wider_types(
         self, first: Refusal, start: int, node: Any, index: int, change: VersionChange
     ) -> list[Any] | None:
-        """Take a node that cannot be expressed by other operators, for a first reason, to what the runtime has."""
+        """Replace a node by one in wider types, after other operators were refused (`first`). Raises Refusal C209."""
         self._add_reason(first)
         try:
             return self._cross_from(start, node, index, change)
@@ -164,7 +164,7 @@ class Crossing:
             self._advice = self._advice or refusal.help
 
     def _cross_from(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
-        """Take a node from a version across each transition of its operator, and of those that it becomes."""
+        """Take a node from opset `start` to the target; return the nodes that replace it, None if it stays as it is."""
         context = self._context
         pending = [Pending(node, start)]
         done: list[Pending] = []
@@ -197,7 +197,7 @@ class Crossing:
         return [each.node for each in done]
 
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
-        """Take a node across its transitions up to the first that changes it, which is added to `crossed`.
+        """Take a node across its transitions up to the first that changes it; add the name of that step to `crossed`.
 
         Returns the new nodes, None if the node stays as it is at the target.
         """
@@ -229,9 +229,10 @@ class Crossing:
         return self._express_otherwise(pending._replace(version=reached), lack, crossed)
 
     def _cross_lowering(self, pending: Pending, final: int, crossed: list[str]) -> list[Pending]:
-        """Return the nodes that express one by other operators, though the target has its operator.
+        """Return the nodes that express a node by other operators, though the target has its operator.
 
-        It goes below the operator's first version, and its nodes from there to the target. Raises Refusal if it cannot.
+        The node is taken below the operator's first version; what replaces it goes from there to the target. Raises
+        Refusal if the operator has no lowering, or that refuses the node.
         """
         context, node, version = self._context, pending.node, pending.version
         if pending.operator in pending.inside:
@@ -256,7 +257,7 @@ class Crossing:
     def _add_step(
         self, pending: Pending, step: RouteStep, made: list[tuple[Any, int]], crossed: list[str]
     ) -> list[Pending]:
-        """Add a step that changed a node to `crossed`; return the nodes that it made, which go on from there."""
+        """Add the name of a step that changed a node to `crossed`; return the new nodes, which go on to the target."""
         end = LOWERED if step.lowers else f" -> {step.target.since_version}"
         crossed.append(f"{pending.node.op_type} {step.source.since_version}{end}")
         inside = (*pending.inside, pending.operator) if step.lowers else pending.inside
@@ -288,7 +289,7 @@ class Crossing:
         raise Refusal("C209", lack.why, OTHER_TARGET)
 
     def _lower_lacking(self, pending: Pending, _: Lack, crossed: list[str]) -> list[Pending]:
-        """Return the nodes that express one by other operators. Raises Refusal if there are none."""
+        """Return nodes of other operators for one that the runtime does not run. Raises Refusal if there are none."""
         routes, (op_type, domain) = self._context.routes, pending.operator
         final = version = pending.version
         while not isinstance(step := routes.step(domain, op_type, version, 0), Refusal) and step is not None:
@@ -300,7 +301,7 @@ class Crossing:
         return self._cross_lowering(pending._replace(is_lacking=True), final, crossed)
 
     def _widen_types(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return a node between casts to types that the runtime takes, in which it computes the same.
+        """Return a node in types that the runtime takes, between casts to these and back; it computes the same.
 
         Raises Refusal C202 if there are no such types.
         """
@@ -324,7 +325,7 @@ class Crossing:
         return [Pending(*new, pending.inside, widened) for new in made]
 
     def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], set[str]]:
-        """Return other types that the runtime takes, by element type, and those in which a node may compute otherwise.
+        """Return types that the runtime takes instead, by element type, and element types for which results may differ.
 
         These are chosen only if the target permits them, and for types in which no others help.
         """
@@ -338,7 +339,7 @@ class Crossing:
         return {**dict(reversed(inexact)), **wider}, differing
 
     def _bind_constants(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending] | None:
-        """Return a node whose inputs are constants if inference knows their elements, None if it does not."""
+        """Return a node with constants for inputs in `lack.constants`, None if inference does not know the elements."""
         node, facts = pending.node, self._facts
         constants = {position: facts.constant(node.input[position]) for position in lack.constants}
         if pending.is_bound or None in constants.values():
@@ -362,7 +363,7 @@ class Crossing:
         return [Pending(*new, pending.inside, pending.widened, is_bound=True) for new in made]
 
     def _cross_transition(self, step: RouteStep, proto: Any) -> list[tuple[Any, int]] | None:
-        """Take a node across one transition: return the new nodes with their versions, None if it may stay."""
+        """Take a node across one transition; return the new nodes with their opsets, None if it may stay as it is."""
         context, facts = self._context, self._facts
         context.budget.charge(TRANSITION)
         versions = self._versions if "" in self._versions else {**self._versions, "": self._final}
@@ -405,7 +406,7 @@ class Crossing:
         return made
 
     def _adapt(self, step: RouteStep, op: Builder, node: Node, versions: Mapping[str, int]) -> Result:
-        """Return the result of the written adapter, else of the derived one; None if the node may stay."""
+        """Call the written adapter, else the derived one; return the values for the outputs, None if it may stay."""
         context = self._context
         if step.adapter is not None or step.derived.rewrites:
             self._check_constraints(node)
@@ -420,9 +421,9 @@ class Crossing:
         return apply_derived(step.derived, op, node, context.valid)
 
     def _add_initializer(self, tensor: Any, name: str) -> str | None:
-        """Add a constant as an initializer if the target's Constant cannot hold its type; return its name.
+        """Add a tensor as an initializer if the target's Constant cannot hold its type; return the initializer's name.
 
-        Returns "" if a Constant can hold it, None if there are no initializers: in functions.
+        Returns "" if a Constant can hold it, None in a function, which has no initializers.
         """
         element = element_name(tensor.data_type)
         if self._final >= 9 or element in EARLY_CONSTANT:
@@ -454,7 +455,7 @@ class Crossing:
         return name
 
     def _check_restriction(self, proto: Any, domain: str, final: int) -> None:
-        """Refuse (C202, C203, C204) a node that the release, as it has the operator, does not take."""
+        """Refuse (C202, C203, C204) a node that the operator does not take as the target's release of onnx has it."""
         restriction = self._context.routes.restriction(domain, proto.op_type, final)
         if restriction is None:
             return
@@ -474,7 +475,7 @@ class Crossing:
                 raise Refusal("C204", f"the attribute '{attribute.name}' is missing; {restriction.why}")
 
     def _check_names(self, old: Any, made: list[tuple[Any, int]]) -> None:
-        """Refuse (C204) new nodes, those in new graphs included, that would call functions of the model."""
+        """Refuse (C204) new nodes, also in subgraphs, if the model has a function of their operator's name."""
         functions, registry = self._context.index.functions, self._context.registry
         for key in _count_operators([new for new, _ in made]) - _count_operators([old]):
             if key in functions and registry.versions(key[1], key[0]):
@@ -482,7 +483,7 @@ class Crossing:
                 raise Refusal("C204", why, "rename the function")
 
     def _check_graphs(self, old: Any, made: list[tuple[Any, int]]) -> None:
-        """Refuse new graphs in nodes with operators that nothing would take further.
+        """Refuse new nodes whose subgraphs have operators that cannot stay at the target.
 
         These are operators that are to be lowered (C201), or that the runtime does not run (C209).
         """
@@ -510,7 +511,7 @@ class Crossing:
                 raise Refusal("C202", why, f"convert to {element.opset} or newer")
 
     def _check_constraints(self, node: Node) -> None:
-        """Refuse (C103) attributes that break a constraint which they declare; nodes of one form are checked once."""
+        """Refuse (C103) a node if an attribute breaks a constraint of its operator; each form is checked once."""
         values = node.constrained_attributes()
         if not values:
             return
@@ -526,7 +527,7 @@ class Crossing:
         self._context.valid.add(form)
 
     def _check_types(self, nodes: list[tuple[Any, int]], code: str = "C202") -> None:
-        """Refuse nodes whose known types of inputs do not fit their operator's version; each form is checked once."""
+        """Refuse nodes if known types of inputs do not fit their operator's version; each form is checked once."""
         for node, version in nodes:
             for types in self._facts.types(node.input[:]):
                 form = (node.op_type, node.domain, version, types)
@@ -540,7 +541,7 @@ class Crossing:
 
 
 def _helps(pair: tuple[str, str], takes: frozenset[str]) -> bool:
-    """Whether the runtime takes the second of two types, and not the first."""
+    """Whether a runtime that takes these element types takes the second one of a pair, and not the first."""
     element, other = pair
     return other in takes and element not in takes
 
@@ -554,7 +555,7 @@ def _another_target(step: RouteStep, domain: str, version: int) -> str:
 
 
 def _count_operators(nodes: Iterable[Any]) -> Counter[FunctionKey]:
-    """Return how many nodes of each operator there are, those in graphs of nodes included."""
+    """Return how many nodes of each operator or function there are, also in subgraphs, by its key."""
     counts: Counter[FunctionKey] = Counter()
     pending = [*nodes]
     while pending:

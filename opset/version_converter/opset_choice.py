@@ -28,9 +28,9 @@ class Sample(NamedTuple):
 
 
 def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sample]:
-    """Return a node of each operator, types and attributes in a model.
+    """Return one node of a model for each combination of operator, types and attributes, with the number of such nodes.
 
-    Calls of its functions are left out, and operators that every runtime takes.
+    Calls of the model's functions are left out, and operators that every runtime takes.
     """
     counts: Counter[Any] = Counter()
     samples: dict[Any, Sample] = {}
@@ -54,9 +54,9 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
 def count_lacking(
     samples: Iterable[Sample], availability: Availability, routes: Routes, opsets: Mapping[str, int]
 ) -> int:
-    """Return how many nodes a runtime does not run at these opsets, those among them that are not legal there.
+    """Return how many nodes a runtime does not run at these opsets, by domain; nodes that are not legal there count.
 
-    The nodes that its fallback runs are counted in `availability`.
+    Nodes that its fallback runs do not count; they are added to `availability.elsewhere`.
     """
     lacking = 0
     for sample in samples:
@@ -68,7 +68,7 @@ def count_lacking(
 
 
 def _is_legal(sample: Sample, opset: int, routes: Routes) -> bool:
-    """Whether an operator exists at an opset and takes the types of a node; True if it has no schemas."""
+    """Whether the operator of a node exists at an opset and takes its types; true if the operator has no schemas."""
     if not routes.registry.versions(sample.op_type, sample.domain):
         return True
     schema = routes.schema_in_force(sample.op_type, sample.domain, opset)
@@ -85,7 +85,7 @@ def opsets_by_kernels(
     source: Mapping[str, int],
     target: Mapping[str, int],
 ) -> list[int]:
-    """Return the opsets that a runtime takes: first those in which it runs most nodes, and of these the nearest.
+    """Return the opsets of ai.onnx that a runtime takes: those in which it runs most nodes first, of these the nearest.
 
     Args:
         samples: Nodes that stand for all of the model.

@@ -291,13 +291,13 @@ def test_symbolic_sizes_complete_each_other(tmp_path):
         ("{values: {K: 0 <= x < 4}, size: {K: 1}}", "K has one element, and 0 <= K < 4"),
         ("{sizes: {C: multiple of group}, shape: {X: (C)}}", "shape(X) = (C), and C is a multiple of group"),
         ("{broadcast: {W: X, K: X}}", "W and K broadcast to X in one direction"),
-        ("[{where: {mode: b}, rank: {X: 1}}, {rank: {X: 2}}]", "rank(X) = 1, where mode = b; rank(X) = 2"),
+        ("[{where: {mode: b}, rank: {X: 1}}, {rank: {X: 2}}]", "rank(X) = 1, if mode = b; rank(X) = 2"),
         ("{rank: {X: 1}, text: X is a vector}", "X is a vector"),
         ("{given: {W: true, kernel: false}}", "W is given, and kernel is left out"),
         ("{distinct: {K: rank(X)}}", "K names no dimension twice"),
         ("{given: {W: K}}", "W is given if and only if K is"),
         ("{given: {W: not K}}", "either W or K is given"),
-        ("{where: {rank(X): 3, K: absent}, given: {W: true}}", "W is given, where rank(X) = 3, and K is left out"),
+        ("{where: {rank(X): 3, K: absent}, given: {W: true}}", "W is given, if rank(X) = 3, and K is left out"),
     ],
 )
 def test_the_text_follows_from_what_is_declared(tmp_path, constraint, text):

@@ -25,7 +25,7 @@ _LATE = ("operators", "functions")
 
 @lru_cache(maxsize=1)
 def standard_tables() -> dict[str, RuntimeTable]:
-    """Return the runtimes of this package by name, in the order of their names."""
+    """Return the tables of this package's runtimes by name, sorted and cached."""
     lines = _compiled_lines()
     head = json.loads(lines[0])
     return {
@@ -57,7 +57,7 @@ def _compiled_lines() -> list[bytes]:
 
 
 def build() -> list[bytes]:
-    """Compile the YAML and write the file if that is permitted; return its lines. Raises SchemaError."""
+    """Compile the runtimes' YAML to lines of JSON; write them if permitted, and return them. Raises SchemaError."""
     from opset.opsets.runtimes.loader import parse_runtime  # with it PyYAML, which is slow to import
 
     stamp = _stamp()
@@ -78,7 +78,7 @@ def _contents(stamp: int, documents: list[dict[str, Any]]) -> Iterable[Mapping[s
 
 
 def data_files() -> list[Path]:
-    """Return the files of the runtimes, by name."""
+    """Return the YAML files of this package's runtimes, sorted."""
     return sorted(FOLDER.glob("*.yaml"))
 
 

@@ -60,7 +60,7 @@ _RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 
 
 def load_runtime(path: Path) -> RuntimeTable:
-    """Return the runtime of a file. Raises SchemaError with every fault of it."""
+    """Return the runtime that a file describes. Raises SchemaError with all faults of the file."""
     try:
         data = file_bytes(path, MAX_SIZE)
     except (OSError, ValueError) as error:
@@ -91,7 +91,7 @@ class _TableReader(Fields):
     """Reads the nodes of a file into plain data; faults go to `findings`."""
 
     def table(self, node: YamlNode) -> dict[str, Any]:
-        """Return the whole file."""
+        """Return the content of the file as plain data."""
         fields = self.mapping(node, TABLE_KEYS, ("runtime", "releases"))
         document: dict[str, Any] = {}
         if "runtime" in fields:
@@ -122,7 +122,7 @@ class _TableReader(Fields):
         return document
 
     def _match(self, fields: dict[str, YamlNode], node: YamlNode) -> dict[str, str]:
-        """Return the match rule: it stands in the file, or in that of the runtime whose kernels this one has."""
+        """Return {"match": RULE}; {} if the file has the kernels of another runtime, whose rule then holds."""
         if "kernels_of" not in fields:
             if "match" in fields:
                 return {"match": self.choice(fields["match"], [*MATCH])}
@@ -136,7 +136,7 @@ class _TableReader(Fields):
         return {}
 
     def _releases(self, node: YamlNode, of_another: bool) -> list[dict[str, Any]]:
-        """Return the rows, which stand oldest first."""
+        """Return the rows in `releases`, oldest first; `of_another` if the runtime has the kernels of another one."""
         rows: list[dict[str, Any]] = []
         for each in self._list(node, MAX_RELEASES, "releases"):
             row = self._release(each, of_another)
@@ -154,7 +154,7 @@ class _TableReader(Fields):
         return rows
 
     def _release(self, node: YamlNode, of_another: bool) -> dict[str, Any]:
-        """Return one row."""
+        """Return one row in `releases`; `of_another` if the runtime has the kernels of another one."""
         fields = self.mapping(node, RELEASE_KEYS, ("release", "how"))
         row: dict[str, Any] = {}
         for key, each in fields.items():
@@ -177,7 +177,7 @@ class _TableReader(Fields):
         return row
 
     def _operators(self, node: YamlNode, match: str) -> dict[str, Any]:
-        """Return the entries by domain and operator."""
+        """Return the entries of operators by domain and name; `match` is the file's match rule."""
         operators: dict[str, Any] = {}
         for domain, each in self.names(node, "domains").items():
             entries: dict[str, Any] = {}
@@ -194,7 +194,7 @@ class _TableReader(Fields):
         return operators
 
     def _entry(self, node: YamlNode, match: str) -> dict[str, Any]:
-        """Return one entry of an operator."""
+        """Return one entry of an operator, which describes a kernel; `match` is the file's match rule."""
         fields = self.mapping(node, ENTRY_KEYS)
         entry: dict[str, Any] = {}
         for key, each in fields.items():
@@ -234,7 +234,7 @@ class _TableReader(Fields):
         return span
 
     def _types(self, node: YamlNode) -> Any:
-        """Return types by parameter, or a list of those of the data inputs."""
+        """Return lists of types by parameter, or one list for the data inputs together."""
         if isinstance(node.value, list):
             return self._type_list(node)
         return {name: self._type_list(each) for name, each in self.names(node, "types").items()}
@@ -259,7 +259,7 @@ class _TableReader(Fields):
         return self._matching_text(node, _ALIAS, "a name of small letters, or NAME:PROVIDER in quotes")
 
     def _matching_text(self, node: YamlNode, pattern: re.Pattern[str], wanted: str) -> str:
-        """Return text of a form; "" if it is another one."""
+        """Return text that matches a pattern; else "", and the finding that `wanted` has to stand there."""
         text = self.text(node)
         if isinstance(node.value, str) and not pattern.fullmatch(text):
             self.report_wrong(node, wanted)
@@ -267,7 +267,7 @@ class _TableReader(Fields):
         return text
 
     def _span(self, node: YamlNode, open_ends: tuple[bool, bool]) -> list[int | None]:
-        """Return a list of the lowest and the highest version; null is no limit, at an end that may be open."""
+        """Return [lowest, highest] version; null is no limit, where `open_ends` permits it at the (low, high) end."""
         items = self.items(node)
         if len(items) != 2:
             if isinstance(node.value, list):
@@ -290,7 +290,7 @@ class _TableReader(Fields):
         return node.plain()
 
     def _functions(self, node: YamlNode) -> dict[str, Any]:
-        """Return versions by domain and operator."""
+        """Return the versions that may run by their function, by domain and operator."""
         return {
             normalize_domain(domain): {
                 name: [self.within(one, 1, MAX_VERSION, 1) for one in self._list(listed)]
@@ -300,7 +300,7 @@ class _TableReader(Fields):
         }
 
     def _list(self, node: YamlNode, most: int = 256, what: str = "entries") -> list[YamlNode]:
-        """Return the items of a list that is not too long."""
+        """Return the items of a list, the first `most` if it is longer, with a finding that calls them `what`."""
         items = self.items(node)
         if len(items) > most:
             self.findings.add("S102", f"there are at most {most} {what}", node)

@@ -105,7 +105,7 @@ class RuntimeTable:
     read_operators: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False)
 
     def position(self, release: str) -> int:
-        """Return the position of a release among the rows."""
+        """Return the index of a release among the rows. Raises ValueError if it has none."""
         return [row.release for row in self.releases].index(release)
 
     def entries(self, op_type: str, domain: str) -> list[Mapping[str, Any]]:
@@ -118,16 +118,16 @@ class RuntimeTable:
         return list(self.read_operators().get("operators", {}).get(domain, ()))
 
     def domains(self) -> list[str]:
-        """Return the domains of which it lists operators."""
+        """Return the domains of which the runtime lists operators."""
         return list(self.read_operators().get("operators", ()))
 
     def functions(self, op_type: str, domain: str) -> list[int]:
-        """Return the versions of an operator that the standard defines by a function, which may run without kernels."""
+        """Return the versions of an operator that may run without a kernel, by the function that defines them."""
         versions: list[int] = self.read_operators().get("functions", {}).get(domain, {}).get(op_type, [])
         return versions
 
     def holds(self, entry: Mapping[str, Any], release: str) -> bool:
-        """Whether a release has an entry."""
+        """Whether an entry of an operator is for a release, by its `since` and `until`."""
         number, rows = self.position(release), self.releases
         since, until = entry.get("since", rows[0].release), entry.get("until", rows[-1].release)
         return rows[number].lists_operators and self.position(since) <= number <= self.position(until)
@@ -228,7 +228,7 @@ class Runtime:
 
 
 def serves_version(kernel: Kernel, since_version: int, match: str) -> bool:
-    """Whether a kernel serves a version of its operator by a match rule, if that does not ask for the model's opset."""
+    """Whether a kernel serves a version of its operator by a rule of MATCH, other than "opset"."""
     if kernel.versions is None:
         return True
     first, last = kernel.versions
@@ -238,7 +238,7 @@ def serves_version(kernel: Kernel, since_version: int, match: str) -> bool:
 
 
 def make_table(document: Mapping[str, Any], file: str = "") -> RuntimeTable:
-    """Return the runtime that plain data describes; its operators may be a function that reads them."""
+    """Return the runtime that a file's plain data describes; a function `read_operators` in it reads operators late."""
     rows = (_make_release(**row) for row in document["releases"])
     operators = {key: document[key] for key in ("operators", "functions") if key in document}
     return RuntimeTable(
@@ -264,7 +264,7 @@ def _make_release(opset: list[int | None] | None = None, **said: Any) -> Release
 
 
 def release_sort_key(release: str) -> list[tuple[int, str]]:
-    """Return the sort key of a release: numbers by value, before them other parts by name."""
+    """Return a key that sorts releases part by part: numbers by value, as 1.9 before 1.10, and words before numbers."""
     parts = [part.lstrip("0") if part.isdecimal() else part for part in release.split(".")]
     return [(len(part) if part.isdecimal() or not part else -1, part) for part in parts]
 
@@ -295,7 +295,7 @@ def _pair(span: list[Any] | None) -> Any:
 
 
 def _limit_kernel(kernel: Kernel, limits: Kernel) -> Kernel:
-    """Return a kernel of another runtime with limits in addition."""
+    """Return a kernel with further limits; of types, only those are left that both allow."""
     shared = {name: kernel.types[name] & types for name, types in limits.types.items() if name in kernel.types}
     return replace(
         kernel,

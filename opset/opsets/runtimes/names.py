@@ -55,7 +55,7 @@ def runtime_names() -> list[str]:
 
 
 def releases_of(name: str, files: Sequence[Path] = ()) -> list[Runtime]:
-    """Return every known release of a runtime, oldest first. Raises UsageError U101 for an unknown name."""
+    """Return a runtime, of this package or of `files`, at each known release, oldest first. Raises UsageError U101."""
     tables = tables_with(files)
     table = table_named(parse_spec(name).name, tables)
     return [runtime_at(table, row, tables) for row in table.releases]
@@ -74,7 +74,7 @@ def later_releases(runtime: Runtime) -> list[Runtime]:
 
 
 def tables_with(files: Sequence[Path] = ()) -> Mapping[str, RuntimeTable]:
-    """Return the runtimes of this package and of further files, by name. Raises SchemaError for faulty files."""
+    """Return the runtimes of this package and of `files`, by name. Raises SchemaError if files have faults."""
     if not files:
         return standard_tables()
     from opset.opsets.runtimes.loader import load_runtime  # with it PyYAML, which is slow to import
@@ -101,7 +101,7 @@ def tables_with(files: Sequence[Path] = ()) -> Mapping[str, RuntimeTable]:
 
 
 def _check_references(table: RuntimeTable, tables: Mapping[str, RuntimeTable]) -> Iterable[Finding]:
-    """Yield a finding for each other runtime that a file names and that is not known, or leads back to it."""
+    """Yield a finding if a runtime that a file names as `fallback` or `kernels_of` is unknown, or leads back to it."""
     place = f"{table.file}:1:1"
     for key, name in (("fallback", table.fallback), ("kernels_of", table.kernels_of)):
         if name and name not in tables:
@@ -130,7 +130,7 @@ def parse_spec(spec: str) -> Spec:
 
 
 def table_named(name: str, tables: Mapping[str, RuntimeTable]) -> RuntimeTable:
-    """Return the runtime of a name or an alias. Raises UsageError U101 with names that are near."""
+    """Return the table of the runtime with a name or alias. Raises UsageError U101, with similar names, without one."""
     if name in tables:
         return tables[name]
     for table in tables.values():
@@ -152,7 +152,7 @@ def _raise_unknown(message: str, help: str) -> NoReturn:
 
 
 def _row_of(table: RuntimeTable, wanted: Spec) -> tuple[Release, tuple[str, ...]]:
-    """Return the row that is meant by a release, and the note if it has another number."""
+    """Return the row for a wanted release, with a note if its number is another. Raises UsageError U101 without one."""
     release = wanted.release
     numbers = _significant(release)
     for row in table.releases:
@@ -186,7 +186,7 @@ def _significant(release: str) -> tuple[int, ...]:
 
 
 def _written(spec: Spec) -> str:
-    """Return a name with its release as people write them."""
+    """Return a runtime as people write it: "onnxruntime==1.17:cuda"."""
     name, _, provider = spec.name.partition(":")
     return f"{name}=={spec.release}" + (f":{provider}" if provider else "")
 
@@ -237,12 +237,12 @@ def runtime_at(
 
 
 def _merge_limits(own: Mapping[str, Span], others: Mapping[str, Span]) -> dict[str, Span]:
-    """Return limits, in place of those that are not known the limits of another runtime."""
+    """Return the limits of opsets by domain: those in `own` that are known, else those in `others`."""
     return {**others, **{domain: span for domain, span in own.items() if span != (None, None)}}
 
 
 def _runtime_beside(table: RuntimeTable | None, release: str, tables: Mapping[str, RuntimeTable]) -> Runtime | None:
-    """Return another runtime at a release: the older one of those beside it, or the oldest that it has."""
+    """Return another runtime at its newest release up to a given one, else at its oldest; None without a table."""
     if table is None:
         return None
     numbers = _significant(release)
@@ -253,7 +253,7 @@ def _runtime_beside(table: RuntimeTable | None, release: str, tables: Mapping[st
 
 
 def _fallback(table: RuntimeTable | None, release: str, tables: Mapping[str, RuntimeTable]) -> Runtime | None:
-    """Return a fallback at a release, at its newest one if it has none of that number: numbers may be unrelated."""
+    """Return a fallback at a release, at its newest one if it lacks that, as numbers may be unrelated; None without."""
     if table is None:
         return None
     rows = [row for row in table.releases if row.release == release]

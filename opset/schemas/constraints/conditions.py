@@ -55,7 +55,7 @@ _FORM = "write 4, '3 or 4', '>= 2' or '-rank(X) <= x < rank(X)'"
 
 
 def sort_by_label(constraints: Mapping[str, str]) -> dict[str, str]:
-    """Return constraints in the order of their labels' numbers."""
+    """Return constraints, texts by label, in the order of the numbers in their labels: C2 before C10."""
     return dict(sorted(constraints.items(), key=lambda entry: _label_order(entry[0])))
 
 
@@ -102,7 +102,7 @@ class ConditionReader(Fields):
         return tuple(condition for condition, *_ in self._read), texts
 
     def _read_clause(self, label: str, node: YamlNode) -> str:
-        """Read one mapping of conditions and return its `text`, "" if there is none."""
+        """Read one mapping of conditions, and keep the legal ones; return its `text`, "" if it has none."""
         if not isinstance(node.value, dict):
             self.report_wrong(node, "text, or a mapping of conditions")
             return ""
@@ -113,7 +113,7 @@ class ConditionReader(Fields):
             self.findings.add("S104", "a condition is missing", node, f"one of {', '.join(KINDS)}")
         for kind in kinds:
             for subject, form in self.mapping(fields[kind]).items():
-                condition = Condition(label, kind, subject, self._form_of(form), where)
+                condition = Condition(label, kind, subject, self._text_of(form), where)
                 self._counted += 1 + len(where)  # all of which may be checked for every node
                 if self._counted > MAX_ENTRIES:
                     message = f"a version has at most {MAX_ENTRIES} conditions, those of 'where' included"
@@ -122,17 +122,17 @@ class ConditionReader(Fields):
                 self._read_condition(condition, fields[kind].keys[subject], form)
         return self.phrase(fields.get("text"))
 
-    def _form_of(self, node: YamlNode) -> str:
-        """Return a condition as text; numbers, true and false need no quotes in YAML."""
+    def _text_of(self, node: YamlNode) -> str:
+        """Return a condition as text, also if YAML reads it as a number or a boolean."""
         if isinstance(node.value, int | float):
             return str(node.value).lower()
         return self.phrase(node)
 
     def read_where(self, node: YamlNode) -> tuple[tuple[str, str], ...]:
-        """Return the legal premises of a `where` mapping: pairs of a name, or `rank(input)`, and its condition."""
+        """Return the legal premises in a `where` mapping as pairs, such as ("mode", "linear") or ("rank(X)", "2")."""
         premises: list[tuple[str, str]] = []
         for name, each in self.mapping(node).items():
-            form = self._form_of(each)
+            form = self._text_of(each)
             attribute = self._attributes.get(name)
             if attribute is None and (ranked_input(name) or name) not in self._inputs:
                 self.report_unknown(node.keys[name], "attribute or input", name, [*self._attributes, *self._inputs])
@@ -150,7 +150,7 @@ class ConditionReader(Fields):
         return tuple(premises)
 
     def _read_condition(self, condition: Condition, key: YamlNode, node: YamlNode) -> None:
-        """Keep a condition that is well-formed, and whose subject the version has; note a finding on any other."""
+        """Keep a condition if its text is legal and the version has its subject; else note a finding."""
         kind, subject = condition.kind, condition.subject
         both = kind in (VALUES, DISTINCT, GIVEN)
         subjects = self._inputs | {*self._attributes} if both else self._inputs
@@ -164,7 +164,7 @@ class ConditionReader(Fields):
             self.findings.add("S105", str(error), node, _HELP.get(kind, _FORM))
 
     def _check_names(self) -> None:
-        """Report unknown names in conditions, and sizes in patterns that have the name reserved for the subject."""
+        """Note findings about unknown names in the conditions kept, and about sizes in patterns that are called `x`."""
         sizes: dict[str, YamlNode] = {}
         for condition, rule, node in self._read:
             for pattern in rule if condition.kind == SHAPE else ():

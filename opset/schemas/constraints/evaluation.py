@@ -42,7 +42,7 @@ NUMBERS = Algebra(operator.eq, operator.le, operator.lt, _combine_numbers)
 
 
 def evaluate(expression: Expression, table: Table, algebra: Algebra = NUMBERS) -> Any:
-    """Return the value of a number or name, None if it is unknown."""
+    """Return the value of an expression, such as `rank(X) - 1`, None if it is unknown; `table` finds those of names."""
     kind, operands = expression
     if kind == "constant":
         return operands[0]
@@ -56,7 +56,7 @@ def evaluate(expression: Expression, table: Table, algebra: Algebra = NUMBERS) -
 
 
 def is_met(condition: Expression, value: Any, table: Table, algebra: Algebra = NUMBERS) -> bool | None:
-    """Return whether a value meets a condition, None if that is undecided."""
+    """Whether a value meets a condition, None if that is undecided; `table` finds the values of names in it."""
     kind, operands = condition
     if kind in ("or", "and", "chain"):
         return decide((is_met(operand, value, table, algebra) for operand in operands), kind == "or")
@@ -64,7 +64,7 @@ def is_met(condition: Expression, value: Any, table: Table, algebra: Algebra = N
 
 
 def compare(sign: str, value: Any, bound: Any, algebra: Algebra = NUMBERS) -> bool | None:
-    """Return whether a comparison holds, None if a value is unknown, or both are not of one algebra."""
+    """Whether `value sign bound` is true; None if either is unknown, or the algebra cannot compare them."""
     if isinstance(value, _NUMBER) and isinstance(bound, _NUMBER):
         return _COMPARISONS[sign](NUMBERS, value, bound)
     if isinstance(value, str) and isinstance(bound, str):
@@ -75,7 +75,7 @@ def compare(sign: str, value: Any, bound: Any, algebra: Algebra = NUMBERS) -> bo
 
 
 def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebra = NUMBERS) -> Any:
-    """Return a function of numbers, None if one of them or the result is unknown, or they are not of one algebra."""
+    """Return `function` of numbers or sizes; None if one is unknown, or the algebra cannot compute the result."""
     if all(isinstance(value, _NUMBER) for value in values):
         return NUMBERS.combine(function, *values)
     all_fit = all(isinstance(value, (int, algebra.symbol)) for value in values)
@@ -83,7 +83,7 @@ def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebr
 
 
 def decide(results: Iterable[bool | None], decisive: bool) -> bool | None:
-    """Return `decisive` if a result is that, else None if one is undecided, else the opposite."""
+    """Return `decisive` if one of the results is that, else None if one is None, else `not decisive`."""
     is_undecided = False
     for result in results:
         if result is decisive:

@@ -58,7 +58,7 @@ class Expression(NamedTuple):
     operands: tuple[Any, ...]
 
     def __str__(self) -> str:
-        """Return a number as it is written in YAML."""
+        """Return an expression for a number as it is written in YAML, such as `rank(X) - 1`."""
         kind, operands = self
         if kind == "constant":
             return str(operands[0]).lower().replace("e+", "e")
@@ -72,7 +72,7 @@ class Expression(NamedTuple):
 
 
 def _operand_text(operand: Expression, binding: int) -> str:
-    """Return an operand as text, in parentheses if it binds weaker than its operator."""
+    """Return an operand as text, in parentheses if its operator has a lower precedence than `binding`."""
     return f"({operand})" if _BINDING.get(operand.operator, 3) < binding else str(operand)
 
 
@@ -89,7 +89,7 @@ class Size(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name if the entry is a single name, else ""."""
+        """The name of the size if the entry is nothing but a name, else ""."""
         only = self.choices[0] if len(self.choices) == 1 else None
         return only.operands[0] if only is not None and only.operator == "name" else ""
 
@@ -104,30 +104,31 @@ class Pattern(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def parse_pattern(text: str) -> tuple[Pattern, ...]:
-    """Return the alternatives of a pattern. Raises ValueError with the reason if the text is no pattern."""
+    """Return the alternatives of a shape pattern, such as `() or (N, ...)`. Raises ValueError if the text is wrong."""
     parser = _Parser(text)
     return parser.check_end(tuple(parser.read_operands("or", parser.read_pattern)))
 
 
 @lru_cache(maxsize=1024)
 def parse_condition(text: str) -> Expression:
-    """Return a condition on a number. Raises ValueError with the reason if the text is none."""
+    """Return the tree of a condition on a number, such as `>= 2`. Raises ValueError with the reason if it is wrong."""
     parser = _Parser(text)
     return _as_condition(parser.check_end(parser.read_condition()))
 
 
 @lru_cache(maxsize=1024)
 def parse_expression(text: str) -> Expression:
-    """Return a number. Raises ValueError with the reason if the text is none."""
+    """Return the tree of a number, such as `rank(X) - 1`. Raises ValueError with the reason if the text is wrong."""
     parser = _Parser(text)
     return parser.check_end(parser.read_number())
 
 
 @lru_cache(maxsize=1024)
 def parse_range(text: str) -> tuple[Expression, ...]:
-    """Return the comparisons of the range of an attribute, which all have to hold; "" names the first input.
+    """Return the comparisons in the range of an attribute, which all have to hold, as trees.
 
-    Raises ValueError with the reason if the text is none: a bound names nothing but `rank` and `rank(INPUT)`.
+    `rank` alone becomes `rank("")`, the rank of the first input. Raises ValueError with the reason if the text is
+    wrong: a bound names nothing but `rank` and `rank(INPUT)`.
     """
     try:
         comparisons = tuple(map(name_first_input, _comparisons_in(parse_condition(text))))
@@ -139,7 +140,7 @@ def parse_range(text: str) -> tuple[Expression, ...]:
 
 
 def _comparisons_in(condition: Expression) -> Iterator[Expression]:
-    """Yield the comparisons that `and` joins. Raises ValueError if a condition is none."""
+    """Yield the comparisons that `and` joins in a condition. Raises ValueError if it has anything else."""
     if condition.operator in ("and", "chain"):
         for operand in condition.operands:
             yield from _comparisons_in(operand)
@@ -150,7 +151,7 @@ def _comparisons_in(condition: Expression) -> Iterator[Expression]:
 
 
 def name_first_input(tree: Any, first: str = "") -> Any:
-    """Return an expression with `rank(first)`, the rank of the first input, in place of `rank`."""
+    """Return a tree with `rank(first)` in place of `rank`, which stands for the rank of the first input."""
     if not isinstance(tree, Expression):
         return tree
     if tree == Expression("name", ("rank",)):
@@ -159,10 +160,10 @@ def name_first_input(tree: Any, first: str = "") -> Any:
 
 
 def parse_premise(name: str, form: str, schema: OpSchema) -> tuple[Expression, Expression]:
-    """Return an entry of `where` as the value that is compared, and the condition on it.
+    """Return an entry of `where` as two trees: of the value that is compared, and of the condition on it.
 
-    The name is an attribute, an input or `rank(INPUT)`. The form is "given", "absent" or a condition, on a string
-    attribute a word, or several with `or`. Raises ValueError with the reason if it is none of these.
+    The name is an attribute, an input or `rank(INPUT)`. The text `form` is "given", "absent" or a condition, for a
+    string attribute a word, or several with `or`. Raises ValueError with the reason if it is none of these.
     """
     if ranked := ranked_input(name):
         return Expression("rank", (ranked,)), parse_condition(form)
@@ -175,12 +176,12 @@ def parse_premise(name: str, form: str, schema: OpSchema) -> tuple[Expression, E
 
 
 def ranked_input(name: str) -> str:
-    """Return X for a key `rank(X)` of `where`, "" for any other key."""
+    """Return the input X of a key `rank(X)` of `where`, "" for any other key."""
     return name[5:-1] if name.startswith("rank(") and name.endswith(")") else ""
 
 
 def parse_form(kind: str, form: str) -> Any:
-    """Parse the text of a declared condition.
+    """Parse the text of a declared condition, whose grammar depends on its kind.
 
     Returns:
         By kind: patterns ("shape"); patterns, or an expression with the name of an input ("broadcast"); a number
@@ -203,7 +204,7 @@ def parse_form(kind: str, form: str) -> Any:
 
 
 def terms_of(tree: Any) -> Iterator[tuple[str, str]]:
-    """Yield the operators of NAMED in expressions, conditions or patterns, each with the name that it has."""
+    """Yield (operator, name) for each name in trees of expressions, conditions or patterns, such as ("rank", "X")."""
     if isinstance(tree, Expression) and tree.operator in NAMED:
         yield tree.operator, tree.operands[0]
     for part in tree if isinstance(tree, tuple) else ():
@@ -215,7 +216,7 @@ def _equal_to(value: Any) -> Expression:
 
 
 def _as_condition(expression: Expression) -> Expression:
-    """Return a condition as it is, and a number as the condition that it is equal."""
+    """Return a condition as it is, and a number N as the condition `= N`."""
     return expression if expression.operator in CONDITIONS else Expression("=", (expression,))
 
 
@@ -240,13 +241,13 @@ class _Parser:
         return self.tokens[self.position] if self.position < len(self.tokens) else ""
 
     def take(self) -> str:
-        """Return the next token, and advance."""
+        """Return the next token, "" at the end, and move past it."""
         token = self.peek()
         self.position += 1
         return token
 
     def accept(self, token: str) -> bool:
-        """Whether the next token is this one; if so, advances."""
+        """Whether the next token is this one; if so, move past it."""
         is_next = self.peek() == token
         self.position += is_next
         return is_next
@@ -256,13 +257,13 @@ class _Parser:
             raise ValueError(f"{token!r} is missing in {self.text!r} before {self.peek() or 'its end'!r}")
 
     def check_end(self, tree: T) -> T:
-        """Return what was parsed. Raises ValueError if tokens are left."""
+        """Return a parsed tree as it is. Raises ValueError if tokens are left."""
         if self.peek():
             raise ValueError(f"{self.peek()!r} is not expected in {self.text!r}")
         return tree
 
     def read_operands(self, word: str, read: Callable[[], T]) -> list[T]:
-        """Return what is read once, and again after each such word."""
+        """Return the operands that `read` returns one by one, as long as `word`, such as "or", stands between."""
         operands = [read()]
         while self.accept(word):
             operands.append(read())
@@ -308,7 +309,7 @@ class _Parser:
         return Expression(word, tuple(map(_as_condition, operands))) if len(operands) > 1 else operands[0]
 
     def read_test(self) -> Expression:
-        """Read a comparison, a number to which the subject is equal, or a condition in parentheses."""
+        """Read a comparison, a number that the subject of the condition has to equal, or a condition in parentheses."""
         if self.accept("multiple"):
             self.expect("of")
             return Expression("multiple", (self.read_number(),))
@@ -319,7 +320,7 @@ class _Parser:
             return first
         if first == _SUBJECT:
             return self.read_comparison()
-        below = Expression(MIRRORED[self.take()], (self.number(first),))
+        below = Expression(MIRRORED[self.take()], (self.check_number(first),))
         if self.read_sum() != _SUBJECT:
             raise ValueError(f"{self.text!r} has no {SUBJECT!r} between its ends")
         return Expression("chain", (below, self.read_comparison())) if self.peek() in MIRRORED else below
@@ -328,16 +329,16 @@ class _Parser:
         return Expression(self.take(), (self.read_number(),))
 
     def read_number(self) -> Expression:
-        return self.number(self.read_sum())
+        return self.check_number(self.read_sum())
 
-    def number(self, expression: Expression) -> Expression:
-        """Return an expression. Raises ValueError if it is a condition."""
+    def check_number(self, expression: Expression) -> Expression:
+        """Return an expression as it is. Raises ValueError if it is a condition."""
         if expression.operator in CONDITIONS:
             raise ValueError(f"a condition stands in {self.text!r} in place of a number")
         return expression
 
     def read_sum(self) -> Expression:
-        """Read a number, or a condition in parentheses."""
+        """Read an arithmetic expression, or a condition in parentheses; raise ValueError if nested too deeply."""
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             raise ValueError(f"{self.text!r} is nested too deeply")
@@ -348,12 +349,12 @@ class _Parser:
     def read_chain(self, operators: tuple[str, ...], read: Callable[[], Expression]) -> Expression:
         result = read()
         while self.peek() in operators:
-            result = Expression(self.take(), (self.number(result), self.number(read())))
+            result = Expression(self.take(), (self.check_number(result), self.check_number(read())))
         return result
 
     def read_factor(self) -> Expression:
         if self.accept("-"):
-            return Expression("negative", (self.number(self.read_operand()),))
+            return Expression("negative", (self.check_number(self.read_operand()),))
         if not self.peek():
             raise ValueError(f"{self.text!r} ends where a number or a name is missing")
         return self.read_operand()

@@ -78,7 +78,7 @@ class Plan(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def plan_of(schema: OpSchema) -> Plan | None:
-    """Return the checks on nodes of a version, None if it declares no constraint that can be checked."""
+    """Return the checks on nodes of a version, cached; None if it declares no constraint that can be checked."""
     positions = {parameter.name: index for index, parameter in enumerate(schema.inputs)}
     names = {name for name, attribute in schema.attributes.items() if attribute.constraint}
     checks: list[Check] = []
@@ -101,7 +101,7 @@ def plan_of(schema: OpSchema) -> Plan | None:
 
 
 def names_of(check: Check) -> set[str]:
-    """Return the names of inputs, attributes and sizes that decide whether a condition is met."""
+    """Return the names of inputs, attributes and sizes on which the result of a check depends."""
     names = {name for _, name in terms_of((check.rule, check.premises))}
     if check.kind == SHAPE:
         names.update(pattern.run for pattern in check.rule if pattern.run)
@@ -147,7 +147,7 @@ class Match:
         }
 
     def check(self) -> None:
-        """Raise the Violation of the first constraint that is certainly broken; an undecided one passes."""
+        """Check all constraints. Raises Violation for the first that is certainly broken; undecided ones pass."""
         self.runs = {name: tuple(value) for name in self.plan.runs if (value := self._attribute(name))}
         for check in self.plan.checks:
             if all(self._is_met(condition, self._evaluate(subject)) is True for subject, condition in check.premises):
@@ -155,17 +155,17 @@ class Match:
                     self._check_subject(check, index)
 
     def completed_shapes(self) -> list[Shape | None]:
-        """Return the shapes of inputs, with sizes that follow from other inputs; None for an unknown size or shape."""
+        """Return the inputs' shapes, completed by sizes that `check` found; None is an unknown size or shape."""
         shapes = [*self.shapes]
         for index, pattern in self._matched:
             shapes[index] = self._complete_shape(shapes[index], pattern)
         return shapes
 
-    def _indices_of(self, index: int) -> Iterable[int]:
-        """Return the index of a subject, if the node has this input; those of all values of a variadic input."""
-        if index < 0 or index != self.plan.variadic:
-            return (index,) if index < len(self.shapes) else ()
-        return range(index, len(self.shapes))
+    def _indices_of(self, position: int) -> Iterable[int]:
+        """Return the node's inputs for a declared one, by index: several if variadic, none if left out; -1 for -1."""
+        if position < 0 or position != self.plan.variadic:
+            return (position,) if position < len(self.shapes) else ()
+        return range(position, len(self.shapes))
 
     def _check_subject(self, check: Check, index: int) -> None:
         if check.kind == SHAPE:
@@ -180,7 +180,7 @@ class Match:
                     raise Violation(check.label, self._detail(check, index, value))
 
     def _values_of(self, check: Check, index: int) -> Iterable[Any]:
-        """Return the values that all have to meet a condition."""
+        """Return the values of a check's subject that all have to meet its condition; None is an unknown one."""
         if check.kind == GIVEN:
             return (self._given(check.subject),)
         if check.kind == SIZES:
@@ -194,7 +194,7 @@ class Match:
         return (self._count_elements(index),) if shape is None or check.rule != _ONE else shape
 
     def _detail(self, check: Check, index: int, value: Any) -> str:
-        """Return how a value breaks a condition."""
+        """Return how a value breaks a check, such as "rank(X) = 3"."""
         if check.kind == GIVEN:
             names = check.subject, *[name for _, name in terms_of(check.rule)]
             return " and ".join([f"{name} is {'given' if self._given(name) else 'left out'}" for name in names])
@@ -210,7 +210,7 @@ class Match:
         )
 
     def _check_distinct_axes(self, check: Check, index: int) -> None:
-        """Check that no two elements are the same axis; negative elements count from the last dimension."""
+        """Raise Violation if two elements are the same axis; negative elements count from the last dimension."""
         rank = self._evaluate(check.rule)
         axes = [axis % rank if rank else axis for axis in self._elements_of(check, index) if isinstance(axis, int)]
         if len(set(axes)) < len(axes):
@@ -258,7 +258,7 @@ class Match:
             self._matched.append((index, pattern))
 
     def _fits(self, shape: Shape, pattern: Pattern) -> Iterator[bool | None]:
-        """Yield whether each size fits a pattern, None if undecided; binds the names of its sizes and runs."""
+        """Yield for each size whether it fits a pattern, None if undecided; bind the names in the pattern to sizes."""
         before, after = pattern.before, pattern.after
         end = len(shape) - len(after)
         count = min(len(before), end)
@@ -280,7 +280,7 @@ class Match:
             self.runs[pattern.run] = tuple(map(_merge_sizes, run, between))
 
     def _complete_shape(self, shape: Shape | None, pattern: Pattern) -> Shape | None:
-        """Return a shape with the sizes that follow from a pattern that it fits; None if its rank stays unknown."""
+        """Return a shape that fits a pattern, with sizes that follow from the pattern; None if its rank is unknown."""
         run = None if pattern.run is None else self.runs.get(pattern.run)
         if shape is None:
             if any(entry.default is not None for entry in pattern.before) or (pattern.run is not None and run is None):
@@ -292,14 +292,14 @@ class Match:
         return tuple(map(_merge_sizes, map(self._size_of_entry, (*head, *middle, *pattern.after)), shape))
 
     def _size_of_entry(self, entry: Any) -> Any:
-        """Return the size for an entry of a pattern, None if it is unknown; anything else is a size already."""
+        """Return the size that an entry of a pattern stands for, None if unknown; anything but an entry stays."""
         if not isinstance(entry, Size):
             return entry
         size = self._evaluate(entry.choices[0]) if len(entry.choices) == 1 else None
         return None if isinstance(size, float) else size  # no shape has a fraction
 
     def _pattern_text(self, pattern: Pattern) -> str:
-        """Return a pattern for a message, with the known sizes in place of their names."""
+        """Return a pattern as text for a message, with known sizes in place of their names."""
         run = self.runs.get(pattern.run or "")
         middle = [] if pattern.run is None else [f"...{pattern.run}"] if run is None else [*run]
         before, after = ([self._entry_text(entry) for entry in entries] for entries in (pattern.before, pattern.after))
@@ -321,21 +321,21 @@ class Match:
         return compare("=", left, right, self._algebra)
 
     def _elements_of(self, check: Check, index: int) -> Iterable[Any]:
-        """Return the elements of an input or attribute; none if they are unknown."""
+        """Return the elements of the input at `index`, none if unknown; for -1, the value of the check's attribute."""
         if index >= 0:
             return self._elements(index) or ()
         value = self._attribute(check.subject)
         return value if isinstance(value, tuple | list) else (value,)
 
     def _find_number(self, name: str) -> Any:
-        """Return the value of a number attribute, or the size that a pattern binds to a name."""
+        """Return the value of a number attribute, or the size for a name in shape patterns; None if it is unknown."""
         if name not in self.plan.schema.attributes:
             return self.sizes.get(name)
         value = self._attribute(name)
         return value if isinstance(value, int | float) else None
 
     def _find_value(self, name: str) -> Any:
-        """Return the value of an attribute, or the only element of an input."""
+        """Return the value of an attribute, or of an input with one element; None if unknown. Bytes become text."""
         if name in self.plan.schema.attributes:
             value = self._attribute(name)
         else:

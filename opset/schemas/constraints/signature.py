@@ -44,7 +44,10 @@ class Misfit(NamedTuple):
 
 
 def arity_misfits(schema: OpSchema, given: Sequence[str | None], outputs: bool = False) -> Iterator[Misfit]:
-    """Yield a misfit for a wrong number of inputs or outputs, and for each required input that is left out."""
+    """Yield a misfit for a wrong number of inputs or outputs, and for each required input that is left out.
+
+    `given` are the names or types of the node's inputs, or of its outputs if `outputs`; "" stands for an absent one.
+    """
     least, most = (schema.min_output, schema.max_output) if outputs else (schema.min_input, schema.max_input)
     if not least <= len(given) <= most:
         wanted = f"{least}" if least == most else f"{least} or more" if most == UNBOUNDED else f"{least} to {most}"
@@ -65,7 +68,11 @@ def type_misfits(
     outputs: Sequence[str | None] = (),
     bare_optionals: bool = False,
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each known type that is not allowed or differs from another type of its type constraint."""
+    """Yield a misfit for each known type that is not allowed or differs from another type of its type constraint.
+
+    Types are such as "tensor(float)", "" for an absent value, None if unknown. With `bare_optionals`, a type T passes
+    if `optional(T)` is allowed.
+    """
     bound: dict[str, tuple[str, str]] = {}
     for word, formals, given in (("input", schema.inputs, inputs), ("output", schema.outputs, outputs)):
         for index, type_ in enumerate(given if formals else ()):
@@ -90,7 +97,10 @@ def type_misfits(
 
 
 def attribute_misfits(schema: OpSchema, attributes: Mapping[str, str | None]) -> Iterator[Misfit]:
-    """Yield a misfit for each attribute that is unknown, has another type, or is required and left out."""
+    """Yield a misfit for each attribute that is unknown, has another type, or is required and left out.
+
+    `attributes` has the types of the node's attributes by name, such as "ints"; None for a type that is not known.
+    """
     for name, type_ in attributes.items():
         declared = schema.attributes.get(name)
         if declared is None:
@@ -108,14 +118,18 @@ def attribute_misfits(schema: OpSchema, attributes: Mapping[str, str | None]) ->
 def node_misfits(
     schema: OpSchema, inputs: Sequence[str | None], outputs: Sequence[str | None], attributes: Mapping[str, str | None]
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each way in which a node's numbers of inputs and outputs, or its attributes, do not fit."""
+    """Yield a misfit for each wrong number of inputs or outputs, and each wrong attribute; value types do not count."""
     yield from arity_misfits(schema, inputs)
     yield from arity_misfits(schema, outputs, outputs=True)
     yield from attribute_misfits(schema, attributes)
 
 
 def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> Iterator[Misfit]:
-    """Yield a misfit for each attribute whose value its `choices`, `range` or `kind` does not allow."""
+    """Yield a misfit for each attribute whose value its `choices`, `range` or `kind` does not allow.
+
+    `values` are the node's attributes by name, `ranks` the ranks of its inputs; if a rank is unknown (None), values
+    that depend on it pass.
+    """
     for declared in declared_attributes(schema):
         value = values.get(declared.name)
         if value is None:
@@ -140,19 +154,20 @@ def constraint_misfits(
 ) -> Iterator[Misfit]:
     """Yield a misfit for each attribute whose value breaks a constraint that its declaration names.
 
-    Declarations without a constraint are not enforced: some flags take any number but 0 for 1.
+    `values` are attributes by name, `ranks` the ranks of inputs, None if unknown. Declarations that name no constraint
+    are not enforced: some flags take any number but 0 as true.
     """
     return (misfit for misfit in value_misfits(schema, values, ranks) if misfit.constraint)
 
 
 def check_constraints(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> None:
-    """Raise Violation if an attribute's value breaks a constraint that its declaration names."""
+    """Raise Violation if one of a node's attributes (`values`) breaks a constraint; `ranks` are its inputs' ranks."""
     for misfit in constraint_misfits(schema, values, ranks):
         raise Violation(misfit.constraint, misfit.detail)
 
 
 def declared_attributes(schema: OpSchema) -> tuple[Attribute, ...]:
-    """Return the attributes of a schema that declare their legal values."""
+    """Return the attributes of a schema that declare legal values by `choices`, `range` or `kind`."""
     return tuple(each for each in schema.attributes.values() if each.choices or each.range or each.kind)
 
 
@@ -162,7 +177,7 @@ def needs_ranks(declared: Attribute) -> bool:
 
 
 def _why_illegal(schema: OpSchema, declared: Attribute, element: Any, ranks: Mapping[str, int | None]) -> str:
-    """Return why a value, or an element of a list, is illegal; "" if it is legal."""
+    """Return why a value of an attribute, or an element of its list, is illegal; "" if it is legal or not decided."""
     if declared.kind == DATA_TYPE:
         return _why_no_data_type(schema, declared, element)
     if declared.choices and element not in declared.choices:
@@ -189,7 +204,7 @@ def _why_no_data_type(schema: OpSchema, declared: Attribute, element: Any) -> st
 
 
 def data_types(schema: OpSchema, declared: Attribute) -> Collection[str]:
-    """Return the element types that an attribute of kind data_type may name; empty if all are legal."""
+    """Return the element types that an attribute of kind data_type may name; empty if it may name any."""
     found: set[str] = set()
     for choice in declared.choices:
         types = schema.types.get(choice, (f"tensor({choice})",))
@@ -198,7 +213,7 @@ def data_types(schema: OpSchema, declared: Attribute) -> Collection[str]:
 
 
 def comparisons_of(declared: Attribute) -> tuple[Expression, ...]:
-    """Return the comparisons that an attribute's values have to pass, as `parse_range` does."""
+    """Return the comparisons, parsed, that an attribute's values have to pass; () if it declares no range."""
     text = range_text(declared)
     return parse_range(text) if text else ()
 
@@ -208,22 +223,22 @@ def _version_name(schema: OpSchema) -> str:
 
 
 def choices_text(choices: Collection[Any]) -> str:
-    """Return choices as a phrase: `a, b or ""`."""
+    """Return choices as a phrase, such as `a, b or ""`; "" if there are none."""
     words = [str(each) or '""' for each in choices]
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
 
 
 def range_text(declared: Attribute) -> str:
-    """Return the range of an attribute; an axis is within the rank of the first input, unless it names a rank."""
+    """Return an attribute's range, "" if it has none; for an axis that names no rank, with `-rank <= x < rank`."""
     if declared.kind not in (AXIS, AXES) or (declared.range and any(terms_of(parse_range(declared.range)))):
         return declared.range
     return " and ".join(filter(None, (declared.range, "-rank <= x < rank")))
 
 
 def declared_text(schema_inputs: Sequence[Parameter], declared: Attribute) -> str:
-    """Return an attribute's declaration as the text of a constraint, "" if it declares nothing.
+    """Return an attribute's declaration as the text of a constraint, "" if it declares no legal values.
 
-    The rank of the first input is written with its name: `-rank(X) <= axis < rank(X)`.
+    The rank of the first of `schema_inputs` is written with its name: `-rank(X) <= axis < rank(X)`.
     """
     name = f"each of {declared.name}" if declared.type.endswith("s") else declared.name
     if declared.kind == DATA_TYPE:

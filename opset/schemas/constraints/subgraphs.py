@@ -9,7 +9,7 @@ from opset.schemas.constraints.violation import Violation
 
 
 def can_take(graph: Any, count: int) -> bool:
-    """Whether a GraphProto can be run with this number of inputs.
+    """Whether a GraphProto can be run with `count` inputs.
 
     Inputs with a default, which IR version 3 listed with the others, are either all given or all left out.
     """
@@ -20,7 +20,7 @@ def can_take(graph: Any, count: int) -> bool:
 def check_graphs(
     op_type: str, version: int, inputs: int, outputs: int, graphs: Mapping[str, Any], scans: int | None = None
 ) -> None:
-    """Check the graphs of a node by its numbers of inputs and outputs; an operator without graphs passes.
+    """Check the graphs of a node against its numbers of inputs and outputs; an operator without graphs passes.
 
     Args:
         version: A version of the domain; before 9, a Scan has the lengths of its samples as first input.

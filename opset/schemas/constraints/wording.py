@@ -24,7 +24,7 @@ from opset.schemas.model import Condition, OpSchema
 
 
 def conditions_text(conditions: Iterable[Condition], schema: OpSchema) -> str:
-    """Return the conditions of one label as a sentence."""
+    """Return the conditions of one constraint as a sentence, such as "rank(X) >= 2"."""
     ones = (RANK, "0"), (SIZE, "1")
     single = {name for name, attribute in schema.attributes.items() if not attribute.type.endswith("s")}
     single |= {condition.subject for condition in schema.conditions if (condition.kind, condition.form) in ones}
@@ -40,19 +40,22 @@ def conditions_text(conditions: Iterable[Condition], schema: OpSchema) -> str:
             else _condition_text(parse_premise(name, form, schema)[1], name)
             for name, form in where
         ]
-        texts.append(f"{text}, where {_join_phrases(premises)}" if premises else text)
+        texts.append(f"{text}, if {_join_phrases(premises)}" if premises else text)
     return "; ".join(texts)
 
 
 def range_sentence(text: str, subject: str, first: str) -> str:
-    """Return the range of an attribute as a sentence about `subject`; `first` is the input of which `rank` is said."""
+    """Return the range of an attribute as a sentence about `subject`; `first` names the input of the word `rank`."""
     condition = name_first_input(parse_condition(text), first)
     parts = condition.operands if condition.operator == "and" else (condition,)
     return " and ".join([_condition_text(part, subject) for part in parts])
 
 
 def _phrases_of_kind(kind: str, members: Sequence[Condition], single: Collection[str]) -> Iterator[str]:
-    """Yield phrases for the conditions of one kind; inputs with the same condition share a phrase."""
+    """Yield phrases for the conditions of one kind; inputs with the same condition share a phrase.
+
+    Inputs and attributes that are not in `single` may have several elements: "each of axes >= 0".
+    """
     forms: dict[str, list[str]] = {}
     for condition in members:
         if condition.kind == kind:
@@ -86,7 +89,7 @@ def _phrases_of_kind(kind: str, members: Sequence[Condition], single: Collection
 
 
 def _condition_text(condition: Expression, subject: str) -> str:
-    """Return a condition as a sentence about its subject."""
+    """Return a condition as a sentence about its subject, such as "axis >= 0"."""
     kind, operands = condition
     if kind == "and":
         return _join_phrases([_condition_text(operand, subject) for operand in operands])

@@ -52,7 +52,7 @@ class _PlacedBody(NamedTuple):
 
 
 def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
-    """Yield the findings about the function bodies of one version, each by itself (S233 to S236)."""
+    """Yield findings about each function body of one version (S233 to S236); `versions` looks up other operators."""
     place = f"{domain_name(schema.domain)}.{schema.name} {schema.since_version}, function"
     for body in schema.function:
         yield from _check_body(_PlacedBody(schema, body, place, NEWEST), versions)
@@ -60,7 +60,7 @@ def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
 
 @LINT.rule("S233 S234 S235 S236", OperatorBodies)
 def check_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
-    """Check that bodies can be read (S233), are complete (S234), and use defined names (S235, S236)."""
+    """Check that bodies can be read (S233), are complete (S234), and use legal operators (S235), attributes (S236)."""
     for use in _placed_bodies(bodies.operator):
         yield from _check_body(use, bodies.versions)
 
@@ -102,7 +102,7 @@ def _value_name_faults(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any
 
 
 def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions) -> Iterator[Finding]:
-    """Check that the operators of a body exist and fit its nodes at all opsets at which the body serves (S235)."""
+    """Check that the operators in a body exist and fit its nodes at all opsets at which it is used (S235)."""
     absent = {name for name, form in use.body.where if form == "absent"}
     optional = {each.name for each in use.schema.inputs if each.option != SINGLE}
     optional -= {name for name, form in use.body.where if form == "given"}
@@ -137,7 +137,7 @@ def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: V
 
 
 def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[OpSchema]) -> Sequence[OpSchema]:
-    """Return the versions of an operator at the opsets at which a body serves; none if the operator came later."""
+    """Return those `known` versions of an operator that a body may use; none if the operator came too late for it."""
     if not domain and name in REPLACED:
         return known[-1:]
     first = use.schema.since_version if domain else use.body.opset
@@ -148,7 +148,7 @@ def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[
 
 
 def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Finding]:
-    """Check that attributes to which a body refers have the needed type, and a value if a Constant takes it (S236)."""
+    """Check that attributes to which a body refers exist, have the needed type, and a value for a Constant (S236)."""
     given = {name for name, form in use.body.where if form == "given"}
     for node in nodes:
         is_constant = node.op_type == "Constant"
@@ -171,7 +171,7 @@ def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Findin
 
 @LINT.rule("S237", OperatorBodies)
 def check_order_of_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
-    """Check that bodies are in the order of their opsets, highest first, and that each serves some nodes (S237)."""
+    """Check that bodies are listed by opset, highest first, and that each is used for some nodes (S237)."""
     operator = bodies.operator
     for schema in operator.schemas:
         place = operator.place(schema.since_version, "function")
@@ -192,7 +192,7 @@ def check_order_of_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
 
 @LINT.rule("S238", LinkedOperators)
 def check_circles(linked: LinkedOperators) -> Iterator[Finding]:
-    """Check that no operators have bodies that use each other (S238)."""
+    """Check that no operators use each other in their function bodies, directly or through others (S238)."""
     places = {(each.domain, each.name): f"{each.path}:1:1" for each in linked.operators}
     graph = {(each.domain, each.name): operators_used(each) & places.keys() for each in linked.operators}
     try:
@@ -204,7 +204,7 @@ def check_circles(linked: LinkedOperators) -> Iterator[Finding]:
 
 
 def operators_used(operator: Operator) -> set[tuple[str, str]]:
-    """Return the domains and names of the operators in the bodies of an operator."""
+    """Return (domain, name) of each operator that an operator's function bodies use; unreadable ones are skipped."""
     used: set[tuple[str, str]] = set()
     for body in itertools.chain.from_iterable(schema.function for schema in operator.schemas):
         with suppress(SchemaError):  # S233 says so
@@ -213,7 +213,7 @@ def operators_used(operator: Operator) -> set[tuple[str, str]]:
 
 
 def _placed_bodies(operator: Operator) -> Iterator[_PlacedBody]:
-    """Yield the bodies of all versions, each with the last opset at which no newer version or body takes its place."""
+    """Yield the function bodies of all versions, each with the last opset before another version or body takes over."""
     for schema, following in zip(operator.schemas, [*operator.schemas[1:], None], strict=True):
         last = NEWEST if following is None or operator.domain else following.since_version - 1
         place = operator.place(schema.since_version, "function")

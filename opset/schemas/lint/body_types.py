@@ -16,7 +16,7 @@ from opset.schemas.names import normalize_domain
 
 @LINT.rule("S244", OperatorBodies)
 def check_body_types(bodies: OperatorBodies) -> Iterator[Finding]:
-    """Check that each body takes the types of its version, at the last opset at which it serves (S244)."""
+    """Check that each function body can take the types of its version, at the last opset at which it is used (S244)."""
     operator = bodies.operator
     versions = bodies.versions
     for schema in operator.schemas:
@@ -32,11 +32,7 @@ def check_body_types(bodies: OperatorBodies) -> Iterator[Finding]:
 
 
 def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> Iterator[tuple[str, str]]:
-    """Yield the types of a version that a node of its body does not take, each with the reason.
-
-    Yields:
-        Types such as "tensor(float16)", each with the misfit of the first such node.
-    """
+    """Yield each type of a version, such as "tensor(float16)", that a node of its body refuses, with the reason."""
     constraints = {each.type for each in schema.inputs}
     for constraint in sorted(constraints & schema.types.keys()):
         for type_ in body.types.get(constraint, schema.types[constraint]):
@@ -49,7 +45,10 @@ def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> I
 def _first_misfit(
     schema: OpSchema, body: FunctionBody, bound: Mapping[str, str], free: set[str], versions: Versions
 ) -> str:
-    """Return why a node of a body does not take the types, "" if it does; those of `free` constraints are left open."""
+    """Return why a node of a body does not take the body's input types, "" if all nodes do.
+
+    `bound` has a type for each type constraint; those in `free` have several, so that their types stay unknown.
+    """
     known: dict[str, str | None] = {}
     for each in schema.inputs:
         if each.type in bound and each.type not in free:
@@ -105,7 +104,7 @@ _CONSTANTS = {
 
 
 def _output_type(used: OpSchema, parameter: Parameter, bindings: Mapping[str, str], node: Any) -> str | None:
-    """Return the type of an output, None unless the types of inputs or the kind of a constant decide it."""
+    """Return the type of an output, None unless inputs (`bindings`, by type constraint) or an attribute decide it."""
     if used.name == "Constant" and node.attribute:
         return _CONSTANTS.get(node.attribute[0].name)
     if used.name == "Cast":

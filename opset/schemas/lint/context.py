@@ -88,13 +88,13 @@ class LintedFolder:
         return {operator.domain for operator in self.whole_operators}
 
     def place_of_file(self, domain: str, name: str) -> str:
-        """Return the path of an operator's file; "" if it is not checked, or could not be read completely."""
+        """Return the path of an operator's file; "" if the file is not checked or could not be read completely."""
         path = self.target.folder / domain_name(domain) / f"{name}.yaml"
         return str(path) if (domain, name) not in self.unread and self.target.has_file(path) else ""
 
 
 def changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChange, Transition]]:
-    """Yield each attribute that a transition changes or names, with its declared change and the transition."""
+    """Yield the name of each attribute that a transition changes or declares, its declarations, and the transition."""
     for step in operator.transitions:
         changed = step.difference.get("attributes", {})
         for name in sorted(changed.keys() | step.change.attributes.keys()):

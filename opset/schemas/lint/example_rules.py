@@ -19,7 +19,7 @@ has_read_examples = attrgetter("examples_read")
 
 @LINT.rule("S220", Operator, applies=has_read_examples)
 def check_for_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that an operator has an example if others have some, or if its file is still to be filled in (S220)."""
+    """Check that an operator has an example (S220), if examples are required or its file has lines of guidance."""
     required = context.examples_required
     if not operator.examples and (required or file_matches(operator.path, _GUIDANCE, MAX_SIZE)):
         yield Finding("S220", f"{operator.name} has no example", place=f"{operator.path}:1:1")
@@ -27,7 +27,7 @@ def check_for_examples(operator: Operator, context: LintContext) -> Iterator[Fin
 
 @LINT.rule("S221", Operator, applies=has_read_examples)
 def check_broken_constraints(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that an example breaks each constraint (S221); versions with the same text share one."""
+    """Check that each constraint has an example that breaks it (S221); versions with the same text share one."""
     docs_of = {schema.since_version: docs for schema, docs in zip(operator.schemas, operator.docs, strict=True)}
     broken = {
         (example.error, docs_of[since].constraints[example.error])
@@ -47,7 +47,7 @@ def check_broken_constraints(operator: Operator, context: LintContext) -> Iterat
 
 @LINT.rule("S222", Operator, applies=lambda operator: operator.examples_read and operator.gaps == frozenset())
 def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that an example sets each attribute that has an effect (S222)."""
+    """Check that each attribute that has an effect is set by an example (S222)."""
     done = {name for example in operator.examples for name in example.attributes}
     done |= {name for name, declared, _ in changed_attributes(operator) if declared.ignored}
     for schema in reversed(operator.schemas if operator.examples else ()):
@@ -59,7 +59,7 @@ def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S223", Operator, applies=has_read_examples)
 def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that no two examples are the same (S223)."""
+    """Check that no two examples are the same, apart from name and prose (S223)."""
     first: dict[str, str] = {}
     for position, example in enumerate(operator.examples):
         content = repr(example._replace(name="", doc=""))
@@ -71,7 +71,7 @@ def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S240", Operator, applies=has_read_examples)
 def check_example_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that examples have a value of each kind of types that a version adds or a first version takes (S240).
+    """Check that examples have a value of each kind of type that a version adds or a first version takes (S240).
 
     Operators with a graph are left out: they only pass values to it and back, so one type stands for all.
     """
@@ -94,9 +94,9 @@ def check_example_types(operator: Operator, context: LintContext) -> Iterator[Fi
 
 
 def missing_types(operator: Operator, schema: OpSchema, older: OpSchema | None) -> dict[str, list[str]]:
-    """Return the kinds of types that a version adds and no example of it has, each with its types.
+    """Return, by kind, the types that a version adds to the `older` one (if any) and no example covers.
 
-    A type that is computed as another one (`emulate`) needs no example.
+    One example covers all types of its kind. A type that is computed as another one (`emulate`) needs no example.
     """
     used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
     added = {each for name, types in schema.types.items() if name in used for each in types}
@@ -114,7 +114,7 @@ def missing_types(operator: Operator, schema: OpSchema, older: OpSchema | None) 
 
 
 def kind_of_type(type_: str) -> str:
-    """Return the kind of a type; types of one kind are computed alike, so an example of one stands for all."""
+    """Return the kind of a type, such as "a signed integer"; types of one kind are computed alike."""
     for wrapper, kind in _WRAPPERS.items():
         if type_.startswith(wrapper):
             return kind

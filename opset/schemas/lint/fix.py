@@ -28,7 +28,7 @@ class Fixes:
 
 
 def fixes(target: Target) -> Fixes:
-    """Return the new texts of operators' files; a file with faults is left to `lint`."""
+    """Return the texts with which `opset lint --fix` replaces a target's files; files with faults are left out."""
     found = Fixes({}, [])
     standard = os.path.realpath(target.folder) == os.path.realpath(FOLDER)
     try:
@@ -45,7 +45,7 @@ def fixes(target: Target) -> Fixes:
             continue
         if text == now or len(text.encode()) > MAX_SIZE:  # what is written has to be readable
             continue
-        kept = now if _is_open(operator) else remove_guidance(now)
+        kept = now if _is_unfinished(operator) else remove_guidance(now)
         if kept.count("#") > repr(operator.root.plain()).count("#"):  # outside of all values
             found.commented.append(operator.path)
         else:
@@ -53,7 +53,7 @@ def fixes(target: Target) -> Fixes:
     return found
 
 
-def _is_open(operator: Operator) -> bool:
+def _is_unfinished(operator: Operator) -> bool:
     """Whether prose, an example or the description of a change is still missing."""
     parts = [part for docs in operator.docs for part in (docs.inputs, docs.outputs, docs.attributes)]
     prose = [docs.doc for docs in operator.docs] + [text for part in parts for text in part.values()]
@@ -62,17 +62,17 @@ def _is_open(operator: Operator) -> bool:
 
 
 def is_unexplained(step: Transition) -> bool:
-    """Whether a version has the signature of the one before and does not describe its change."""
+    """Whether a version has the same signature as the one before, and does not describe its change in words either."""
     return not step.difference and not step.change.meaning and not step.change.clarified
 
 
 def remove_guidance(text: str) -> str:
-    """Return a text without its lines of guidance."""
+    """Return the text of a file without its lines of guidance, which say what to write."""
     return "".join(line for line in text.splitlines(keepends=True) if not f"{line.strip()} ".startswith(GUIDANCE))
 
 
 def fixed_text(operator: Operator, sets: TypeSets) -> str:
-    """Return the canonical text of an operator's file, with what rules can mend in it."""
+    """Return the canonical text of an operator's file, with all findings mended that lint rules can mend."""
     document = canonical_document(operator)
     for rule in LINT.rules:
         if rule.fix is not None:

@@ -12,7 +12,7 @@ from opset.schemas.yaml.loader import Operator
 
 @LINT.rule("S224", Operator)
 def check_kernels(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that every version has a kernel, or an older one has, unless it is deprecated (S224).
+    """Check that every version has a kernel, its own or an older one, unless it is deprecated (S224).
 
     Domains without any kernel are left out: they are not meant to be evaluated.
     """
@@ -29,7 +29,7 @@ def check_kernels(operator: Operator, context: LintContext) -> Iterator[Finding]
 
 @LINT.rule("S226 S227", Operator)
 def check_inference(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that every version has a legal rule (S227) or a function of inference, unless it is deprecated (S226).
+    """Check that each version has a legal inference rule (S227) or a function instead, unless it is deprecated (S226).
 
     Domains without any function are left out: their shapes are not meant to be inferred.
     """
@@ -57,7 +57,7 @@ def _inference_version(schema: OpSchema, inferred: InferenceHooks) -> int | None
 
 @LINT.rule("S207", LintedFolder)
 def check_lost_adapters(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Check that every adapter has a transition, and every lowering a first version (S207)."""
+    """Check that each adapter belongs to a transition, and each lowering to an operator's first version (S207)."""
     operators = folder.whole_operators
     steps = {(o.domain, o.name, step.new.since_version) for o in operators for step in o.transitions}
     first = {(o.domain, o.name, o.schemas[0].since_version) for o in operators}
@@ -72,7 +72,7 @@ def check_lost_adapters(folder: LintedFolder, context: LintContext) -> Iterator[
 
 @LINT.rule("S225", LintedFolder)
 def check_lost_kernels(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Check that every kernel belongs to a version (S225)."""
+    """Check that every kernel belongs to a version that exists (S225)."""
     domains = folder.domains
     operators = folder.whole_operators
     versions = {(o.domain, o.name, schema.since_version) for o in operators for schema in o.schemas}
@@ -86,7 +86,7 @@ def check_lost_kernels(folder: LintedFolder, context: LintContext) -> Iterator[F
 
 @LINT.rule("S228", LintedFolder)
 def check_lost_functions(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Check that a version without a rule uses every inference function (S228)."""
+    """Check that each inference function is used by a version that names no rule (S228)."""
     if context.inferred is None:
         return
     domains = folder.domains

@@ -32,7 +32,7 @@ def check_runtimes(operator: Operator, context: LintContext) -> Iterator[Finding
 
 
 def _texts_of(docs: Docs) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the texts of a version with their keys."""
+    """Yield the texts of a version, each with the keys that lead to it: ("inputs", "X", "doc")."""
     yield ("doc",), docs.doc
     for part in ("inputs", "outputs", "attributes", "constraints"):
         for name, text in getattr(docs, part).items():

@@ -23,7 +23,7 @@ class LockedOperators:
 
 @LINT.rule("S204", LintedFolder)
 def check_lost_versions(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Check that no released version is gone (S204)."""
+    """Check that each version in the lock is still in its file (S204)."""
     present = {(domain_name(o.domain), o.name, str(s.since_version)) for o in folder.whole_operators for s in o.schemas}
     for domain, names in context.lock.items():
         for name, versions in names.items():
@@ -33,7 +33,7 @@ def check_lost_versions(folder: LintedFolder, context: LintContext) -> Iterator[
 
 
 def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple[Operator, int]]:
-    """Return the versions that the lock does not hold, whose signatures may change."""
+    """Return (operator, since_version) for each version that a lock does not hold: its signature may still change."""
     return [
         (operator, schema.since_version)
         for operator in operators
@@ -44,9 +44,9 @@ def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple
 
 @LINT.rule("S241", LockedOperators)
 def check_lock(locked: LockedOperators) -> Iterator[Finding]:
-    """Check that the lock holds every version that is not newer than the released ones of its domain (S241).
+    """Check that the lock has each version that is not newer than the newest locked one of its domain (S241).
 
-    Of operators that are `released`, it has to hold all versions.
+    If `locked.released`, it has to have all versions.
     """
     lock = locked.lock
     for operator, since in unlocked_versions(locked.operators, lock):

@@ -91,6 +91,7 @@ def check_target(target: Target, hooks_of: Callable[[Collection[str]], Hooks], r
     """Return the operators of a target and all findings about them.
 
     Args:
+        target: Operator files of a folder of domains.
         hooks_of: Returns the functions that are registered for operators of these families.
         released: Whether every version has to be in the lock.
     """
@@ -147,7 +148,7 @@ class _TargetCheck:
         )
 
     def findings(self, faults: Collection[str]) -> Iterator[Finding]:
-        """Yield the findings of all rules, except for findings that follow from the faults at these places."""
+        """Yield the findings of all rules, except those that may only follow from faults at these places of files."""
         for operator in self.folder.operators:
             found = (finding for _, finding in LINT.apply(operator, self.context))
             yield from found if operator.whole else _independent_findings(operator, found, faults)
@@ -158,7 +159,7 @@ class _TargetCheck:
         yield from self._check_function_bodies()
 
     def _check_function_bodies(self) -> Iterator[Finding]:
-        """Apply the rules of function bodies, which use operators of the folder or of the standard."""
+        """Yield the findings about function bodies, which may use operators of the folder and of the standard."""
         known = {(operator.domain, operator.name): operator for operator in self.folder.whole_operators}
         schemas = {name: operator.schemas for name, operator in known.items()}
         unclear = False
@@ -196,7 +197,7 @@ class _TargetCheck:
 
 
 def _independent_findings(operator: Operator, found: Iterable[Finding], faults: Collection[str]) -> Iterator[Finding]:
-    """Yield the findings that do not follow from faults: no fault is inside the part of the file that they name."""
+    """Yield those findings that are about a part of the file without any of the faults, given by their places."""
     versions = operator.root.value["versions"]
     within: dict[str, YamlNode] = {}
     parts = [each for key in versions.value for each in key.value.values()]
@@ -211,7 +212,7 @@ def _independent_findings(operator: Operator, found: Iterable[Finding], faults: 
 
 
 def declare_differences(operator: Operator, document: dict[str, Any], sets: TypeSets) -> None:
-    """Write the computed difference of each version into its `change:` block, in the document of an operator's file."""
+    """Write the computed signature differences into the `change:` blocks of an operator's document, in place."""
     versions = {version["since"]: version for version in document["versions"]}
     for step in operator.transitions:
         version = versions[step.new.since_version]
@@ -219,7 +220,7 @@ def declare_differences(operator: Operator, document: dict[str, Any], sets: Type
 
 
 def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) -> dict[str, Any]:
-    """Return a `change:` block with the computed difference in place of the one that S201 would report.
+    """Return a `change:` block with the computed signature difference in place of a wrong one (S201).
 
     Facets and other declarations of the author stay.
     """
@@ -238,7 +239,7 @@ def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) ->
 
 @LINT.rule("S201", Operator, fix=declare_differences)
 def check_declared_difference(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that the declared difference of a version is the computed one (S201)."""
+    """Check that each `change:` block declares the differences that the signatures have (S201)."""
     for step in operator.transitions:
         for key in step.undeclared_keys:
             difference = compact_diff(step.difference, sets_of_domain(operator.domain, context.sets))
@@ -286,7 +287,7 @@ def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]
 
 @LINT.rule("S206 S207", Operator)
 def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that an adapter is registered if it is declared written (S206), and only then (S207)."""
+    """Check that an adapter is registered if a version declares it as written (S206), and only then (S207)."""
     if context.written is None or operator.domain in context.unknown:
         return
     for step in operator.transitions:
@@ -304,7 +305,7 @@ def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding
 
 @LINT.rule("S208", Operator)
 def check_removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a removed attribute is ignored, renamed or an input if the adapter up is derived (S208)."""
+    """Check that a removed attribute is declared ignored, renamed or an input, if the adapter up is derived (S208)."""
     for name, declared, step in changed_attributes(operator):
         renamed = (change.renamed for change in step.change.attributes.values())
         is_gone = name in step.old.attributes and name not in step.new.attributes and name not in renamed
@@ -317,7 +318,7 @@ def check_removed_attributes(operator: Operator, context: LintContext) -> Iterat
 
 @LINT.rule("S209", Operator)
 def check_added_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that an added required attribute has an `old` value if the adapter up is derived (S209)."""
+    """Check that an added required attribute declares an `old` value, if the adapter up is derived (S209)."""
     for name, declared, step in changed_attributes(operator):
         is_new = name in step.new.attributes and name not in step.old.attributes and not declared.renamed
         if is_new and step.new.attributes[name].required and step.change.up == "derived" and declared.old is None:
@@ -328,7 +329,7 @@ def check_added_attributes(operator: Operator, context: LintContext) -> Iterator
 
 @LINT.rule("S210", Operator)
 def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that the facets of a change fit the transition (S210)."""
+    """Check that what a `change:` block declares of attributes fits how the signatures differ (S210)."""
     for step in operator.transitions:
         since = step.new.since_version
         for name, declared in step.change.attributes.items():
@@ -349,7 +350,7 @@ def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 
 def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Iterator[str]:
-    """Yield messages about facets of an attribute that did not change in their way."""
+    """Yield a message for each declaration about an attribute that does not fit how the attribute changed."""
     old, new, since = step.old.attributes.get(name), step.new.attributes.get(name), step.new.since_version
     came, went, stayed = old is None and new is not None, old is not None and new is None, old is not None is not new
     required = stayed and new is not None and new.required and old is not None and not old.required
@@ -378,7 +379,7 @@ def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Ite
 
 @LINT.rule("S229", Operator)
 def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that an emulated type came with its version, and that its stand-in was allowed before (S229)."""
+    """Check that an emulated type is new in its version, and that the type in its place was allowed before (S229)."""
     for step in operator.transitions:
         for element, wider in step.change.emulate.items():
             before = [step.old.allowed_types(each) for each in (*step.old.inputs, *step.old.outputs)]
@@ -395,7 +396,7 @@ def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S211", Operator)
 def check_type_constraints(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a parameter has each type constraint (S211); released versions are left out, as they cannot change."""
+    """Check that each type constraint is used by a parameter (S211); released versions, which cannot change, pass."""
     released = context.lock.get(domain_name(operator.domain), {}).get(operator.name, {})
     for schema in operator.schemas:
         used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
@@ -407,7 +408,7 @@ def check_type_constraints(operator: Operator, context: LintContext) -> Iterator
 
 @LINT.rule("S212 S213", Operator)
 def check_documentation(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that every parameter and attribute (S212) and every version (S213) has prose."""
+    """Check that every version (S213), and each of its parameters and attributes (S212), has prose."""
     for schema, docs in zip(operator.schemas, operator.docs, strict=True):
         since = schema.since_version
         if not docs.doc.strip():
@@ -421,13 +422,13 @@ def check_documentation(operator: Operator, context: LintContext) -> Iterator[Fi
 
 
 def is_standard(operator: Operator) -> bool:
-    """Whether the domain of an operator is one of the standard."""
+    """Whether an operator is of a domain of the standard: `ai.onnx`, or one such as `ai.onnx.ml`."""
     return domain_name(operator.domain).split(".")[:2] == ["ai", "onnx"]
 
 
 @LINT.rule("S239", Operator, applies=is_standard)
 def check_special_cases(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that an operator lists its special cases, if only as an empty list (S239)."""
+    """Check that an operator has the key `special_cases`, if only with an empty list (S239)."""
     if "special_cases" not in operator.root.value:
         help = "add 'special_cases', a list, which is empty where there are none"
         yield Finding("S239", f"{operator.name} names no special cases", place=f"{operator.path}:1:1", help=help)
@@ -446,7 +447,7 @@ def check_withdrawal(operator: Operator, context: LintContext) -> Iterator[Findi
 
 @LINT.rule("S214", Operator)
 def check_replacements(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a version names a replacement if it is deprecated, and only then (S214)."""
+    """Check that a version names an existing replacement if it is deprecated, and only then (S214)."""
     for schema in operator.schemas:
         place = operator.place(schema.since_version, "replacement")
         if schema.deprecated != bool(schema.replacement):
@@ -461,7 +462,7 @@ def check_replacements(operator: Operator, context: LintContext) -> Iterator[Fin
 
 @LINT.rule("S215", Operator)
 def check_names(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a file is named after its operator, an identifier, and its folder after the domain (S215)."""
+    """Check that a file has the name of its operator, a legal identifier, and that its domain is legal (S215)."""
     path = Path(operator.path)
     if not operator.name:  # which is reported
         return
@@ -485,7 +486,7 @@ def check_family(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 @LINT.rule("S219", Operator)
 def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a list of types is written by the name of a type set if there is one (S219)."""
+    """Check that a list of types is written as the name of a type set if a set has the same types (S219)."""
     names = {types: name for name, types in sets_of_domain(operator.domain, context.sets).items()}
     schemas = {schema.since_version: schema for schema in operator.schemas}
     for since, constraint, node in _stated_entries(operator, "types"):
@@ -529,7 +530,7 @@ SETS_OF_DOMAINS = {"ml": "ai.onnx.ml"}
 
 
 def sets_of_domain(domain: str, sets: TypeSets) -> TypeSets:
-    """Return the type sets that an operator of a domain may name."""
+    """Return the type sets that an operator of a domain may name: all but those that belong to other domains."""
     return {
         name: types
         for name, types in sets.items()
@@ -538,7 +539,7 @@ def sets_of_domain(domain: str, sets: TypeSets) -> TypeSets:
 
 
 def _stated_entries(operator: Operator, key: str) -> Iterator[tuple[int, str, YamlNode]]:
-    """Yield the YAML of each entry of a key, such as a list of types, with the version and the name of the entry."""
+    """Yield (version, name, node) of each entry that a version itself writes below a key, such as "types"."""
     for version in operator.root.value["versions"].value:
         entries = version.value[key].value or {} if key in version.value else {}
         for name, node in entries.items():

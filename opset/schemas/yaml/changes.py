@@ -36,7 +36,7 @@ class TypeFields(Fields):
         self.sets, self.complete, self.unknown = sets, complete, 0
 
     def types(self, node: YamlNode) -> tuple[str, ...]:
-        """Return the types that one expression, or a list of them, stands for; see `expand`."""
+        """Return the types, sorted, that an expression such as "floats" or a list of these stands for: see `expand`."""
         if isinstance(node.value, str) and node.value in self.sets:
             return self.sets[node.value]
         nodes = node.value if isinstance(node.value, list) else [node]
@@ -51,7 +51,7 @@ class TypeFields(Fields):
         return tuple(sorted(types))
 
     def expand_types(self, node: YamlNode, expression: str) -> set[str]:
-        """Return the types that one expression stands for."""
+        """Return the types that an expression stands for, none if it is unknown: a finding if sets are complete."""
         if not expression:
             return set()
         try:
@@ -65,7 +65,7 @@ class TypeFields(Fields):
         return types
 
     def emulate(self, node: YamlNode) -> dict[str, str]:
-        """Return element types with their stand-ins; a key may be the name of a type set."""
+        """Return the wider element type that computes each emulated one; a key of the mapping may name a type set."""
         found: dict[str, str] = {}
         for key, each in self.mapping(node).items():
             wider = self.choice(each, sorted(NUMBERS))
@@ -73,7 +73,7 @@ class TypeFields(Fields):
         return found
 
     def elements(self, node: YamlNode) -> tuple[str, ...]:
-        """Return the element types of tensors that an expression, or a list of them, stands for."""
+        """Return the element types that an expression, or a list of these, stands for; other types are a finding."""
         types = self.types(node)
         if not all(each.startswith("tensor(") for each in types):
             self.report_wrong(node, "element types of tensors")
@@ -84,7 +84,7 @@ class Changes(TypeFields):
     """Reads `change:` blocks."""
 
     def change(self, node: YamlNode, attributes: Mapping[str, Attribute]) -> Change:
-        """Return a `change:` block."""
+        """Return the change that a `change:` block declares; `attributes` are those of its version, the newer one."""
         fields = self.mapping(node, CHANGE_KEYS, ("adapters",))
         readers: dict[str, Callable[[YamlNode], Any]] = {
             "deprecated": self.flag,
@@ -113,14 +113,14 @@ class Changes(TypeFields):
         )
 
     def adapter(self, node: YamlNode | None) -> str:
-        """Return how an adapter comes to be."""
+        """Return how an adapter is made: "derived", "written" or "impossible: REASON"; "" if there is no node."""
         text = self.text(node)
         if node is not None and text not in ("derived", "written") and not re.match(r"impossible: \S", text):
             self.report_wrong(node, "derived, written or 'impossible: reason'")
         return text
 
     def parameter_change(self, node: YamlNode) -> dict[str, Any]:
-        """Return what changed in the inputs, or in the outputs."""
+        """Return the declared changes of inputs, or of outputs, by key, such as "added": see diff.py."""
 
         def names(each: YamlNode) -> list[str]:
             return [self.name(item) for item in self.items(each)]
@@ -140,7 +140,10 @@ class Changes(TypeFields):
     def attribute_change(
         self, name: str, node: YamlNode, attribute: Attribute | None, up: str, declared: dict[str, AttributeChange]
     ) -> dict[str, Any]:
-        """Return the part that a diff shows, and note in `declared` the part that it does not."""
+        """Return the changes of an attribute that a signature shows, and add its other declarations to `declared`.
+
+        The `old` value of an added attribute is its default if none is declared, unless the adapter up is "written".
+        """
         fields = self.mapping(node, ATTRIBUTE_CHANGE_KEYS)
         came = "added" in fields
         readers: dict[str, Callable[[YamlNode], Any]] = {
@@ -167,7 +170,7 @@ class Changes(TypeFields):
         return {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
 
     def old_value(self, node: YamlNode, attribute: Attribute | None) -> Any:
-        """Return a value of an attribute, or the element that all are of one that is a list."""
+        """Return the declared `old` value of an attribute; for a list of any length, it is {"all": element}."""
         if attribute is None or attribute.type not in ATTRIBUTE_TYPES:  # reported elsewhere
             return self.any_value(node)
         if not isinstance(node.value, dict):
@@ -178,12 +181,12 @@ class Changes(TypeFields):
         return {key: self.value(each, attribute.type.removesuffix("s")) for key, each in entries.items()} or None
 
     def diff_value(self, node: YamlNode) -> Any:
-        """Return a value with lists as a difference has them."""
+        """Return a value as `signature_diff` writes it: with lists, and floats as float32."""
         value = self.any_value(node)
         return list(value) if isinstance(value, tuple) else value
 
     def type_change(self, node: YamlNode) -> str | list[str]:
-        """Return `new`, `gone`, or the types that came and went, each with its sign."""
+        """Return the change of a type constraint: "new", "gone", or types with + if they came and - if they went."""
         if not isinstance(node.value, list):
             return self.choice(node, ("new", "gone"))
         signed: dict[str, set[str]] = {"+": set(), "-": set()}

@@ -57,7 +57,7 @@ class Examples(Likeness):
     def __init__(
         self, findings: Findings, schemas: Sequence[OpSchema], docs: Sequence[Docs], broken: Collection[int] = ()
     ) -> None:
-        """Read examples, without comparing them with the `broken` versions, which have faults."""
+        """Take the versions of the operator and their prose; examples are not compared with the `broken` versions."""
         super().__init__(findings)
         self.broken = broken
         self.schemas = {schema.since_version: schema for schema in schemas}
@@ -70,7 +70,7 @@ class Examples(Likeness):
         """The keys of the examples above by name, with the keys that each takes over by `like`."""
 
     def read(self, node: YamlNode) -> tuple[Example, ...]:
-        """Return all examples, in their order."""
+        """Return the examples in a list; faults go to `findings`."""
         examples: dict[str, Example] = {}
         for each in self.items(node):
             example = self.example(each)
@@ -80,7 +80,7 @@ class Examples(Likeness):
         return tuple(examples.values())
 
     def example(self, node: YamlNode) -> Example:
-        """Return one example."""
+        """Return one example, after comparing it with the versions for which it holds; faults go to `findings`."""
         fields = self.inherit_keys(self.mapping(node, _KEYS, ("name",)))
         name = self.name(fields.get("name"))
         if name and not _NAME.fullmatch(name):
@@ -116,13 +116,13 @@ class Examples(Likeness):
         self.findings.charge(len(versions), node)
         example = example._replace(attributes=self.attributes(node, fields.get("attributes"), versions))
         if example.error:
-            self.label(fields["error"], example.error, versions)
+            self.check_label(fields["error"], example.error, versions)
         else:
-            self.signature(node, fields, example, versions)
+            self.check_signature(node, fields, example, versions)
         return example
 
     def inherit_keys(self, fields: dict[str, YamlNode]) -> dict[str, YamlNode]:
-        """Return the keys of an example with the keys of the one above that it is like."""
+        """Return an example's keys, completed by the one above that it is `like`, and keep them for examples below."""
         like = self.name(fields.get("like"))
         if like and like in self.complete:  # an example may lack its name
             fields = self.complete_example(fields, self.complete[like])
@@ -133,15 +133,15 @@ class Examples(Likeness):
         return fields
 
     def tolerance(self, node: YamlNode) -> float:
-        """Return a number that is not negative."""
+        """Return a finite number that is not negative; 0.0 and a finding for anything else."""
         value = node.value
         if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf:
             return float(value)
         self.report_wrong(node, "a number that is not negative")
         return 0.0
 
-    def label(self, node: YamlNode, label: str, versions: Sequence[OpSchema]) -> None:
-        """Note a finding if a version does not have the constraint that an example breaks."""
+    def check_label(self, node: YamlNode, label: str, versions: Sequence[OpSchema]) -> None:
+        """Note a finding if one of the versions lacks the constraint `label`, which an example claims to break."""
         for schema in versions:
             known = self.constraints[schema.since_version]
             if label not in known:
@@ -149,17 +149,17 @@ class Examples(Likeness):
                 self.findings.add("S107", message, node, near_miss(label, known))
                 return
 
-    def signature(
+    def check_signature(
         self, node: YamlNode, fields: dict[str, YamlNode], example: Example, versions: Sequence[OpSchema]
     ) -> None:
-        """Note a finding about the first version that does not have this number of values or their types."""
+        """Note a finding about the first version that an example's inputs or outputs do not fit, in number or types."""
         for side, values in (("input", example.inputs), ("output", example.outputs or ())):
             at = fields.get(f"{side}s", node)
             self.findings.charge(len(values) * len(versions), at)
-            any(self.misfit(at, side, values, schema) for schema in versions)
+            any(self.report_misfit(at, side, values, schema) for schema in versions)
 
-    def misfit(self, at: YamlNode, side: str, values: Sequence[ExampleValue | None], schema: OpSchema) -> bool:
-        """Return whether the inputs or outputs do not fit a version, and note it."""
+    def report_misfit(self, at: YamlNode, side: str, values: Sequence[ExampleValue | None], schema: OpSchema) -> bool:
+        """Return whether values do not fit a version as inputs or outputs (by `side`), and note a finding if so."""
         since, parameters = schema.since_version, getattr(schema, f"{side}s")
         least, most = getattr(schema, f"min_{side}"), getattr(schema, f"max_{side}")
         if not least <= len(values) <= most:
@@ -178,7 +178,7 @@ class Examples(Likeness):
     # Attributes.
 
     def attributes(self, example: YamlNode, node: YamlNode | None, versions: Sequence[OpSchema]) -> dict[str, Any]:
-        """Return the attributes by name; each has to be one of every version, and no required one may be missing."""
+        """Return an example's attributes by name; unknown ones, and missing ones that are required, are findings."""
         values: dict[str, Any] = {}
         given = {} if node is None else self.mapping(node)
         required = [name for schema in versions for name in self.required[schema.since_version]]
@@ -199,7 +199,7 @@ class Examples(Likeness):
         return values
 
     def attribute(self, node: YamlNode, type_: str) -> Any:
-        """Return an attribute's value of a type."""
+        """Return the value of an attribute of type `type_`, such as "ints" or "tensor"."""
         if type_.endswith("s"):
             return [self.attribute(each, type_[:-1]) for each in self.items(node)]
         if type_ == "tensor":
@@ -216,11 +216,11 @@ class Examples(Likeness):
     # Values.
 
     def values(self, node: YamlNode, unknown: bool = False) -> tuple[ExampleValue | None, ...]:
-        """Return the values of a list; None for an absent one. If `unknown`, elements may be left open."""
+        """Return the values of a list, None for an absent one. If `unknown`, a value may state its shape alone."""
         return tuple(None if each.value is None else self.read_content(each, unknown) for each in self.items(node))
 
     def read_content(self, node: YamlNode, unknown: bool = False) -> ExampleValue | None:
-        """Return a value that says its type."""
+        """Return a value written as {TYPE: CONTENT}, None if it is wrong. If `unknown`, its elements may be null."""
         fields = self.mapping(node)
         key = self.type_key(node, fields, ("shape",))
         if key is None:
@@ -234,7 +234,7 @@ class Examples(Likeness):
         return self.content(fields[key], type_, unknown)
 
     def type_key(self, node: YamlNode, fields: dict[str, YamlNode], others: Sequence[str]) -> str | None:
-        """Return the one key of a value that is its type."""
+        """Return the key that names a value's type, the only one beside `others`; None and a finding without one."""
         keys = [key for key in fields if key not in others]
         if len(keys) == 1:
             return keys[0]
@@ -243,7 +243,7 @@ class Examples(Likeness):
         return None
 
     def type(self, node: YamlNode) -> str:
-        """Return a type as schemas spell it."""
+        """Return a type as schemas spell it, such as "tensor(float)" for `float`; "" and a finding if it is unknown."""
         text = self.text(node)
         try:
             (type_,) = expand(text, {})
@@ -253,7 +253,7 @@ class Examples(Likeness):
         return type_
 
     def content(self, node: YamlNode, type_: str, unknown: bool) -> ExampleValue | None:
-        """Return a value of a type, of which this node is the content."""
+        """Return the value of a type whose content a node holds, None if wrong. If `unknown`, elements may be null."""
         kind, _, inner = type_.removesuffix(")").partition("(")
         if kind == "tensor" and isinstance(node.value, dict):
             fields = self.mapping(node, ("value", "shape"), ("value",))
@@ -279,7 +279,7 @@ class Examples(Likeness):
         return None
 
     def map_key(self, node: YamlNode, element: str) -> str | int:
-        """Return the key of a map, which YAML holds as text."""
+        """Return the key of a map, text in YAML, as a str or int by its `element` type; 0 and a finding if wrong."""
         text = str(node.value)
         if element == "string":
             return text
@@ -290,7 +290,7 @@ class Examples(Likeness):
         return key
 
     def sparse(self, node: YamlNode) -> ExampleValue | None:
-        """Return a sparse tensor: its values, their indices and its shape."""
+        """Return a sparse tensor made of values, indices and a shape; None and a finding if they do not fit."""
         fields = self.mapping(node, required=("indices", "shape"))
         key = self.type_key(node, fields, ("indices", "shape"))
         if key is None or not {"indices", "shape"} <= fields.keys():
@@ -311,7 +311,7 @@ class Examples(Likeness):
     # Tensors.
 
     def tensor(self, node: YamlNode, type_: str, shape: YamlNode | None, unknown: bool = False) -> ExampleValue:
-        """Return a tensor whose elements are nested lists, a flat list with a shape, a count, one scalar, or open."""
+        """Return a tensor from nested lists, a flat list or `0..23` with a shape, a scalar, or null if `unknown`."""
         element = type_[len("tensor(") : -1]
         wanted = None if shape is None else self.shape(shape)
         count = _COUNT.fullmatch(node.value) if isinstance(node.value, str) and element != "string" else None
@@ -322,10 +322,10 @@ class Examples(Likeness):
                 help = "an output may leave them open, with a shape" if unknown else ""
                 self.report_wrong(node, "the elements", help)
         elif isinstance(node.value, list):
-            nodes, own = self.flat(node)
+            nodes, own = self.flatten(node)
             content = [self.element(each, element) for each in nodes]
         elif count:
-            content = self.count(node, element, int(count[1]), int(count[2]))
+            content = self.read_count(node, element, int(count[1]), int(count[2]))
             own = (len(content),)
         else:
             content = self.element(node, element)
@@ -339,8 +339,8 @@ class Examples(Likeness):
             self.findings.add("S105", f"{own[0]} elements do not make the shape {list(wanted)}", shape)
         return ExampleValue(type_, content, wanted)
 
-    def flat(self, node: YamlNode) -> tuple[list[YamlNode], tuple[int, ...]]:
-        """Return the elements of nested lists in row-major order, and their shape."""
+    def flatten(self, node: YamlNode) -> tuple[list[YamlNode], tuple[int, ...]]:
+        """Return the elements of nested lists, row by row, and the shape; none and a finding if lengths differ."""
         level, shape = [node], list[int]()
         while level and isinstance(level[0].value, list):
             length = len(level[0].value)
@@ -353,8 +353,8 @@ class Examples(Likeness):
         self.findings.charge(len(level), node)
         return level, tuple(shape)
 
-    def count(self, node: YamlNode, element: str, first: int, last: int) -> list[Any]:
-        """Return the whole numbers from the first to the last."""
+    def read_count(self, node: YamlNode, element: str, first: int, last: int) -> list[Any]:
+        """Return the whole numbers from `first` to `last`, which type `element` has to hold; none if last < first."""
         if last < first:
             self.report_wrong(node, "a count that goes up")
             return []
@@ -364,7 +364,7 @@ class Examples(Likeness):
         return list(range(first, last + 1))
 
     def shape(self, node: YamlNode) -> tuple[int, ...]:
-        """Return the dimensions in a list."""
+        """Return the dimensions in a list; () and a finding if there are too many or one is too large."""
         shape = tuple(self.number(each) for each in self.items(node))
         if len(shape) > MAX_RANK or not all(0 <= each <= MAX_DIMENSION for each in shape):
             self.report_wrong(node, f"at most {MAX_RANK} dimensions from 0 to {MAX_DIMENSION}")
@@ -372,7 +372,7 @@ class Examples(Likeness):
         return shape
 
     def element(self, node: YamlNode, element: str) -> Any:
-        """Return one element of a tensor or map, which its type can hold."""
+        """Return one element of a tensor or map; if its type cannot hold it, a neutral value, and a finding."""
         value = node.value
         if element == "string":
             return self.text(node)

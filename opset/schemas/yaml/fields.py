@@ -17,19 +17,19 @@ MAX_ENTRIES = 256
 
 
 def float32(value: float) -> float:
-    """Return the float32 nearest to a value, as attributes hold it. Raises OverflowError beyond its range."""
+    """Return the float32 nearest to a number, as attributes hold it. Raises OverflowError if it is too large."""
     nearest: float = struct.unpack("<f", struct.pack("<f", float(value)))[0]
     return nearest
 
 
 class Fields:
-    """Reads a file's nodes; faults go to `findings`, and a neutral value stands in for it."""
+    """Reads values from a file's nodes; faults go to `findings`, and a neutral value is returned for a wrong one."""
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
 
     def mapping(self, node: YamlNode, known: Sequence[str] = (), required: Sequence[str] = ()) -> dict[str, YamlNode]:
-        """Return a mapping's entries; without `known`, any key is accepted."""
+        """Return a mapping's entries, or {}; missing `required` keys and, if `known` are given, others are findings."""
         if not isinstance(node.value, dict):
             self.report_wrong(node, "a mapping")
             return {}
@@ -43,14 +43,14 @@ class Fields:
         return {key: value for key, value in node.value.items() if not known or key in known}
 
     def items(self, node: YamlNode) -> list[YamlNode]:
-        """Return the items of a list."""
+        """Return the items of a list; none and a finding if the node is no list."""
         if isinstance(node.value, list):
             return node.value
         self.report_wrong(node, "a list")
         return []
 
     def text(self, node: YamlNode | None) -> str:
-        """Return text, "" if it is missing."""
+        """Return the text of a node, "" if there is no node, or, with a finding, if it is no text."""
         if node is None:
             return ""
         if isinstance(node.value, str):
@@ -59,21 +59,21 @@ class Fields:
         return ""
 
     def phrase(self, node: YamlNode | None) -> str:
-        """Return text that must not be empty, "" if it is missing."""
+        """Return the text of a node, "" if there is no node; empty text is a finding."""
         text = self.text(node)
         if node is not None and node.value == "":
             self.findings.add("S105", "the text must not be empty", node)
         return text
 
     def grounds(self, fields: dict[str, YamlNode]) -> tuple[str, str]:
-        """Return by what clause something is stated, or why it is chosen: see status.py."""
+        """Return the clause in `stated` and the reason in `chosen`, "" if a key is missing; both are a finding."""
         stated, chosen = self.phrase(fields.get("stated")), self.phrase(fields.get("chosen"))
         if stated and chosen:
             self.findings.add("S103", "what is stated is not chosen", fields["chosen"], "leave one of them out")
         return stated, chosen
 
     def span(self, fields: dict[str, YamlNode], known: Collection[int]) -> tuple[int | None, int | None]:
-        """Return the first and the last version that `since` and `until` name; None if it is missing or wrong."""
+        """Return the versions in `since` and `until`, each None if it is missing or, with a finding, not `known`."""
         found: dict[str, int] = {}
         for key in [each for each in ("since", "until") if each in fields]:
             number = self.number(fields[key])
@@ -88,7 +88,7 @@ class Fields:
         return since, until
 
     def name(self, node: YamlNode | None) -> str:
-        """Return a short text that can be shown as it is; "" if it is missing or wrong."""
+        """Return short printable text; "" if there is no node, or, with a finding, if it is anything else or empty."""
         text = self.text(node)
         if node is None or not isinstance(node.value, str):
             return ""
@@ -102,8 +102,8 @@ class Fields:
             return text
         return ""
 
-    def few(self, node: YamlNode, what: str) -> YamlNode:
-        """Return a list or mapping with its first entries alone if it has too many."""
+    def limit_entries(self, node: YamlNode, what: str) -> YamlNode:
+        """Return a list or mapping, cut to MAX_ENTRIES entries; a longer one is a finding, which calls them `what`."""
         if isinstance(node.value, list | dict) and len(node.value) > MAX_ENTRIES:
             self.findings.add("S102", f"there are at most {MAX_ENTRIES} {what}", node)
             first = islice(node.value.items() if isinstance(node.value, dict) else node.value, MAX_ENTRIES)
@@ -111,12 +111,12 @@ class Fields:
         return node
 
     def names(self, node: YamlNode | None, what: str) -> dict[str, YamlNode]:
-        """Return a mapping from a few names, empty if it is missing."""
-        entries = {} if node is None else self.mapping(self.few(node, what))
+        """Return at most MAX_ENTRIES entries of a mapping, {} if there is no node; findings call them `what`."""
+        entries = {} if node is None else self.mapping(self.limit_entries(node, what))
         return {name: each for name, each in entries.items() if node is not None and self.name(node.keys[name])}
 
     def flag(self, node: YamlNode | None) -> bool:
-        """Return true or false; false if it is missing."""
+        """Return a boolean; false if there is no node, or, with a finding, if it is anything else."""
         if node is None:
             return False
         if not isinstance(node.value, bool):
@@ -124,7 +124,7 @@ class Fields:
         return node.value is True
 
     def number(self, node: YamlNode | None, default: int = 0) -> int:
-        """Return a whole number; the default if it is missing or wrong."""
+        """Return a whole number; `default` if there is no node, or, with a finding, if it is anything else."""
         if node is None:
             return default
         if isinstance(node.value, int) and not isinstance(node.value, bool):
@@ -133,7 +133,7 @@ class Fields:
         return default
 
     def within(self, node: YamlNode | None, low: int, high: int, default: int) -> int:
-        """Return a whole number of a range; the default if it is missing or wrong."""
+        """Return a whole number from `low` to `high`; `default` if there is no node, or, with a finding, if wrong."""
         number = self.number(node, default)
         if node is None or low <= number <= high:
             return number
@@ -141,7 +141,7 @@ class Fields:
         return default
 
     def choice(self, node: YamlNode, choices: Sequence[str]) -> str:
-        """Return one of some words; "" if it is wrong."""
+        """Return a text that is one of `choices`; "" and a finding if it is none of them."""
         text = self.text(node)
         if text in choices:
             return text
@@ -151,17 +151,17 @@ class Fields:
         return ""
 
     def report_wrong(self, node: YamlNode, wanted: str, help: str = "") -> None:
-        """Note a finding: `wanted` has to stand here."""
+        """Note the finding (S105) that `wanted`, such as "a list", has to stand at a node."""
         self.findings.add("S105", f"{wanted} has to stand here", node, help)
 
     def report_unknown(self, node: YamlNode, what: str, name: str, known: Iterable[str]) -> None:
-        """Note a finding: no `what` has this name."""
+        """Note the finding (S107) that no `what`, such as "input", has this name; it suggests similar `known` names."""
         self.findings.add("S107", f"there is no {what} {name[:MAX_KEY]!r}", node, near_miss(name, known))
 
     def value(self, node: YamlNode, type_: str) -> Any:
-        """Return an attribute's value of a type: a list as a tuple, a float as the float32 that a model holds.
+        """Return the value of an attribute of type `type_`: a list as a tuple, a float as the nearest float32.
 
-        A wrong value becomes 0 or "", and None if the type has no values.
+        A wrong value becomes 0 or "", with a finding; a type without values in YAML, such as "graph", gives None.
         """
         if type_ in ("ints", "floats", "strings"):
             return tuple([self.value(each, type_[:-1]) for each in self.items(node)])
@@ -178,7 +178,7 @@ class Fields:
         return None
 
     def round_float(self, node: YamlNode, value: float) -> float:
-        """Return the float32 nearest to a number."""
+        """Return the float32 nearest to a number; 0.0 and a finding at the node if it is too large."""
         try:
             return float32(value)
         except OverflowError:
@@ -186,7 +186,7 @@ class Fields:
             return 0.0
 
     def any_value(self, node: YamlNode) -> Any:
-        """Return a value whose type is not known here, with floats as float32 and lists as tuples."""
+        """Return the value of a node, whatever its type: lists as tuples, floats as the nearest float32."""
         if isinstance(node.value, list):
             return tuple(self.any_value(each) for each in node.value)
         if isinstance(node.value, dict):
@@ -194,11 +194,11 @@ class Fields:
         return self.round_float(node, node.value) if isinstance(node.value, float) else node.value
 
     def read_named(self, node: YamlNode | None, read_one: Callable[[YamlNode], T]) -> dict[str, T]:
-        """Return a mapping from any names to what `read_one` makes of their values."""
+        """Return a mapping with each value read by `read_one`; {} if there is no node."""
         return {} if node is None else {key: read_one(value) for key, value in self.mapping(node).items()}
 
     def pair(self, read_one: Callable[[YamlNode], Any]) -> Callable[[YamlNode], list[Any]]:
-        """Return a reader of `[old, new]`."""
+        """Return a function that reads a list `[old, new]`, each value by `read_one`; it gives [] for anything else."""
 
         def read_pair(node: YamlNode) -> list[Any]:
             if isinstance(node.value, list) and len(node.value) == 2:

@@ -23,31 +23,31 @@ RECENT = 64
 
 
 def dump_operator(operator: Operator) -> str:
-    """Return the canonical text of an operator's file; what `load_operator` reads of it is the same operator."""
+    """Return the canonical text of an operator's file; `load_operator` reads the same operator from it."""
     return dump_document(canonical_document(operator))
 
 
 def canonical_document(operator: Operator) -> dict[str, Any]:
-    """Return an operator's document with its keys in order, in which a version writes only its differences."""
+    """Return an operator's document as plain data: keys in order, and without keys that are inherited by `like`."""
     document: dict[str, Any] = _order_keys(operator.root.plain(), OPERATOR_KEYS)
-    complete = {since: _in_order(version) for since, version in complete_versions(operator.root).items()}
+    complete = {since: _order_version(version) for since, version in complete_versions(operator.root).items()}
     document["versions"] = [
-        _in_order(shorten_version(version, complete[version["like"]])) if "like" in version else version
+        _order_version(shorten_version(version, complete[version["like"]])) if "like" in version else version
         for version in (complete[each["since"]] for each in document["versions"])
     ]
     if document.get("examples"):
         attributes = [each for schema in operator.schemas for each in schema.attributes.values()]
         graphs = {each.name for each in attributes if each.type == "graph"}
         examples, complete_ones = (
-            [_with_graphs(example, graphs) for example in each]
+            [_lay_out_graphs(example, graphs) for example in each]
             for each in (document["examples"], complete_examples(operator.root))
         )
-        document["examples"] = _alike(examples, complete_ones)
+        document["examples"] = _shorten_examples(examples, complete_ones)
     return document
 
 
-def _in_order(version: dict[str, Any]) -> dict[str, Any]:
-    """Return a version with its keys, and the keys of its parameters and attributes, in the order of every file."""
+def _order_version(version: dict[str, Any]) -> dict[str, Any]:
+    """Return a version with its keys in canonical order, also inside parameters, attributes and function bodies."""
     ordered: dict[str, Any] = _order_keys(version, VERSION_KEYS)
     for key, keys in (("inputs", PARAMETER_KEYS), ("outputs", PARAMETER_KEYS), ("function", BODY_KEYS)):
         if ordered.get(key):
@@ -58,12 +58,12 @@ def _in_order(version: dict[str, Any]) -> dict[str, Any]:
 
 
 def _order_keys(mapping: Any, keys: Sequence[str]) -> Any:
-    """Return a mapping with its keys in this order; another value, such as the name of a shared parameter, stays."""
+    """Return a mapping with only these of its keys, in this order; a value that is no mapping is returned as it is."""
     return {key: mapping[key] for key in keys if key in mapping} if isinstance(mapping, dict) else mapping
 
 
-def _with_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]:
-    """Return an example in which those attributes that are graphs have a node a line."""
+def _lay_out_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]:
+    """Return an example in which the attributes in `graphs`, which are graphs as text, have one node a line."""
     attributes = dict(example.get("attributes") or {})
     for name in graphs & attributes.keys():
         with suppress(ModelError):  # an example may hold what is no graph
@@ -71,21 +71,21 @@ def _with_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]:
     return example | {"attributes": attributes} if attributes else example
 
 
-def _alike(examples: list[dict[str, Any]], complete: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return examples that are `like` another one above where that makes them shorter by SAVED."""
+def _shorten_examples(examples: list[dict[str, Any]], complete: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return examples, each `like` one above if that saves SAVED characters; `complete` has them with all keys."""
     above: dict[str, tuple[dict[str, Any], dict[str, str]]] = {}
     cost: dict[str, int] = {}
     short = []
     for example, whole in zip(examples, complete, strict=True):
-        own = _parts(whole)
+        own = _yaml_parts(whole)
         here = whole.get("attributes") or {}
         lengths = {}
         for name, (other, parts) in itertools.islice(reversed(above.items()), RECENT):
             before = other.get("attributes") or {}  # which are read first, and keep their order
             if [each for each in before if each in here] + [each for each in here if each not in before] == [*here]:
-                lengths[name] = _length(own, parts)
+                lengths[name] = _written_length(own, parts)
         best = min(lengths, key=lambda name: lengths[name] + cost[name], default="")
-        if best and _length(own, {}) - lengths[best] >= SAVED:
+        if best and _written_length(own, {}) - lengths[best] >= SAVED:
             example = {"like": best, **shorten_example(whole, above[best][0])}
         short.append(example)
         above[whole["name"]] = whole, own
@@ -93,13 +93,13 @@ def _alike(examples: list[dict[str, Any]], complete: list[dict[str, Any]]) -> li
     return short
 
 
-def _parts(example: dict[str, Any]) -> dict[str, str]:
-    """Return the texts of the keys of an example, and of its attributes."""
+def _yaml_parts(example: dict[str, Any]) -> dict[str, str]:
+    """Return the YAML of each key of an example and of each of its attributes, to measure its length."""
     attributes = {f"attributes {name}": flow(value) for name, value in (example.get("attributes") or {}).items()}
     return attributes | {key: flow(each) for key, each in example.items() if key not in ("name", "attributes")}
 
 
-def _length(own: dict[str, str], other: dict[str, str]) -> int:
-    """Return how many characters it takes to say what another example does not have, or has otherwise."""
+def _written_length(own: dict[str, str], other: dict[str, str]) -> int:
+    """Return how many characters an example takes if it is `like` another one; both are results of `_yaml_parts`."""
     written = sum(len(key) + len(text) + 4 for key, text in own.items() if other.get(key) != text)
     return written + sum(len(key) + len(": null, ") for key in other if key not in own)

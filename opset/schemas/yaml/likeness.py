@@ -26,7 +26,7 @@ class Likeness(Fields):
     """Reads versions and examples that are `like` another one."""
 
     def complete_version(self, fields: Mapping[str, YamlNode], other: Mapping[str, YamlNode]) -> dict[str, YamlNode]:
-        """Return the keys of a version that is like another one, which is complete."""
+        """Return a version's keys, and those that it inherits from the version `other`, which lacks none."""
         found = self._inherit(fields, other, OWN_KEYS, DEPTHS)
         for key in PARAMETERS:
             if key in fields and isinstance(fields[key].value, list):
@@ -34,7 +34,7 @@ class Likeness(Fields):
         return found
 
     def complete_example(self, fields: Mapping[str, YamlNode], other: Mapping[str, YamlNode]) -> dict[str, YamlNode]:
-        """Return the keys of an example that is like another one, which is complete."""
+        """Return an example's keys, and those that it inherits from the example `other`, which lacks none."""
         return self._inherit(fields, other, EXAMPLE_OWN_KEYS, EXAMPLE_DEPTHS)
 
     def _inherit(
@@ -44,13 +44,16 @@ class Likeness(Fields):
         own: Collection[str],
         depths: Mapping[str, int],
     ) -> dict[str, YamlNode]:
-        """Return the keys that are written, and the keys of another one that are not."""
+        """Return the keys in `fields`, and the keys of `other` that they lack, without those in `own`.
+
+        `depths` says how many levels below a key are completed in the same way; other values are inherited whole.
+        """
         shared = {key: each for key, each in other.items() if key not in own}
         self.findings.charge(sum(each.size() for each in shared.values()), fields["like"])
         return self._merge_entries(fields, shared, depths)
 
     def _merge(self, own: YamlNode, other: YamlNode, depth: int) -> YamlNode:
-        """Return a mapping with the entries of another one that it does not write."""
+        """Return a mapping with entries of `other` that it lacks, `depth` levels deep; any other value is unchanged."""
         if not depth or not isinstance(own.value, dict) or not isinstance(other.value, dict):
             return own
         entries = self._merge_entries(own.value, other.value, dict.fromkeys(own.value, depth - 1))
@@ -59,7 +62,7 @@ class Likeness(Fields):
     def _merge_entries(
         self, own: Mapping[str, YamlNode], other: Mapping[str, YamlNode], depths: Mapping[str, int]
     ) -> dict[str, YamlNode]:
-        """Return entries, and those of another mapping that they do not have; null leaves one out (S107)."""
+        """Return the entries of `own`, and those of `other` that it lacks; null leaves out one of these (else S107)."""
         found = dict(other)
         for key, each in own.items():
             if each.value is not None:
@@ -71,11 +74,12 @@ class Likeness(Fields):
         return found
 
     def _parameters(self, key: str, node: YamlNode, other: YamlNode | None) -> YamlNode:
-        """Return a list of parameters, with the parameters of another one that it names."""
-        known = {_name(each): each for each in self.items(other) if _name(each)} if other is not None else {}
+        """Return a list of parameters, each completed by the parameter of `other` that has the same name."""
+        others = [] if other is None else self.items(other)
+        known = {name: each for each in others if (name := _parameter_name(each))}
         found = []
         for each in node.value:
-            shared = known.get(_name(each))
+            shared = known.get(_parameter_name(each))
             if isinstance(each.value, str):
                 if shared is None:
                     self.report_unknown(each, key[:-1], each.value, known)
@@ -86,8 +90,8 @@ class Likeness(Fields):
         return YamlNode(found, node.line, node.column)
 
 
-def _name(parameter: YamlNode) -> str:
-    """Return the name of a parameter, "" if a file with faults has something else."""
+def _parameter_name(parameter: YamlNode) -> str:
+    """Return the name of a parameter, written as text or in a mapping; "" for anything else, in a file with faults."""
     value = parameter.value
     if isinstance(value, dict):
         value = value["name"].value if "name" in value else ""
@@ -95,7 +99,7 @@ def _name(parameter: YamlNode) -> str:
 
 
 def complete_versions(root: YamlNode) -> dict[int, dict[str, Any]]:
-    """Return the keys of each version of an operator's document without faults, with those that are of other ones."""
+    """Return all keys of each version, by its number, in an operator's faultless document, inherited ones included."""
     complete: dict[int, dict[str, YamlNode]] = {}
     likeness = Likeness(Findings(""))
     for node in sorted(root.value["versions"].value, key=lambda each: -each.value["since"].value):
@@ -107,7 +111,7 @@ def complete_versions(root: YamlNode) -> dict[int, dict[str, Any]]:
 
 
 def complete_examples(root: YamlNode) -> list[dict[str, Any]]:
-    """Return the examples of an operator's document without faults, each with all of its keys and without `like`."""
+    """Return the examples in an operator's faultless document, each with inherited keys and without `like`."""
     complete: dict[str, dict[str, YamlNode]] = {}
     likeness = Likeness(Findings(""))
     for node in root.value["examples"].value if "examples" in root.value else ():
@@ -119,7 +123,7 @@ def complete_examples(root: YamlNode) -> list[dict[str, Any]]:
 
 
 def shorten_version(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that a complete version writes if it is like another one: the inverse of `complete_version`."""
+    """Return the keys that a version has to write if it is `like` the version `other`: inverts `complete_version`."""
     found = _shorten(own, other, OWN_KEYS, DEPTHS)
     for key in PARAMETERS:
         if found.get(key) is None:
@@ -134,14 +138,17 @@ def shorten_version(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[st
 
 
 def shorten_example(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that a complete example writes if it is like another one: the inverse of `complete_example`."""
+    """Return the keys that an example has to write if it is `like` the example `other`: inverts `complete_example`."""
     return _shorten(own, other, EXAMPLE_OWN_KEYS, EXAMPLE_DEPTHS)
 
 
 def _shorten(
     own: Mapping[str, Any], other: Mapping[str, Any], always: Collection[str], depths: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return the keys that differ from another one, with null for missing keys."""
+    """Return the entries of `own` that are in `always` or differ from `other`, and null for those of `other` alone.
+
+    `depths` says how many levels below a key only differences are returned.
+    """
     found: dict[str, Any] = {key: each for key, each in own.items() if key in always}
     for key, each in own.items():
         if key not in always and not (key in other and _is_same(each, other[key])):
@@ -150,12 +157,12 @@ def _shorten(
 
 
 def _differing_part(own: Any, other: Any, depth: int) -> Any:
-    """Return the part of a mapping that differs from another one."""
+    """Return the entries of a mapping that differ from `other`, `depth` levels deep; any other value is unchanged."""
     if not depth or not isinstance(own, dict) or not isinstance(other, dict):
         return own
     return _shorten(own, other, (), dict.fromkeys(own, depth - 1))
 
 
 def _is_same(own: Any, other: Any) -> bool:
-    """Whether two values are the same, in which 0.0 and -0.0, and 1 and true, are not; the order of entries counts."""
+    """Whether two values are written alike: 0.0 is not -0.0, 1 is not true, and the order of entries counts."""
     return repr(own) == repr(other)

@@ -144,7 +144,7 @@ class Operator:
 
     @cached_property
     def transitions(self) -> tuple[Transition, ...]:
-        """Each pair of consecutive versions, oldest first."""
+        """Pairs of consecutive versions with their change, oldest first; none across a version that was not read."""
         if self.gaps is None:
             return ()
         pairs = [(old, new) for old, new in itertools.pairwise(self.schemas) if new.since_version not in self.gaps]
@@ -155,27 +155,27 @@ class Operator:
         return {version.value["since"].value: version for version in self.root.value["versions"].value}
 
     def place(self, since: int, *keys: str) -> str:
-        """Return path:line:column of a key of one version, of a parameter's name or of a special case's text.
+        """Return "path:line:column" of an entry of a version, to which keys lead: "inputs", "X", "doc".
 
-        It is that of the innermost that is there.
+        Keys that the file lacks are ignored, with all after them. "special_cases" and a text leads to a special case.
         """
         at = self.root if keys[:1] == ("special_cases",) else self._nodes[since]
         for key in keys:
             inner = at.value
             if isinstance(inner, list):
-                inner = {_name_of(each): each for each in inner}
+                inner = {_entry_name(each): each for each in inner}
             if not isinstance(inner, dict) or key not in inner:
                 break
             at = inner[key]
         return self.place_of(at)
 
     def place_of(self, node: YamlNode) -> str:
-        """Return path:line:column of a node of its document."""
+        """Return "path:line:column" of a node in the operator's file."""
         return f"{self.path}:{node.line}:{node.column}"
 
 
-def _name_of(node: YamlNode) -> str:
-    """Return the name of a parameter, or the text of a special case."""
+def _entry_name(node: YamlNode) -> str:
+    """Return the text by which an entry of a list is found: its `name`, else its `text`, else the entry itself."""
     if isinstance(node.value, dict):
         node = node.value.get("name") or node.value.get("text") or node
     return str(node.value)
@@ -192,14 +192,21 @@ class _Version:
 
 
 def load_operator(path: Path | str, sets: TypeSets) -> Operator:
-    """Return the operator that a file `<domain>/<Operator>.yaml` declares. Raises SchemaError with all findings."""
+    """Return the operator in a file `<domain>/<Operator>.yaml`; it may name `sets`. Raises SchemaError for faults."""
     return parse_operator(None, path, sets)
 
 
 def parse_operator(data: bytes | None, path: Path | str, sets: TypeSets, budget: Budget | None = None) -> Operator:
-    """Return the operator that the bytes of a file declare, None for those that it has; its folder has one `budget`.
+    """Return the operator that a file declares.
 
-    Raises SchemaError with all findings.
+    Args:
+        data: The bytes of the file; None to read it.
+        path: `<domain>/<Operator>.yaml`, by which the domain is known.
+        sets: The type sets that the file may name.
+        budget: Bounds the work for all files of a folder together; None gives the file one of its own.
+
+    Raises:
+        SchemaError: The file has faults; it lists all.
     """
     operator, findings = read_operator(path, sets, budget, data=data)
     if findings or operator is None:
@@ -212,8 +219,8 @@ def read_operator(
 ) -> tuple[Operator | None, list[Finding]]:
     """Return an operator as far as its file can be read, None if nothing can, and all findings about it.
 
-    Unless the type sets are `complete`, versions that name an unknown one are left out without a finding. `data` are
-    the file's bytes, if they are known.
+    Unless the type sets are `complete`, a version that names an unknown one is left out without a finding. `data` are
+    the file's bytes, None to read it; `budget` bounds the work for all files of a folder.
     """
     path = Path(path)
     findings = Findings(str(path), budget)
@@ -228,7 +235,7 @@ def read_operator(
 
 
 def domain_of(path: Path) -> str:
-    """Return the domain of an operator's file, which is the name of its folder."""
+    """Return the domain of an operator's file, which is the name of its folder; "" for `ai.onnx`."""
     parent = path.parent
     return normalize_domain(parent.name if parent.name not in ("", "..") else os.path.basename(os.path.abspath(parent)))
 
@@ -238,7 +245,8 @@ def read_operators(
 ) -> tuple[list[Operator], list[Finding]]:
     """Return operators as far as their files can be read, and all findings about them.
 
-    After MAX_FOLDER_FINDINGS, or if the budget is used up, no more files are read; a finding says so.
+    Reading stops, with a finding, after MAX_FOLDER_FINDINGS findings or too many steps. Unless the type sets are
+    `complete`, a version that names an unknown one is left out without a finding.
     """
     operators: list[Operator] = []
     findings: list[Finding] = []
@@ -261,7 +269,7 @@ def read_operators(
 
 
 def load_operators(folder: Path, sets: TypeSets) -> tuple[list[Operator], list[Finding]]:
-    """Return the operators below a folder whose files have no faults, by path, and the findings about the others.
+    """Return the operators below a folder whose files have no faults, sorted by path, and the findings about others.
 
     Raises SchemaError if the folder cannot be read.
     """
@@ -270,7 +278,7 @@ def load_operators(folder: Path, sets: TypeSets) -> tuple[list[Operator], list[F
 
 
 def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[Operator], dict[str, tuple[str, ...]]]:
-    """Return all operators below a folder, by path, and the type sets that they may use: `base` and its own.
+    """Return all operators below a folder, sorted by path, and the type sets that they may name: `base` and its own.
 
     Raises SchemaError with the findings of all files.
     """
@@ -282,7 +290,7 @@ def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[
 
 
 def operator_files(folder: Path) -> list[Path]:
-    """Return the operator files `<domain>/<Operator>.yaml` below a folder, in order. Raises SchemaError."""
+    """Return the files `<domain>/<Operator>.yaml` below a folder, sorted. Raises SchemaError if it cannot be read."""
     files: list[Path] = []
     try:
         for domain in _list_folder(folder):
@@ -299,7 +307,7 @@ def operator_files(folder: Path) -> list[Path]:
 
 
 def siblings(domain: Path) -> list[Path]:
-    """Return the operator files in the folder of a domain, in order; none if it cannot be read."""
+    """Return the operator files in the folder of one domain, sorted; none if it cannot be read."""
     try:
         return sorted(path for path in _list_folder(domain) if path.suffix == ".yaml")
     except (OSError, ValueError):
@@ -307,7 +315,7 @@ def siblings(domain: Path) -> list[Path]:
 
 
 def _list_folder(folder: Path) -> list[Path]:
-    """Return the paths in a folder. Raises OSError, and ValueError if there are too many."""
+    """Return the paths in a folder. Raises OSError if it cannot be read, ValueError for more than MAX_FILES."""
     with os.scandir(folder) as entries:
         found = [folder / entry.name for entry in itertools.islice(entries, MAX_FILES + 1)]
     if len(found) > MAX_FILES:
@@ -316,7 +324,7 @@ def _list_folder(folder: Path) -> list[Path]:
 
 
 def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, str]:
-    """Return the constraints that are stated, and the ones that are only declared, with their derived text."""
+    """Return the texts of a version's constraints by label: the `stated` ones, and texts derived from declarations."""
     made: dict[str, list[str]] = {}
     for attribute in schema.attributes.values():
         if attribute.constraint:
@@ -328,20 +336,20 @@ def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, st
 
 @lru_cache(maxsize=1)
 def standard_sets() -> TypeSets:
-    """Return the type sets of the standard, which operators of every folder may name."""
+    """Return the named type sets of the standard, which operators of every folder may use."""
     return load_sets(Path(__file__).parents[1] / TYPES_FILE)
 
 
 def folder_sets(folder: Path, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the type sets that operators of a folder may name: its own, added to `base`. Raises SchemaError."""
+    """Return the type sets that operators of a folder may name: `base`, and its types.yaml. Raises SchemaError."""
     path = folder / TYPES_FILE
     return load_sets(path, base) if os.path.lexists(path) else dict(base or {})
 
 
 def load_sets(path: Path | str, base: TypeSets | None = None, data: bytes | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the named type sets of a file, or of its bytes `data`, added to `base`. A set may name those above it.
+    """Return the named type sets of a file, added to `base`; they may name sets of `base` and sets above them.
 
-    Raises SchemaError.
+    `data` are the bytes of the file; None reads it. Raises SchemaError with all faults of the file.
     """
     sets, findings = read_sets(path, base, data)
     if findings:
@@ -352,7 +360,7 @@ def load_sets(path: Path | str, base: TypeSets | None = None, data: bytes | None
 def read_sets(
     path: Path | str, base: TypeSets | None = None, data: bytes | None = None
 ) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
-    """Return the type sets of a file that can be read, added to `base`, and the findings about the others."""
+    """Return the faultless type sets of a file, or of its bytes `data`, added to `base`, and all findings."""
     findings = Findings(str(path))
     sets = dict(base or {})
     try:
@@ -373,22 +381,22 @@ def read_sets(
     return sets, findings
 
 
-def _with_versions(root: YamlNode, versions: list[_Version]) -> YamlNode:
-    """Return the document of an operator with these of its versions, in the order in which they are there."""
+def _keep_versions(root: YamlNode, versions: list[_Version]) -> YamlNode:
+    """Return a copy of an operator's document that has only these of its versions, in the same order."""
     known = {id(each.node) for each in versions}
     listed = root.value["versions"]
     kept = [each for each in listed.value if id(each) in known]
     return replace(root, value=root.value | {"versions": replace(listed, value=kept)})
 
 
-def _newest(version: YamlNode) -> int:
-    """Return a key by which versions are sorted, newest first; one that cannot be read comes last."""
+def _newest_first(version: YamlNode) -> int:
+    """Return a sort key that puts the newest version first, and a version whose number cannot be read last."""
     since = version.value.get("since") if isinstance(version.value, dict) else None
     return -since.value if since is not None and isinstance(since.value, int) else 0
 
 
 def read_file(path: Path | str, findings: Findings) -> YamlNode:
-    """Return the document of a file. Raises SchemaError with its findings if it cannot be read."""
+    """Return the document of a YAML file as nodes; faults go to `findings`. Raises SchemaError if it cannot be read."""
     try:
         data = file_bytes(path, MAX_SIZE)
     except OSError as error:
@@ -417,12 +425,12 @@ class _Reading(Changes, Likeness):
     # The operator, from the outside in.
 
     def operator(self, root: YamlNode) -> Operator | None:
-        """Return the operator, with its versions that have no fault; None if it has none."""
+        """Return the operator that a document declares, without versions that have faults; None if none is usable."""
         fields = self.mapping(root, OPERATOR_KEYS, OPERATOR_KEYS[:3])
         name, family = self.name(fields.get("operator")), self.name(fields.get("family"))
-        nodes = self.items(self.few(fields["versions"], "versions")) if "versions" in fields else []
+        nodes = self.items(self.limit_entries(fields["versions"], "versions")) if "versions" in fields else []
         complete: dict[int, dict[str, YamlNode]] = {}
-        read_versions = [self.version(node, name, family, complete) for node in sorted(nodes, key=_newest)]
+        read_versions = [self.version(node, name, family, complete) for node in sorted(nodes, key=_newest_first)]
         versions = sorted((v for v in read_versions if v is not None), key=lambda v: v.schema.since_version)
         if "versions" in fields and not nodes:
             self.report_wrong(fields["versions"], "at least one version")
@@ -447,12 +455,15 @@ class _Reading(Changes, Likeness):
             if "like" in version.fields and self.number(version.fields["like"]) in self.broken:
                 self.broken.add(since)
         self.broken |= self.unclear
-        return self.sound(root, fields.get("examples"), versions, [docs[since] for since in sinces], dated)
+        return self.join_versions(root, fields.get("examples"), versions, [docs[since] for since in sinces], dated)
 
-    def sound(
+    def join_versions(
         self, root: YamlNode, node: YamlNode | None, versions: list[_Version], docs: list[Docs], dated: bool
     ) -> Operator | None:
-        """Return the operator with its examples; `dated` says whether all of its versions are there."""
+        """Return the operator of these versions and prose, without the versions that have faults; None if none is left.
+
+        `node` has its examples. `dated` says whether all versions of the document are there.
+        """
         sinces = [version.schema.since_version for version in versions]
         before = self.faults()
         examples: tuple[Example, ...] = ()
@@ -475,22 +486,22 @@ class _Reading(Changes, Likeness):
             **parts_of(found),
             examples=examples,
             path=self.findings.file,
-            root=_with_versions(root, found) if self.broken or not dated else root,
+            root=_keep_versions(root, found) if self.broken or not dated else root,
             gaps=frozenset(gaps) if dated else None,
             whole=not self.findings and not self.broken and not self.unchanged,
             examples_read=self.faults() == before,
         )
-        damaged = replace(operator, **parts_of(own), root=_with_versions(root, own)) if own else None
+        damaged = replace(operator, **parts_of(own), root=_keep_versions(root, own)) if own else None
         return replace(operator, damaged=damaged)
 
     def faults(self) -> tuple[int, int]:
-        """Return how many faults there are, and how many names of types that may be right."""
+        """Return the numbers of findings and of unknown type names so far; faultless parts of a file add none."""
         return len(self.findings), self.unknown
 
     def version(self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]) -> _Version | None:
-        """Return one version; `newer` has the complete keys of the newer ones, and gets those of this one.
+        """Return one version of the operator, None if it has no legal `since`: then only its faults are noted.
 
-        One that does not say which it is is read for its faults alone, and is None.
+        `newer` has all keys of each newer version, and the keys of this one are added to it.
         """
         before = self.faults()
         fields = self.mapping(node, VERSION_KEYS, ("since",))
@@ -533,9 +544,9 @@ class _Reading(Changes, Likeness):
         return _Version(complete, node, fields, docs, texts) if dated else None
 
     def bodies(self, node: YamlNode, schema: OpSchema) -> tuple[FunctionBody, ...]:
-        """Return the function bodies of a version."""
+        """Return the function bodies that the `function` of a version declares; faults are noted."""
         bodies: list[FunctionBody] = []
-        for each in self.items(self.few(node, "function bodies")):
+        for each in self.items(self.limit_entries(node, "function bodies")):
             fields = self.mapping(each, BODY_KEYS, ("opset", "nodes"))
             where = ConditionReader(self.findings, schema).read_where(fields["where"]) if "where" in fields else ()
             types = {key: self.types(inner) for key, inner in self.names(fields.get("types"), "types").items()}
@@ -549,7 +560,7 @@ class _Reading(Changes, Likeness):
         return tuple(bodies)
 
     def inherit_keys(self, fields: dict[str, YamlNode], newer: dict[int, dict[str, YamlNode]]) -> dict[str, YamlNode]:
-        """Return the keys of a version and of the newer one that it is like; its own alone if there is none."""
+        """Return a version's keys, completed by the newer version that it is `like`; only OWN_KEYS if it is unknown."""
         if "like" not in fields:
             return fields
         since = self.number(fields["like"])
@@ -560,7 +571,7 @@ class _Reading(Changes, Likeness):
         return {key: each for key, each in fields.items() if key in OWN_KEYS}
 
     def docs(self, version: _Version, cases: Sequence[SpecialCase], notes: Sequence[ImplementationNote]) -> Docs:
-        """Return a version's prose; constraints without text are described by declarations."""
+        """Return a version's prose, special cases and notes included; constraints without text get a derived one."""
         fields, said = version.fields, version.docs
         if "doc" not in fields and "like" not in version.node.value:
             self.findings.add("S104", "the key 'doc' is missing", version.node, "or 'like': a newer version")
@@ -578,23 +589,23 @@ class _Reading(Changes, Likeness):
         )
 
     def special_cases(self, node: YamlNode | None, known: Collection[int]) -> dict[int, list[SpecialCase]]:
-        """Return the special cases of each of the known versions; one is a text, or a mapping that has a text."""
+        """Return for each of the `known` versions the special cases in a list that hold for it."""
         cases: dict[int, dict[str, SpecialCase]] = {since: {} for since in known}
         for each in self.items(node) if node is not None else ():
             fields = {"text": each}
             if isinstance(each.value, dict):
                 fields = self.mapping(each, CASE_KEYS, ("text",))
             case = SpecialCase(self.phrase(fields.get("text")), *self.grounds(fields))
-            self.spread(case, case.text, cases, fields, each)
+            self.add_to_versions(case, case.text, cases, fields, each)
         return {since: [*held.values()] for since, held in cases.items()}
 
     def implementations(
         self, operator: Mapping[str, YamlNode], known: Collection[int]
     ) -> dict[int, list[ImplementationNote]]:
-        """Return the notes about implementations of each of the known versions."""
+        """Return for each of the `known` versions the notes on implementations that hold for it."""
         notes: dict[int, dict[str, ImplementationNote]] = {since: {} for since in known}
         shown = operator.get("examples")
-        names = {_name_of(each) for each in shown.value} if shown and isinstance(shown.value, list) else set()
+        names = {_entry_name(each) for each in shown.value} if shown and isinstance(shown.value, list) else set()
         for name, node in self.names(operator.get("implementations"), "implementations").items():
             for each in self.items(node):
                 fields = self.mapping(each, NOTE_KEYS, ("text",) if name == OWN else ("text", "tested"))
@@ -606,13 +617,16 @@ class _Reading(Changes, Likeness):
                 note = ImplementationNote(
                     name, self.phrase(fields.get("text")), tested, tuple(map(self.text, examples))
                 )
-                self.spread(note, f"{name}: {note.text}", notes, fields, each)
+                self.add_to_versions(note, f"{name}: {note.text}", notes, fields, each)
         return {since: [*held.values()] for since, held in notes.items()}
 
-    def spread(
+    def add_to_versions(
         self, item: T, key: str, found: dict[int, dict[str, T]], fields: dict[str, YamlNode], node: YamlNode
     ) -> None:
-        """Add an item to the versions for which it holds, by a key that each version has once."""
+        """Add a special case or note to the versions in `found` for which it holds, as `since` and `until` say.
+
+        A version that has the same `key` already is noted as a finding at `node`.
+        """
         held = versions_between(found, *self.span(fields, found))
         self.findings.charge(len(held), node)
         if any(key in found[since] for since in held):
@@ -625,7 +639,7 @@ class _Reading(Changes, Likeness):
         self, node: YamlNode | None, types: dict[str, tuple[str, ...]], docs: dict[str, str]
     ) -> tuple[Parameter, ...]:
         parameters: dict[str, Parameter] = {}
-        for each in self.items(self.few(node, "inputs, and outputs")) if node is not None else ():
+        for each in self.items(self.limit_entries(node, "inputs, and outputs")) if node is not None else ():
             fields = self.mapping(each, PARAMETER_KEYS, ("name", "type"))
             name, type_ = self.name(fields.get("name")), self.name(fields.get("type"))
             if name and name in parameters:
@@ -650,7 +664,7 @@ class _Reading(Changes, Likeness):
         return tuple(parameters.values())
 
     def attribute(self, name: str, node: YamlNode, docs: dict[str, str], schema: OpSchema) -> Attribute:
-        """Return an attribute of a schema, whose own attributes are not read yet."""
+        """Return one attribute of a version, and add its prose to `docs`; `schema` lacks its attributes as yet."""
         fields = self.mapping(node, ATTRIBUTE_KEYS, ("type",))
         type_ = self.choice(fields["type"], ATTRIBUTE_TYPES) if "type" in fields else ""
         default = self.value(fields["default"], type_) if "default" in fields and type_ in ATTRIBUTE_TYPES else None
@@ -664,7 +678,7 @@ class _Reading(Changes, Likeness):
     def read_declarations(
         self, node: YamlNode, fields: dict[str, YamlNode], attribute: Attribute, schema: OpSchema
     ) -> Attribute:
-        """Return an attribute with the declarations of its entry about legal values; the default has to be legal."""
+        """Return an attribute with the legal values that its entry declares; an illegal default is a finding."""
         kind = self.choice(fields["kind"], KINDS) if "kind" in fields else ""
         if kind in KIND_TYPES and attribute.type not in KIND_TYPES[kind]:
             self.report_wrong(fields["kind"], f"a kind for the type {attribute.type}")
@@ -688,8 +702,8 @@ class _Reading(Changes, Likeness):
         return attribute._replace(choices=choices, range=range_, kind=kind, constraint=label)
 
     def choices(self, node: YamlNode, attribute: Attribute, kind: str, schema: OpSchema) -> tuple[Any, ...]:
-        """Return legal values; of a data type, the names of element types or of type constraints of the schema."""
-        node = self.few(node, "choices")
+        """Return the declared values of an attribute; for a data type, names of element types or type constraints."""
+        node = self.limit_entries(node, "choices")
         singular = attribute.type.removesuffix("s")
         choices: tuple[Any, ...]
         if kind == DATA_TYPE:
@@ -709,7 +723,7 @@ class _Reading(Changes, Likeness):
         return choices
 
     def range(self, node: YamlNode, attribute: Attribute, inputs: Sequence[Parameter]) -> tuple[Expression, ...]:
-        """Return the comparisons of a range; its ranks have to name inputs."""
+        """Return the comparisons that a range declares, () if it is wrong; an unknown input in a rank is a finding."""
         if attribute.type.removesuffix("s") not in ("int", "float"):
             self.report_wrong(node, f"nothing (an attribute of type {attribute.type} has no range)")
             return ()

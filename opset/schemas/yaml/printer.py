@@ -28,7 +28,7 @@ _SIGNED = re.compile(r"[-+][a-z][a-z0-9_()]*")
 
 
 def dump_document(document: dict[str, Any]) -> str:
-    """Return the canonical text of an operator's document: entries on one line if they fit, long prose folded."""
+    """Return an operator's document as canonical YAML: an entry is on one line if it fits, long prose is folded."""
     lines: list[str] = []
     for top, content in document.items():
         if top == "examples" and content:
@@ -36,7 +36,7 @@ def dump_document(document: dict[str, Any]) -> str:
             lines += [line for each in content for line in example_lines(each)]
             continue
         if top == "special_cases" and content:
-            lines += _cases(content)
+            lines += _special_cases(content)
             continue
         if top == "implementations" and content:
             lines.append("implementations:")
@@ -56,9 +56,10 @@ def dump_document(document: dict[str, Any]) -> str:
 
 
 def example_lines(example: dict[str, Any]) -> list[str]:
-    """Return the lines of an example: on one line if it fits, else with inputs and outputs on lines of their own.
+    """Return the YAML of an example: one line if it fits, else with inputs and outputs on lines of their own.
 
-    If what stands before them does not fit, or an attribute has several lines, such as a graph, every key has a line.
+    If the keys before these do not fit on a line, or an attribute has several lines, such as a graph, every key has a
+    line.
     """
     ordered = dict(sorted(example.items(), key=lambda each: _ORDER[each[0]]))
     literal = any(map(_is_literal, (example.get("attributes") or {}).values()))
@@ -78,12 +79,12 @@ def example_lines(example: dict[str, Any]) -> list[str]:
 
 
 def _as_item(lines: list[str], indent: str = "") -> list[str]:
-    """Return the lines of a mapping with the mark of an item of a list before the first."""
+    """Return the lines of a mapping as an item of a list: `- ` is written into the first one."""
     return [f"{indent}- {lines[0][len(indent) + 2 :]}", *lines[1:]]
 
 
 def difference_lines(key: str, value: Any) -> list[str]:
-    """Return the lines of a key of a version that is like another one: a signature is on one line if it fits."""
+    """Return the YAML of one key of a version that is `like` another; inputs, say, are on one line if they fit."""
     line = f"  {key}: {flow(value)}"
     return [line] if key in _SIGNATURE and len(line) <= WIDTH else entry_lines(key, value)
 
@@ -93,7 +94,7 @@ def _entry(key: str, value: Any) -> list[str]:
 
 
 def _prose(key: str, value: str, indent: str = "  ") -> list[str]:
-    """Print prose: on the line if it fits, folded if it is one paragraph, line by line if it has several."""
+    """Return the YAML of a key with prose: one line if it fits, a folded paragraph, or several lines as they are."""
     line = f"{indent}{key}: {value if _is_plain(value, _BLOCK_PLAIN) else _quote(value)}"
     printable = all(c.isprintable() for c in value.replace("\n", ""))
     if not printable or value != value.strip() or (len(line) <= WIDTH and "\n" not in value):
@@ -112,7 +113,7 @@ def _mapping(key: str, value: dict[str, Any]) -> list[str]:
 
 
 def _literal(key: str, value: Any, indent: str = "  ") -> list[str]:
-    """Print text of several lines line by line, and another value in flow style."""
+    """Return the YAML of an entry: text of several lines as a literal block (`|`), any other value in flow style."""
     if not _is_literal(value):
         return _wrap(f"{indent}{_key(key)}: {_flow(value)}", f"{indent}  ")
     lines = (f"{indent}  {line}" if line else "" for line in value[:-1].split("\n"))
@@ -120,7 +121,7 @@ def _literal(key: str, value: Any, indent: str = "  ") -> list[str]:
 
 
 def _is_literal(value: Any) -> bool:
-    """Whether this is text of several lines that a literal block holds as it is: `|`, which has a line's end last."""
+    """Whether a value is text of several lines, the last with a newline, that a literal block (`|`) holds unchanged."""
     if not isinstance(value, str) or value[-1:] != "\n" or value[0].isspace() or value[-2:-1].isspace():
         return False
     lines = value[:-1].split("\n")
@@ -132,7 +133,7 @@ def _entries(key: str, value: dict[str, Any]) -> list[str]:
 
 
 def entry_lines(key: str, value: Any, indent: str = "  ") -> list[str]:
-    """Return the lines of a key of a version, or with a deeper indent of a key of its `change` block."""
+    """Return the YAML of one key of a version; with a deeper indent, of a key of its `change` block."""
     lines = _BLOCKS.get(key, _entry)(key, value) if value and len(indent) == 2 else _nested_lines(key, value, indent)
     return [line.replace(_HELD, " ") for line in lines]
 
@@ -149,7 +150,7 @@ def _constraints(key: str, value: dict[str, Any]) -> list[str]:
 
 
 def _nested_lines(key: str, value: Any, indent: str) -> list[str]:
-    """Print an entry: prose as such, a mapping on one line if it fits, else entry by entry."""
+    """Return the YAML of an entry: text as prose, a mapping on one line if it fits, else with a line for each entry."""
     if isinstance(value, str):
         return _literal(key, value, indent) if _is_literal(value) else _prose(_key(key), value, indent)
     line = f"{indent}{_key(key)}: {_flow(value)}"
@@ -160,7 +161,7 @@ def _nested_lines(key: str, value: Any, indent: str) -> list[str]:
 
 
 def _item_lines(item: Any, indent: str) -> list[str]:
-    """Print an item of a list: on one line if it fits, a mapping else with a line for each of its keys."""
+    """Return the YAML of an item of a list: one line if it fits, else a line for each key of a mapping."""
     line = f"{indent}- {_flow(item)}"
     if len(line) <= WIDTH or not isinstance(item, dict):
         return _wrap(line, f"{indent}   ")
@@ -168,7 +169,7 @@ def _item_lines(item: Any, indent: str) -> list[str]:
 
 
 def _bodies(key: str, value: list[Any]) -> list[str]:
-    """Print function bodies, each with a line for each of its keys and a node a line."""
+    """Return the YAML of function bodies, with a line for each key and for each node."""
     lines = [f"  {key}:"]
     for each in value:
         lines += _as_item([line for name, inner in each.items() for line in _literal(name, inner, "    ")], "  ")
@@ -176,7 +177,7 @@ def _bodies(key: str, value: list[Any]) -> list[str]:
 
 
 def _formula(key: str, value: str) -> list[str]:
-    """Print LaTeX below its key, folded if it is one long line: its backslashes would be doubled in quotes."""
+    """Return the YAML of a LaTeX formula as a block below its key, since quotes would double its backslashes."""
     if value != value.strip() or not all(line.isprintable() and line == line.strip() for line in value.split("\n")):
         return _entry(key, value)
     lines = value.split("\n")
@@ -185,8 +186,8 @@ def _formula(key: str, value: str) -> list[str]:
     return [f"  {key}: |-", *(f"    {line}" for line in lines)]
 
 
-def _cases(value: list[Any]) -> list[str]:
-    """Print special cases, one after the other: prose, folded if it is long, or entries with keys."""
+def _special_cases(value: list[Any]) -> list[str]:
+    """Return the YAML of special cases, each a text, folded if it is long, or a mapping."""
     lines = ["special_cases:"]
     for each in value:
         if not isinstance(each, str):
@@ -214,7 +215,7 @@ _BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {
 
 
 def flow(value: Any) -> str:
-    """Return a value in flow style, on one line. Nesting is shallow, since the loader bounds it."""
+    """Return a value as YAML in flow style, on one line, such as `{axis: [0, 1]}`."""
     return _flow(value).replace(_HELD, " ")
 
 
@@ -233,7 +234,7 @@ def _flow(value: Any) -> str:
 
 
 def _key(text: str) -> str:
-    """Return a key, in which no line may end."""
+    """Return a key as YAML in which lines are not broken: _HELD stands for its spaces until all lines are wrapped."""
     return text if _is_plain(text) and " " not in text else _quote(text).replace(" ", _HELD)
 
 
@@ -246,7 +247,7 @@ def _is_plain(text: str, pattern: re.Pattern[str] = _PLAIN) -> bool:
 
 
 def _quote(text: str) -> str:
-    """Return a double-quoted scalar; of several spaces all but the first are escaped, so that a line may end at any."""
+    """Return text in double quotes; a space after a space is escaped, so that a line may be broken at any other one."""
     escaped = []
     for character, before in zip(text, "\0" + text, strict=False):
         code = ord(character)
@@ -262,7 +263,7 @@ def _quote(text: str) -> str:
 
 
 def _wrap(line: str, indent: str) -> list[str]:
-    """Break a line of flow style at spaces; in YAML a line break within a scalar is a space as well."""
+    """Return a line of flow style, broken at spaces if it is too long; all lines but the first begin with `indent`."""
     return [line] if len(line) <= WIDTH else _fill(line.lstrip(), line[: len(line) - len(line.lstrip())], indent)
 
 

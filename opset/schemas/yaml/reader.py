@@ -39,7 +39,7 @@ _NAN = re.compile(r"\.(nan|NaN|NAN)")
 
 
 def scalar(text: str) -> bool | int | float | str | None:
-    """Return the value of a plain scalar by the core schema of YAML 1.2."""
+    """Return the value of an unquoted YAML scalar by the core schema of YAML 1.2: null, boolean, number or text."""
     if _NULL.fullmatch(text):
         return None
     if _TRUE.fullmatch(text) or _FALSE.fullmatch(text):
@@ -63,16 +63,16 @@ class YamlNode:
     keys: dict[str, YamlNode] = field(default_factory=dict)
 
     def size(self) -> int:
-        """Return the number of values within, this one included."""
+        """Return the number of values in this one, itself included."""
         return sum(1 for _ in nodes_below([self]))
 
     def places(self) -> Iterator[str]:
-        """Yield line:column of the values and keys within, and of this one."""
+        """Yield "line:column" of each value and key in this value, itself included."""
         for node in nodes_below([self]):
             yield from (f"{each.line}:{each.column}" for each in (node, *node.keys.values()))
 
     def plain(self) -> Any:
-        """Return the value as ordinary lists, dictionaries and scalars. Depth is at most MAX_DEPTH."""
+        """Return the value as ordinary lists, dictionaries and scalars, without places."""
         if isinstance(self.value, dict):
             return {key: node.plain() for key, node in self.value.items()}
         if isinstance(self.value, list):
@@ -81,7 +81,7 @@ class YamlNode:
 
 
 def nodes_below(nodes: Iterable[YamlNode]) -> Iterator[YamlNode]:
-    """Yield nodes and all nodes within, level by level."""
+    """Yield nodes and all nodes in them, level by level."""
     level = [*nodes]
     while level:
         yield from level
@@ -90,12 +90,12 @@ def nodes_below(nodes: Iterable[YamlNode]) -> Iterator[YamlNode]:
 
 
 def reading_budget() -> Budget:
-    """Return the budget for reading the files of a folder."""
+    """Return a new budget, of MAX_STEPS steps, for reading all files of one folder."""
     return Budget(Limits(), max_steps=MAX_STEPS)
 
 
 class Findings(list[Finding]):
-    """The findings about one file; reported together, up to a limit. its folder has one `budget`."""
+    """The findings about one file, reported together, up to MAX_FINDINGS; the files of a folder share one `budget`."""
 
     def __init__(self, file: str, budget: Budget | None = None) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class Findings(list[Finding]):
         self._budget = budget or reading_budget()
 
     def charge(self, steps: int, at: YamlNode | None = None) -> None:
-        """Count steps. Raises SchemaError if the file or its folder has too many."""
+        """Count steps of work, done for the node `at`. Raises SchemaError if reading the folder takes too many."""
         try:
             self._budget.charge(steps)
         except BudgetExceeded:
@@ -112,7 +112,7 @@ class Findings(list[Finding]):
             raise SchemaError(self) from None
 
     def add(self, code: str, message: str, at: YamlNode | None = None, help: str = "") -> None:
-        """Note one finding at a node, once. Raises SchemaError with all of them once there are MAX_FINDINGS."""
+        """Note a finding at a node, or else line 1; the same one counts once. Raises SchemaError at MAX_FINDINGS."""
         place = f"{self.file}:{at.line}:{at.column}" if at else f"{self.file}:1:1"
         finding = Finding(code, message[:MAX_MESSAGE], place=place, help=help[:MAX_MESSAGE])
         if finding not in self:  # versions that share a key read it more than once
@@ -122,9 +122,10 @@ class Findings(list[Finding]):
 
 
 def read(data: bytes, findings: Findings, loader: Any = None) -> YamlNode:
-    """Return the single document of a file as nodes; faults that can be passed over go to `findings`.
+    """Return the single document in a YAML file's bytes as nodes; faults that can be passed over go to `findings`.
 
-    Raises SchemaError if reading cannot go on: size, depth, encoding, syntax, no document.
+    `loader` is a loader class of PyYAML, by default the fastest. Raises SchemaError with all findings if reading cannot
+    go on: size, depth, encoding, syntax, no document.
     """
     if len(data) > MAX_SIZE:
         findings.add("S102", f"the file has {len(data):,} bytes; at most {MAX_SIZE:,} are accepted")
@@ -165,7 +166,7 @@ def _events(text: str, loader_class: Any) -> Iterator[Any]:
 
 
 def _build(events: Iterator[Any], findings: Findings) -> YamlNode | None:
-    """Build nodes from events with an own stack of (open node, key that waits for its value)."""
+    """Build nodes from a YAML parser's events, without recursion; return the root, None if there is no document."""
     root: YamlNode | None = None
     stack: list[tuple[YamlNode, YamlNode | None]] = []
     for event in events:
@@ -215,7 +216,7 @@ def _node(event: Any, findings: Findings | None = None) -> YamlNode:
 def _attach(
     parent: YamlNode, key: YamlNode | None, node: YamlNode, findings: Findings
 ) -> tuple[YamlNode, YamlNode | None]:
-    """Put a node into its open parent; return the parent with the key that waits next."""
+    """Add a node to its open parent as item, key, or value of `key`; return the parent and the key left open."""
     if isinstance(parent.value, list):
         parent.value.append(node)
         return parent, None
