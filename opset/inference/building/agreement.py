@@ -85,7 +85,7 @@ def element_as_size(call: Call, index: int) -> Size | None:
 
 
 def can_output(call: Call, element: str | None) -> bool:
-    """Whether the schema allows tensors of this element type as the first output, or in it."""
+    """Whether the schema allows the first output to be, or to contain, tensors of this element type."""
     return any(f"tensor({element})" in text for text in call.schema.allowed_types(call.schema.outputs[0]))
 
 
@@ -160,6 +160,6 @@ def is_nonempty(shape: Sequence[Size | None]) -> bool:
 
 
 def check_averaged_type(call: Call) -> None:
-    """Raise Violation C4 if strings or bools would be averaged, since `mode` is not "nearest"."""
+    """Raise Violation C4 if elements are strings or bools, which a `mode` other than "nearest" cannot average."""
     if call.dtype(0) in ("string", "bool") and call.attribute("mode") != "nearest":
         raise Violation("C4", f"mode '{call.attribute('mode')}' of {call.dtype(0)}")

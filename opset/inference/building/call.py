@@ -103,7 +103,7 @@ class Call:
         return size
 
     def run(self, name: str) -> tuple[Size, ...] | None:
-        """Return the sizes for which `...D`, say, stands in the shapes that the operator declares; `name` is "D".
+        """Return the sizes that a run, such as `...D` for the name "D", stands for in the shapes that are declared.
 
         None if not even their number is known.
         """

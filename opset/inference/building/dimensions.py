@@ -219,7 +219,7 @@ def product(sizes: Iterable[Size]) -> Size:
 
 
 def apply_to_sizes(function: Callable[..., Size | None], *sizes: Size | None) -> Size | None:
-    """Return the function's value for sizes, or None if a size is not known or the result is too complex."""
+    """Return `function(*sizes)`, or None if a size is not known or the result is too complex."""
     for size in sizes:
         if size is None:
             return None
@@ -326,7 +326,7 @@ def upper_bound(size: Size) -> int | None:
 
 
 def parse_size(text: str) -> Size | None:
-    """Return the size that a text stands for, or None if sizes are not printed in this way.
+    """Return the size that prints as this text, or None if none does.
 
     A text such as `batch-size` is the name of a variable to its writer, and is not read as a difference: that prints as
     `batch - size`. Twice the variable prints as `2*"batch-size"`.
@@ -360,7 +360,7 @@ def _terms_of(size: Size) -> tuple[tuple[Monomial, int], ...]:
 
 
 def _canonical_size(terms: dict[Monomial, int]) -> Size:
-    """Return the sum of terms, given by monomial, as a size; a coefficient of 0 is left out. Raises TooComplex."""
+    """Return the sum of terms, coefficients by monomial, as a size, a number without variables. Raises TooComplex."""
     kept = [term for term in terms.items() if term[1]]
     if not kept:
         return 0
@@ -485,7 +485,7 @@ def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
 
 
 def _extreme_size(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
-    """Return the function `name` ("max", "min") of sizes; `covered(a, b)` says that `a` can be left out beside `b`."""
+    """Return the "max" or "min" (`name`) of sizes; `covered(a, b)` says that `a` can be left out beside `b`."""
     kept: list[Size] = []
     for size in dict.fromkeys(_flatten(name, sizes)):
         if not any(covered(size, other) for other in kept):
@@ -651,7 +651,7 @@ def _atom_text(atom: Atom) -> str:
 
 
 def _operand_text(size: Size, operator: str) -> str:
-    """Return a size's text as an operand in a quotient, in brackets if it needs them; `operator` follows it."""
+    """Return the text of a numerator (`operator` is "/") or of a divisor (""), in brackets if it needs them."""
     text = _size_text(size)
     simple = isinstance(size, int) or (len(size.terms) == 1 and (operator == "/" or "*" not in text))
     return text if simple and not text.startswith("-") else f"({text})"

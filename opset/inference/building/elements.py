@@ -92,7 +92,7 @@ def map_elements(call: Call, function: ElementFunction) -> tuple[Element, ...] |
 
 
 def apply_to_elements(function: ElementFunction, *elements: Element) -> Element:
-    """Return a function of elements, or None if one of them is not known, or if the function returns None or raises."""
+    """Return `function(*elements)`, or None if an element is not known or if the function returns None or raises."""
     if any(element is None for element in elements):
         return None
     try:
@@ -111,7 +111,7 @@ def map_and_round(function: ElementFunction, call: Call) -> tuple[Element, ...] 
 
 
 def round_to_type(element: Element, type_: str | None) -> Element:
-    """Return a number as an element type holds it, or None if it does not fit or the type is not computed with.
+    """Return a number rounded to an element type, or None if it does not fit or inference does not compute in the type.
 
     A symbolic size is returned unchanged; floats hold sizes up to 2**24.
     """

@@ -86,7 +86,7 @@ def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[
 
 
 def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str) -> list[int]:
-    """Return the indices of nodes between `inputs` and `y`; all nodes after the index `gradient` count as dependent."""
+    """Return the indices of nodes that depend on `inputs`, as all after `gradient` do, and on which `y` depends."""
     reads = []
     for node in nodes:
         has_graphs = node.attribute and any(True for _ in subgraphs(node))

@@ -182,7 +182,7 @@ def complete_parts(stated: Sequence[Size | None], whole: Size | None, label: str
 
 
 def equal_parts(whole: Size, count: int, *, last_smaller: bool) -> list[Size]:
-    """Return the sizes of `count` equal parts; with `last_smaller`, the last may be smaller. Raises Violation C2."""
+    """Return the sizes of `count` equal parts; with `last_smaller`, the last may be less. Raises Violation C2."""
     if not last_smaller:
         if equal(whole % count, 0) is False:
             raise Violation("C2", f"{count} outputs, dimension {whole}")
@@ -205,7 +205,7 @@ def expand_shape(shape: Shape, wanted: Shape) -> Shape:
 
 
 def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
-    """Return the size to which two sizes broadcast, None if an unknown one leaves it open. Raises ValueError."""
+    """Return the size to which two sizes broadcast, None if an unknown one decides. Raises ValueError if none."""
     for one, other in ((have, want), (want, have)):
         if one is None:
             return other if equal(other, 1) is False else None
@@ -213,7 +213,7 @@ def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
 
 
 def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequence[int], mode: str) -> Shape:
-    """Return a shape with its axes padded at both ends, or cropped by negative pads: all begins, then all ends.
+    """Return a shape with `axes` padded by the first half of `pads` in front, by the second behind; negative pads crop.
 
     Raises Violation C3 if more is cropped than there is, C6 if there is nothing to pad with.
     """
@@ -244,7 +244,7 @@ def check_indices_shape(shape: Sequence[Size], indices: Sequence[Size], axis: in
 
 
 def shape_of_slices(shape: Sequence[Size], indices: Sequence[Size], batch: int, length: int) -> Shape:
-    """Return the shape of the slices that index tuples of `length` select. Raises Violation C2 if batch axes differ."""
+    """Return the shape of slices at index tuples of `length`, after `batch` shared axes. Raises Violation C2."""
     pairs = zip(shape[:batch], indices, strict=False)
     shared = [common_size(a, b, "C2", "a dimension of batch_dims") for a, b in pairs]
     return (*shared, *indices[batch:-1], *shape[batch + length :])

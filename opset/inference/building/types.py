@@ -74,7 +74,7 @@ def tensor(element: str | None, shape: Iterable[Size | None] | None = None) -> T
 
 
 def is_rankless(type_: Type | None) -> bool:
-    """Whether a value of the type, None if nothing is known, may be a tensor whose rank is not known."""
+    """Whether a type is not known at all (None), or is a tensor type without a known rank."""
     return type_ is None or (type_.kind == "tensor" and type_.shape is None)
 
 
@@ -178,7 +178,7 @@ def type_to_proto(type_: Type) -> Any:
 
 
 def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
-    """Complete a TypeProto in place by a type, denotations kept; with `overwrite`, also replace parts that differ."""
+    """Complete a TypeProto in place by a type; with `overwrite`, replace parts that differ, too. Denotations stay."""
     while type_.kind in ("seq", "optional", "map"):
         field = {"seq": "sequence_type", "optional": "optional_type", "map": "map_type"}[type_.kind]
         if proto.WhichOneof("value") != field:
@@ -213,7 +213,7 @@ def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
 
 
 def join_types(left: Type | None, right: Type | None) -> Type | None:
-    """Return the type of a value that is of one type or the other; parts that differ are None, or the whole type is."""
+    """Return the type that holds for values of both types: parts that differ are None; None alone if kinds differ."""
     if left == right or left is None or right is None:
         return left if left == right else None
     if left.kind != right.kind:

@@ -226,7 +226,7 @@ class Engine:
             )
 
     def _run_tasks(self, scope: Scope) -> None:
-        """Infer a scope's body, and first all that it needs, however deep that is nested. Raises the errors of both."""
+        """Infer a scope's body, after all bodies that it needs, however deep they are nested. Raises their errors."""
         tasks: list[InferenceTask] = [self._infer_body(scope)]
         value: Any = None
         error: BaseException | None = None

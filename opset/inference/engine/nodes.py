@@ -158,7 +158,10 @@ class NodeInference:
     def _run_rule(
         self, call: Call, output_count: int, inference: OperatorInference, followed: Sequence[int]
     ) -> Outcome:
-        """Return a node's outcome by its operator's rule and data function; nodes computed the `followed` inputs."""
+        """Return a node's outcome by the rule of its operator, and if outputs are small, its data function.
+
+        `followed` are the indices of inputs whose elements nodes computed; large weights are not read for others.
+        """
         assert inference.rule is not None
         charge(SIGNATURE_STEPS + sum([len(type_.shape) for type_ in call.types if type_ is not None and type_.shape]))
         problems = self.find_misfits(call.schema, call.names, call.types)
@@ -232,7 +235,7 @@ def _infer_tolerated_node(call: Call, inference: OperatorInference) -> tuple[Cal
 
 
 def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | None]:
-    """Return input types as the standard requires them, if runtimes accept a node with others (schemas/quirks.py)."""
+    """Return the input types that the standard requires of a node; runtimes accept others (schemas/quirks.py)."""
     if op_type == "Clip":
         bounds = types[1:]
         return [*types[:1], *[bound._replace(shape=()) if bound and bound.shape == (1,) else bound for bound in bounds]]
@@ -244,7 +247,7 @@ def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | N
 def _memo_of(
     inference: OperatorInference, identities: tuple[Any, ...], names: Sequence[str], inputs: Sequence[Type | None]
 ) -> Memo:
-    """Return the memo of a node's signature, if need be a new one; `identities` leads to it faster from now on."""
+    """Return the memo of a node's signature, if need be a new one, and record it under the faster key `identities`."""
     attributes, outputs, followed, *_ = identities
     absent = tuple([i for i, type_ in enumerate(inputs) if type_ is None and names[i]])
     signature = (attributes, outputs, followed, absent, tuple(inputs))

@@ -18,8 +18,7 @@ from opset.schemas.names import domain_name, normalize_domain
 def find_schema(registry: Registry, op_type: str, version: int, domain: str, strict: bool) -> OpSchema | None:
     """Return an operator's schema at an opset version, or None if there is none.
 
-    Unless `strict`, it is changed as models are read, and a name that only runtimes know has the operator it stands
-    for.
+    Unless `strict`, amendments of releases count, and an operator that only runtimes know has its stand-in's schema.
     """
     schema = registry.schema(op_type, version, domain)
     if strict:
@@ -49,7 +48,7 @@ class Operators:
         self._by_schema: dict[OpSchema, OperatorInference] = {}
 
     def table(self, imports: Mapping[str, int]) -> dict[Operator, OperatorInference]:
-        """Return the table of operators under these imports, which callers fill; bodies with equal imports share it."""
+        """Return the table of how operators are inferred, which callers fill; bodies with equal imports share one."""
         return self._tables.setdefault(tuple(sorted(imports.items())), {})
 
     def find(self, operator: Operator, imports: Mapping[str, int]) -> OperatorInference:

@@ -204,7 +204,7 @@ def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]
 
 
 def has_unnamed_sizes(types: Iterable[Type | None]) -> bool:
-    """Whether a type has unknown sizes, for which each value of the type gets variables of its own."""
+    """Whether a type has unknown sizes, for which each value of the type needs variables of its own."""
     for type_ in types:
         if type_ is not None and type_.kind == "optional":
             type_ = type_.inner

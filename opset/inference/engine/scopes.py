@@ -85,7 +85,7 @@ class Scope:
         return False
 
     def resolve_attribute(self, attribute: Any) -> Any:
-        """Return the attribute, or the one of the enclosing function's call to which it refers, None if absent."""
+        """Return the attribute, or the one in the enclosing function's call that it refers to; None if absent."""
         if not attribute.ref_attr_name:
             return attribute
         scope: Scope | None = self

@@ -83,7 +83,7 @@ class Sizes:
         return type_._replace(shape=tuple(shape))
 
     def _variable_of(self, scope: Scope, name: str, axis: int) -> Size:
-        """Return the variable `<value>_d<axis>` for an unknown size, or its number if bound; it is local to a scope."""
+        """Return the variable `<value>_d<axis>` for an unknown size, or its bound number; note it in `scope.local`."""
         key = (scope.key, name, axis)
         if key not in self._made:
             charge(NAME_STEPS, NAME_BYTES)

@@ -99,7 +99,7 @@ class StatedTypes:
         return type_
 
     def combine(self, scope: Scope, proto: Any, inferred: Type | None) -> tuple[Type | None, str]:
-        """Return the type in `proto` and the inferred type combined, and how they contradict each other, or ""."""
+        """Return the type in `proto` combined with the inferred one, and "" or how they contradict each other."""
 
         def is_better(stated: Size, inferred: Size) -> bool:
             if isinstance(stated, int) or has_function(inferred, "broadcast"):

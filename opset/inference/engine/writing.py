@@ -119,7 +119,7 @@ def _type_field(type_: Type | None) -> tuple[bytes, int]:
 
 
 def _rewrite_function(function: Any, calls: Sequence[Scope], engine: Engine) -> None:
-    """Replace types stated in a function, and in graphs in it, by types that hold in all its calls, given by scope."""
+    """Replace types stated in a function, and in graphs in it, by types that hold in the scopes of all its `calls`."""
 
     def number(size: Size | None) -> Size | None:
         return size if isinstance(size, int) else None

@@ -75,7 +75,7 @@ def _convert_elements(call: Call, target: str | None) -> Any:
 
 
 def _convert_element(element: Any, target: str | None) -> Element:
-    """Return one element converted to the type `target`, or None for strings and results undefined or not known."""
+    """Return one element converted to the type `target`, or None for a string or an undefined or unknown result."""
     if isinstance(element, str | bytes):
         return None
     if isinstance(element, Dim):
@@ -92,7 +92,7 @@ def _convert_element(element: Any, target: str | None) -> Element:
 
 
 def _lowest_bits(number: int, target: str) -> int:
-    """Return the integer that the lowest bits of a number are in the integer type `target`: 257 is 1 in int8."""
+    """Return a number reduced to the bits of the integer type `target`: 257 is 1 in int8."""
     bits = ELEMENTS[NUMBERS[target]].bits
     low = number % (1 << bits)
     return low - (1 << bits) if target[0] == "i" and low >> (bits - 1) else low
@@ -100,7 +100,7 @@ def _lowest_bits(number: int, target: str) -> int:
 
 @data("BitCast")
 def bit_cast_26_data(call: Call) -> Any:
-    """Return each element's bits as an element of the type that `to` names; None for bits, or elements, not known."""
+    """Return the elements with their bits read as the type `to`, each None if not known; None alone if all are."""
     elements = call.elements(0)
     source = call.dtype(0)
     target = dtype_of_attribute(call, "to")

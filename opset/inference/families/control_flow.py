@@ -37,7 +37,7 @@ _FOLLOWED = ("int64", "int32", "bool")  # element types of states whose elements
 
 @infer("If")
 def if_1(call: Call) -> GraphRule:
-    """Yield requests to infer the branches; return the output types of the one that runs, else what both share."""
+    """Yield requests to infer the branches; return the output types of the one that runs, or those that both share."""
     branches = {name: _graph_of_attribute(call, name) for name in ("then_branch", "else_branch")}
     check_graphs("If", call.version, 0, 0, branches)
     graphs = list(branches.values())
@@ -182,7 +182,7 @@ def scan_8(call: Call) -> GraphRule:
 
 @infer("SequenceMap")
 def sequence_map_17(call: Call) -> GraphRule:
-    """Yield a request to infer the body; return, for each of its outputs, the type of a sequence of that."""
+    """Yield a request to infer the body; return a sequence type for each of its outputs."""
     body = _graph_of_attribute(call, "body")
     check_graphs("SequenceMap", call.version, call.input_count, call.output_count, {"body": body})
     types = []
@@ -210,10 +210,10 @@ def _infer_iterations(
     once: bool = False,
     first: Callable[[Type | None], Constant | None] | None = None,
 ) -> Generator[GraphRequest, Outputs, tuple[list[Type | None], Outputs]]:
-    """Infer the body of a loop until the types and elements of carried values, without parts that change, are stable.
+    """Infer the body of a loop repeatedly, until the types and elements of the loop-carried values no longer change.
 
-    Returns the types carried to the first iteration, combined with those that the body states, and the body's outputs
-    in any iteration.
+    Sizes, ranks and types that differ between iterations become unknown. Returns the types carried to the first
+    iteration, combined with those that the body states, and the body's outputs in any iteration.
 
     Args:
         call: the node.
@@ -291,7 +291,7 @@ def _widen_type(type_: Type | None, rankless: bool) -> Type | None:
 
 
 def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
-    """Return types and elements that both outputs share; if a rank or type is unknown, add the doubt `why` with it."""
+    """Return types and elements that both outputs share; if a rank or type is lost, add the doubt `why`, {} filled."""
     types = [join_types(a, b) for a, b in zip(left, right, strict=False)]
     for type_ in types:
         if is_rankless(type_):
@@ -308,7 +308,7 @@ def _common_elements(left: Constant | None, right: Constant | None) -> Constant 
 
 
 def _count_iterations(call: Call) -> tuple[Size | None, int]:
-    """Return the most iterations that the input M of a Loop allows, or None if that is not known, and the fewest."""
+    """Return the most iterations that the input M of a Loop allows, None if not known, and the fewest."""
     if not call.has(0):
         return None, 1
     _check_one_element(call.type(0), "C2", "M")
@@ -320,10 +320,7 @@ def _count_iterations(call: Call) -> tuple[Size | None, int]:
 
 
 def _limit_iterations(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
-    """Return the most and the fewest iterations of a Loop, limited by the condition that its body computes.
-
-    `most` is None if it is not known, as in the result.
-    """
+    """Return the most iterations of a Loop, None if not known, and the fewest, limited by its body's condition."""
     holds = None if condition is None else condition.values
     if holds == (True,):
         return most, least
@@ -367,7 +364,7 @@ def _count_scans_and_states(call: Call, body: Any, leading: int) -> tuple[int, i
 
 
 def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequence[int]:
-    """Return a list attribute, `count` times 0 if it is absent. Raises Violation `label` for another length."""
+    """Return the `count` numbers of an attribute, 0 if it is absent. Raises Violation `label` for another count."""
     numbers = call.attribute(name)
     if not numbers:
         return [0] * count
@@ -419,7 +416,7 @@ def _graph_of_attribute(call: Call, name: str) -> Any:
 
 
 def _stack_type(type_: Type | None, axis: int, length: Size | None) -> Type | None:
-    """Return the type of `length` tensors stacked along a new axis; all is unknown if they may be no tensors."""
+    """Return the type of `length` values stacked along a new axis; nothing is known unless they are tensors."""
     if type_ is None or type_.kind != "tensor":
         return tensor(None)
     shape: Shape | None = type_.shape

@@ -71,7 +71,7 @@ def constant_of_shape_9(call: Call) -> Type:
 
 @data("ConstantOfShape")
 def constant_of_shape_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the one value of `value`, by default 0.0, as often as the output has elements; None if not known."""
+    """Return the element of `value`, by default 0.0, once for each element of the output; None if sizes are unknown."""
     value = call.attribute("value")
     sizes = call.numbers(0)
     if sizes is None:

@@ -27,7 +27,7 @@ def _check_range(size: Size, label: str, indices: Sequence[Element], least: int 
 
 
 def _known_integers(elements: Sequence[Element] | None) -> list[int] | None:
-    """Return elements as integers, or None if one of them, or all, are not known."""
+    """Return elements as a list of ints, or None if one is not a known integer."""
     integers = [index for index in elements or () if isinstance(index, int)]
     return integers if elements is not None and len(integers) == len(elements) else None
 
@@ -113,7 +113,7 @@ def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("GatherND")
 def gather_nd_11(call: Call) -> Shape:
-    """Return the shape of the indices without the last axis, then of a slice. Raises Violation C2 or C4."""
+    """Return the indices' shape without its last size, followed by a slice's shape. Raises Violation C2 or C4."""
     shape = call.shape(0)
     indices = call.shape(1)
     batch = call.attribute("batch_dims") or 0
@@ -152,7 +152,7 @@ def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) -> list[int]:
-    """Return the offset in data of a shape of the slice at each index tuple; `numbers` holds tuples of this length."""
+    """Return the offset in data of this shape at which each slice begins; `numbers` holds index tuples of `length`."""
     strides = strides_of(shape)
     firsts = range(0, len(numbers), length)
     return [sum(numbers[first + axis] % shape[axis] * strides[axis] for axis in range(length)) for first in firsts]
@@ -230,7 +230,7 @@ _REDUCTIONS: dict[str, Any] = {"add": operator.add, "mul": operator.mul, "max": 
 
 @infer("Scatter", "ScatterElements")
 def scatter_9(call: Call) -> Shape:
-    """Return the shape of the data; if unknown, its rank by indices and updates. Raises Violation C1 to C3."""
+    """Return the data's shape; if unknown, sizes of None, as many as indices have. Raises Violation C1 to C3."""
     # Before version 11 no index is negative.
     _check_element_indices(call, 0 if call.version < 11 else None)
     indices, updates = call.shape(1), call.shape(2)
@@ -251,7 +251,7 @@ def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("ScatterND")
 def scatter_nd_11(call: Call) -> Shape:
-    """Return the shape of the data, or sizes by indices and updates. Raises Violation C2 or C3 if these do not fit."""
+    """Return the data's shape; if unknown, the sizes that indices and updates show. Raises Violation C2 or C3."""
     shape, indices, updates = call.shape(0), call.shape(1), call.shape(2)
     length = indices[-1] if indices is not None else None
     if indices is None or updates is None or not isinstance(length, int):
@@ -282,7 +282,7 @@ def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Element, ...] | None:
-    """Return the data with updates at offsets, each None if these differ; None alone unless it has `count` elements."""
+    """Return the data after updates at `offsets`, each None if several differ; None alone without `count` elements."""
     result = list(call.elements(0) or (None,) * count)
     updates = call.elements(2) or (None,) * len(offsets)
     name = call.attribute("reduction") or "none"
@@ -300,7 +300,7 @@ def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Elem
 
 
 def _combination(name: str) -> Any:
-    """Return a function that combines an element and an update by "add", say; its result is None for floats."""
+    """Return the function that combines an element and an update by a `reduction` such as "add"; floats become None."""
 
     def combine(element: Any, update: Any) -> Element:
         if isinstance(element, float) or isinstance(update, float):

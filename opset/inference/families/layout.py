@@ -33,7 +33,7 @@ def shape_1_data(call: Call) -> Any:
 
 
 def _selected_dimensions(call: Call, shape: tuple[Size, ...]) -> tuple[Size, ...]:
-    """Return the dimensions from the attribute `start` to `end`; before version 15 all."""
+    """Return the dimensions between the attributes `start` and `end`, or all before version 15."""
     return shape[call.attribute("start") : call.attribute("end")] if call.version >= 15 else shape
 
 
@@ -116,7 +116,7 @@ def _concat_axis(call: Call, rank: int) -> int:
 
 @data("Concat")
 def concat_1_data(call: Call) -> Any:
-    """Return the elements of the joined inputs, each None if just its input's shape is known, or None alone."""
+    """Return the joined elements, each None if not known; None alone if the shape of an input is not known either."""
     parts = [_elements_or_unknown(call, index) for index in range(call.input_count)]
     if any(part is None for part in parts) or not parts:
         return None

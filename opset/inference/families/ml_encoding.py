@@ -35,7 +35,7 @@ def array_feature_extractor_1(call: Call) -> Shape:
 
 @infer_ml("CastMap")
 def cast_map_1(call: Call) -> Type:
-    """Return the type of one row with `max_map` elements, or as many as the map has, so that the size is None."""
+    """Return the type of one row, of `max_map` elements for a sparse map, else of None, as many as the map has."""
     elements = {"TO_FLOAT": "float", "TO_STRING": "string", "TO_INT64": "int64"}
     count = call.attribute("max_map") if call.attribute("map_form") == "SPARSE" else None
     return tensor(elements[call.attribute("cast_to")], (1, count))
@@ -57,7 +57,7 @@ def dict_vectorizer_1(call: Call) -> Type:
 
 @infer_ml("FeatureVectorizer")
 def feature_vectorizer_1(call: Call) -> Shape:
-    """Return (rows, features of all inputs or by `inputdimensions`), None if not known. Raises Violation C1 or C2."""
+    """Return (rows, number of features in `inputdimensions`, else in all inputs). Raises Violation C1 or C2."""
     dimensions = call.attribute("inputdimensions")
     if dimensions is not None and len(dimensions) != call.input_count:
         raise Violation("C1", f"inputdimensions {list(dimensions[:8])}, {call.input_count} inputs")
@@ -101,7 +101,7 @@ def label_encoder_2(call: Call) -> Type:
 
 
 def _dtype_and_count(call: Call, what: str) -> tuple[str | None, int]:
-    """Return the element type and number of `what`, "keys" or "values". Raises Violation C1 unless in one attribute."""
+    """Return the element type and number of keys or values (`what`). Raises Violation C1 unless in one attribute."""
     forms: list[tuple[str | None, int]] = [
         (element, list_length(call, f"{what}_{element}s")) for element in ("float", "int64", "string")
     ]
@@ -116,7 +116,7 @@ def _dtype_and_count(call: Call, what: str) -> tuple[str | None, int]:
 
 @infer_ml("OneHotEncoder")
 def one_hot_encoder_1(call: Call) -> Shape:
-    """Return the shape of X and, as last size, the number of categories. Raises Violation C1 if X has another type."""
+    """Return X's shape followed by the number of categories. Raises Violation C1 if categories are of another type."""
     categories, count = label_type_and_count(call, "cats_strings", "cats_int64s")
     element = call.dtype(0)
     if element is not None and (element == "string") != (categories == "string"):

@@ -20,7 +20,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer_ml("TreeEnsemble")
 def tree_ensemble_5(call: Call) -> Shape:
-    """Return (rows of X, targets). Raises Violation C2 or C4 if attributes do not fit together, or not X."""
+    """Return (rows of X, targets). Raises Violation C2 or C4 if attributes do not fit each other or X."""
     rows, features = count_rows_and_features(call)
     nodes, leaves = list_length(call, "nodes_featureids"), list_length(call, "leaf_targetids")
     targets = call.attribute("leaf_targetids") or ()
@@ -54,7 +54,7 @@ def _check_features(compared: Iterable[int], features: Size | None) -> None:
 
 @infer_ml("TreeEnsembleRegressor")
 def tree_ensemble_regressor_1(call: Call) -> Shape:
-    """Return (rows of X, targets). Raises Violation C2, C4 or C5 if attributes do not fit together, or not X."""
+    """Return (rows of X, targets). Raises Violation C2, C4 or C5 if attributes do not fit each other or X."""
     rows, features = count_rows_and_features(call)
     count = call.attribute("n_targets")
     if count is None:

@@ -37,7 +37,7 @@ def dequantize_linear_10(call: Call) -> Type:
 
 
 def _shape_by_scales(call: Call) -> Shape | None:
-    """Return the shape of x, completed by the scales', or None if unknown. Raises Violation C1 to C3 if both differ."""
+    """Return the shape of x, completed by the scales', or None if unknown. Raises Violation C1 to C3 for a misfit."""
     shape: Shape | None = call.shape(0)
     scale, zero_point = call.shape(1), call.shape(2)
     if call.version >= 13 and scale is not None and zero_point is not None and certainly_differ(zero_point, scale):

@@ -52,7 +52,7 @@ def flatten_1(call: Call) -> Shape:
 
 @infer("Squeeze", since=13)
 def squeeze_13(call: Call) -> Shape | None:
-    """Return the shape without the axes in the second input, or without sizes of 1; None if these are not known."""
+    """Return the shape without the axes in the second input, by default all of size 1; None if these are not known."""
     shape = call.require_shape(0)
     if not call.has(1):
         return _squeeze_all(call, shape)
@@ -72,7 +72,7 @@ def squeeze_13(call: Call) -> Shape | None:
 
 @infer("Squeeze")
 def squeeze_1(call: Call) -> Shape | None:
-    """Return the shape without the axes in the attribute, or without sizes of 1; None if these are not known."""
+    """Return the shape without the axes in the attribute, by default all of size 1; None if these are not known."""
     shape = call.require_shape(0)
     axes = call.attribute("axes")
     if axes is None:

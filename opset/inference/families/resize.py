@@ -39,7 +39,7 @@ def upsample_9(call: Call) -> Shape:
 
 
 def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
-    """Return the first input's shape, each size times its scale; sizes are None if `scales` is None, so not known."""
+    """Return the first input's shape, each size times its scale; each size is None if `scales` is None, not known."""
     shape = call.shape(0)
     if scales is None:
         return (None,) * len(call.require_shape(0))
@@ -81,7 +81,7 @@ def resize_11(call: Call) -> Shape:
 def _output_sizes(
     call: Call, lengths: list[Size | None], scales: tuple[Element, ...] | None, sizes: tuple[Element, ...] | None
 ) -> list[Size | None]:
-    """Return the new sizes of axes of the sizes `lengths`, by either scales or sizes; the other is ().
+    """Return the new sizes of axes, which have the sizes `lengths`, by scales or by sizes; the other is ().
 
     If only their number is known, each of them is None; if not even that, `scales` or `sizes` is None. Raises Violation
     C1, C5 or C6 if inputs do not fit together.
@@ -110,7 +110,7 @@ def _output_sizes(
 
 
 def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], policy: str) -> list[Size | None]:
-    """Return the wanted sizes, or by a policy other than "stretch" sizes near them that keep the aspect ratio."""
+    """Return the wanted sizes; a policy other than "stretch" changes them so that the aspect ratio stays."""
     if policy == "stretch" or 0 in lengths or len(wanted) == 1:
         return wanted
     pairs = [(length, want) for length, want in zip(lengths, wanted, strict=True) if isinstance(length, int)]
@@ -124,7 +124,7 @@ def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], poli
 
 
 def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
-    """Return floor(size * span * scale) in single precision, or None if it is not known; `span` is the part resized."""
+    """Return floor(size * span * scale) in single precision, or None if not known; a crop keeps the share `span`."""
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None
     if isinstance(scale, Dim):
@@ -156,7 +156,7 @@ def _span_between(first: Element, last: Element) -> float | None:
 
 
 def _elements_of_input(call: Call, index: int) -> tuple[Element, ...] | None:
-    """Return an input's elements, () if it is absent; each is None if just their number is known, else None alone."""
+    """Return an input's elements, () if it is absent, each None if only their number is known, else None alone."""
     if not call.has(index):
         return ()
     elements = call.elements(index)

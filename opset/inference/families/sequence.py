@@ -41,7 +41,7 @@ def sequence_empty_11(call: Call) -> Type:
 
 @infer("SequenceAt")
 def sequence_at_11(call: Call) -> Type | None:
-    """Return the type that the sequence's tensors share, or None if it is not known; add a doubt without a rank."""
+    """Return the type that the sequence's tensors share, or None if not known; add a doubt if the rank is unknown."""
     inner = _type_of_tensors(call)
     if inner is None or inner.shape is None:
         call.doubt("the rank of the tensors is not known")

@@ -51,7 +51,7 @@ def dft_17(call: Call) -> Shape:
 
 @infer("STFT")
 def stft_17(call: Call) -> Shape:
-    """Return (N, frames that fit into the signal, bins, 2). Raises Violation C2 if frame and window differ in size."""
+    """Return (N, number of frames that fit, bins, 2). Raises Violation C2 if frame_length differs from the window."""
     batch = call.size("N")
     samples = call.size("T")
     step = element_as_size(call, 1)

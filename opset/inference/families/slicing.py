@@ -39,7 +39,7 @@ def slice_1(call: Call) -> Shape:
 
 
 def _slice_bounds(call: Call, rank: int) -> _Bounds:
-    """Return starts, ends, axes and steps, each list None if not known; numbers in it are, too, but not axes."""
+    """Return starts, ends, axes and steps, each None if not known; starts, ends and steps may have None in them."""
     starts: Sizes | None
     ends: Sizes | None
     axes: Sizes | None
@@ -147,7 +147,7 @@ def split_1(call: Call) -> list[Shape]:
 
 
 def _sizes_of_parts(call: Call, whole: Size) -> Sizes:
-    """Return the size of each part of the dimension `whole`, None if unknown. Raises Violation C2 if they misfit."""
+    """Return the size of each part of the dimension `whole`, None if unknown. Raises Violation C2 for a wrong sum."""
     count = call.output_count
     stated: Sizes | None = None
     if call.has(1):
@@ -167,7 +167,7 @@ def _sizes_of_parts(call: Call, whole: Size) -> Sizes:
 
 
 def _sizes_of_version_1(call: Call) -> Sizes | None:
-    """Return the sizes in the second input, which may be floats; each is None if unknown, or all if their number is."""
+    """Return the sizes in the second input, perhaps floats, each None if unknown; None alone for an unknown number."""
     elements = call.elements(1)
     if elements is None:
         shape = call.shape(1)
@@ -231,13 +231,13 @@ def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
 
 
 def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
-    """Return the axes that are padded: all, or the fourth input, None if that is not known."""
+    """Return the axes that are padded: all, or those in the fourth input, None if they are not known."""
     return _normalize_axes(call.sizes(3), rank) if call.has(3) else range(rank)
 
 
 @data("Pad")
 def pad_1_data(call: Call) -> Any:
-    """Return the elements padded with the constant, or None if an input is not known or `mode` is another one."""
+    """Return the elements padded with a constant, or None if an input is not known or `mode` is not "constant"."""
     constant = call.constant(0)
     if constant is None or call.attribute("mode") != "constant":
         return None

@@ -12,7 +12,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("StringNormalizer")
 def string_normalizer_10(call: Call) -> Shape:
-    """Return the shape of the strings, at least one; their number is None if `stopwords` may remove some."""
+    """Return the shape of the strings; their number is at least 1, and None if `stopwords` are given."""
     shape = call.require_shape(0)
     # Without strings, the result is one empty string.
     count = None if call.attribute("stopwords") else maximum(1, shape[-1])
@@ -28,7 +28,7 @@ def string_split_20(call: Call) -> list[Shape]:
 
 @infer("TfIdfVectorizer")
 def tf_idf_vectorizer_9(call: Call) -> Shape:
-    """Return (batch, if X has one, highest n-gram index + 1). Raises Violation C4 to C7 if the pool is not legal."""
+    """Return (N, coordinates), or (coordinates,) for a vector. Raises Violation C4 to C7 if the pool is not legal."""
     numbers, strings = call.attribute("pool_int64s"), call.attribute("pool_strings")
     element = call.dtype(0)
     pool = numbers or strings

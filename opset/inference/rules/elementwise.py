@@ -27,14 +27,14 @@ def same_type(call: Call, output: int, source: int) -> Type | None:
 
 @rule("broadcast")
 def broadcast_all(call: Call, output: int, *sources: int) -> Shape:
-    """Return the shape to which all inputs, or the named ones, broadcast. Raises Violation C1 if they do not."""
+    """Return the shape to which all inputs, or the `sources`, broadcast. Raises Violation C1 if they do not."""
     indices = sources or range(call.input_count)
     return broadcast_shapes(*(call.require_shape(index) for index in indices if call.has(index)))
 
 
 @rule("onto")
 def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape:
-    """Return the shape of the input `target`. Raises Violation C1 if another named one does not broadcast to it."""
+    """Return the shape of the input `target`. Raises Violation C1 if one of the `sources` does not broadcast to it."""
     shape = call.require_shape(target)
     for source in sources:
         source_shape = call.shape(source)

@@ -49,7 +49,7 @@ def arg_reduce(call: Call, output: int) -> Shape:
 
 
 def stated_axes(call: Call) -> tuple[Element, ...] | None:
-    """Return the axes of a reduction, () if none are stated, each None if unknown; None if their number is unknown."""
+    """Return a reduction's axes, () if none are stated, each None if unknown; None alone if their number is unknown."""
     if "axes" in call.schema.attributes:
         return tuple(call.attribute("axes") or ())
     return call.sizes(1) if call.has(1) else ()
