@@ -190,10 +190,7 @@ def _atoms_in(size: Size) -> Iterator[Atom]:
 
 
 def substitute(size: Size, values: Mapping[str, Size]) -> Size:
-    """Return a size with variables replaced. Raises TooComplex, or ZeroDivisionError if a divisor becomes 0.
-
-    Expressions are at most MAX_SIZE deep, so the recursion is bounded.
-    """
+    """Return a size with variables replaced. Raises TooComplex, or ZeroDivisionError if a divisor becomes 0."""
     if isinstance(size, int):
         return size
     charge(size.size)
@@ -206,6 +203,7 @@ def substitute(size: Size, values: Mapping[str, Size]) -> Size:
             if isinstance(atom, str):
                 product = product * (values[atom] if atom in values else variable(atom))
             else:
+                # Expressions are at most MAX_SIZE deep, so the recursion is bounded.
                 arguments = [substitute(argument, values) for argument in atom.arguments]
                 product = product * _FUNCTIONS[atom.name](*arguments)
         total = total + product
@@ -360,7 +358,7 @@ def _terms_of(size: Size) -> tuple[tuple[Monomial, int], ...]:
 
 
 def _canonical_size(terms: dict[Monomial, int]) -> Size:
-    """Return the sum of terms, coefficients by monomial, as a size, a number without variables. Raises TooComplex."""
+    """Return the sum of coefficients times monomials as a size, an int if no variable remains. Raises TooComplex."""
     kept = [term for term in terms.items() if term[1]]
     if not kept:
         return 0

@@ -236,9 +236,7 @@ def map_sizes(type_: Type | None, replace: Callable[[Size | None], Size | None])
 def combine_types(
     stated: Type | None, inferred: Type | None, better: Callable[[Size, Size], bool]
 ) -> tuple[Type | None, str]:
-    """Return the type of a value by two sources, and "" or how they contradict each other.
-
-    If they contradict each other, the inferred type is returned.
+    """Return a stated and an inferred type combined, and "", or the inferred type and how they contradict each other.
 
     Args:
         stated: the type that the model states, None if it states none.

@@ -44,10 +44,7 @@ class FunctionCalls:
     def infer_call(
         self, scope: Scope, index: int, key: FunctionKey, inputs: Sequence[Type | None]
     ) -> Generator[Scope, None, Outcome]:
-        """Return the outcome of the node at `index`, a call of the function `key`.
-
-        The scope of the function is yielded first, to be inferred, unless an equal call was inferred before.
-        """
+        """Return the outcome of the call at `index`; yield the scope of the function `key` if it has to be inferred."""
         function = self._index.functions[key]
         attributes = {default.name: default for default in function.proto.attribute_proto}
         for attribute in scope.body.attributes[index]:

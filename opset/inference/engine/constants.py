@@ -61,7 +61,7 @@ class ConstantElements:
         return Constant(element_name(message.data_type) or "undefined", dims, values)
 
     def find_for_body(self, scope: Scope, name: str, type_: Type | None) -> Constant | None:
-        """Return the elements of a value that enters or leaves a body, or None if no shape is likely to need them."""
+        """Return the elements of a value that enters or leaves a body; None if shapes hardly depend on them."""
         count = small_element_count(type_.shape) if name and type_ is not None else None
         if count is None or type_ is None or not can_follow_elements():
             return None

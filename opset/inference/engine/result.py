@@ -221,12 +221,10 @@ def infer(
 
 
 def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False) -> Any:
-    """Return the model with the types and shapes of its values written in, as value_info; the given one is not touched.
-
-    Parameters and result are as in the onnx package's function of this name.
+    """Return the model with the types and shapes of its values written in, as the onnx function of this name does.
 
     Args:
-        model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
+        model: A path, bytes, an opset.Model, or a ModelProto of the onnx package; it is not changed.
         check_type: Whether inputs of nodes are checked against the signatures of their operators.
         strict_mode: Whether any contradiction or misfit is an error.
         data_prop: Whether elements are followed through shape arithmetic.

@@ -96,7 +96,7 @@ class SubgraphInference:
         return inner, names
 
     def _enter_input(self, inner: Scope, value: Any, index: int, request: GraphRequest) -> None:
-        """Record a graph's input, number `index`, in the graph's scope: its requested and stated type, combined."""
+        """Record a graph's input (`value`) in its scope, with its type in the request and its stated type combined."""
         name = value.name
         type_ = request.types[index] if index < len(request.types) else None
         if index not in request.varied:

@@ -110,7 +110,7 @@ def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
 
 
 def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
-    """Return the size that all parts have by the second input, or None if they differ or are not known."""
+    """Return the size that all parts of a dimension have by the second input, or None if they differ or are unknown."""
     parts = call.sizes(1)
     if parts is None:
         return None

@@ -62,7 +62,7 @@ def _clip_elements(call: Call, low: Any, high: Any) -> Any:
 
 
 def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, end: float) -> Any:
-    """Return the larger or smaller of an element and a bound: by `plain` for numbers, by `symbolic` for sizes.
+    """Return the larger or smaller of an element and a bound: `plain` is max or min, `symbolic` the same for sizes.
 
     A symbolic size ignores a bound from `start` to `end`, such as the limits of int64.
     """
