@@ -54,22 +54,30 @@ _rules: dict[str, Function] = {}
 
 
 def infer(*operators: str, since: int = 0, domain: str = "") -> Callable[[Function], Function]:
-    """Register how outputs of operators are inferred from version `since` on; without it, from the first on.
+    """Return a decorator that registers a function to infer the outputs of operators.
 
-    Raises InferenceError I301 if there are two for one version, or for an operator of the standard.
+    Args:
+        operators: the names of the operators.
+        since: the first version for which the function holds, by default an operator's first.
+        domain: the domain of the operators, by default ONNX's own.
+
+    Raises:
+        InferenceError: I301, by the decorator, if a version has another function, or users register one for the
+            standard.
     """
     return LAYER.register("infer", operators, since, domain)
 
 
 def data(*operators: str, since: int = 0, domain: str = "") -> Callable[[Function], Function]:
-    """Register how elements of outputs follow from elements of inputs, as `infer` does for types."""
+    """Return a decorator that registers a function to compute elements of outputs; parameters are as for `infer`."""
     return LAYER.register("data", operators, since, domain)
 
 
 def rule(name: str) -> Callable[[Function], Function]:
-    """Register a rule that YAML names: a function of the call, the output's number, and the arguments in brackets.
+    """Return a decorator that registers a rule, which YAML names in `shape:`, such as `same(X)`.
 
-    An argument that names an input is passed as the input's number, an attribute's name as text, a number as such.
+    A rule is a function of the call, the index of the output, and the arguments in brackets. An argument that names an
+    input is passed as the input's index, the name of an attribute as text, a number as an int.
     """
 
     def register(function: Function) -> Function:
@@ -80,13 +88,13 @@ def rule(name: str) -> Callable[[Function], Function]:
 
 
 class RuleLookup:
-    """The inference functions of the operators of a registry, by the rules that YAML names or by decorators."""
+    """Finds the inference functions of a registry's operators, by rules that YAML names or by decorators."""
 
     def __init__(self, registry: Registry) -> None:
         self._lookup = Lookup(LAYER, registry)
 
     def find(self, schema: OpSchema) -> Hook | None:
-        """Return how an operator's outputs are inferred, or None if nothing declares it.
+        """Return the function that infers an operator's outputs, or None if neither YAML nor a decorator declares one.
 
         Raises InferenceError I302 for a rule that does not exist, I301 if the functions of users cannot be loaded.
         """
@@ -101,15 +109,15 @@ class RuleLookup:
             raise InferenceError(finding) from error
 
     def find_data(self, schema: OpSchema) -> Hook | None:
-        """Return the function that computes elements of an operator's outputs, or None if there is none."""
+        """Return the function that computes elements of an operator's outputs, or None if none is registered."""
         return self._find_hook("data", schema)
 
     def left_out(self, domain: str) -> str:
-        """Return why the functions of a domain may be incomplete, or "" if they are complete."""
+        """Return which file of a domain's functions was not run, and why, or "" if all were run."""
         return self._lookup.left_out(domain)
 
     def _find_hook(self, kind: str, schema: OpSchema) -> Hook | None:
-        """Return the function of one kind that is registered for an operator's version, or None."""
+        """Return the function that decorator `kind` ("infer", "data") registers for an operator's version, or None."""
         return self._lookup.find(kind, schema.domain, schema.name, schema.since_version, schema.family)
 
 
@@ -117,7 +125,7 @@ _RULE = re.compile(r"([a-z_]+)(?:\(([\w, -]*)\))?")
 
 
 def function_of_rules(schema: OpSchema) -> Function:
-    """Return the function that a schema's `shape` stands for. Raises LookupError if a word in it is not known."""
+    """Return the inference function that a schema's `shape` describes. Raises LookupError if the text is wrong."""
     importlib.import_module("opset.inference.rules")
     if schema.shape.count(";") >= max(len(schema.outputs), 1):
         raise LookupError(f"there are {schema.shape.count(';') + 1} rules for {len(schema.outputs)} outputs")
@@ -158,12 +166,12 @@ def function_of_rules(schema: OpSchema) -> Function:
 
 
 def registered_rules(families: Iterable[str]) -> frozenset[tuple[str, str, int]]:
-    """Return the (domain, operator, since) of every function of the families that infers outputs."""
+    """Return (domain, operator, first version) for each function registered by `infer` in modules of the families."""
     return LAYER.hook_versions("infer", families)
 
 
 def rule_problem(schema: OpSchema) -> str:
-    """Return the fault of the rules that a schema's `shape` names, or "" if there is none."""
+    """Return why the text of a schema's `shape` is wrong, such as a rule that does not exist, or "" if it is right."""
     try:
         function_of_rules(schema)
     except LookupError as error:

@@ -18,14 +18,14 @@ from opset.schemas.constraints.violation import Violation
 
 
 def certainly_differ(left: Shape, right: Shape) -> bool:
-    """Whether two shapes certainly differ."""
+    """Whether two shapes differ in rank, or in a size whatever the values of variables are."""
     return len(left) != len(right) or any(equal(a, b) is False for a, b in zip(left, right, strict=True))
 
 
 def unify_shape(call: Call, index: int, expected: Shape, label: str) -> Shape:
     """Return the shape of an input combined with the expected shape, which counts alone if the input's is not known.
 
-    Raises Violation with the label if the shapes differ.
+    Raises Violation `label`, such as "C1", if the shapes certainly differ.
     """
     shape = call.shape(index)
     if shape is None:
@@ -36,9 +36,9 @@ def unify_shape(call: Call, index: int, expected: Shape, label: str) -> Shape:
 
 
 def common_shape(call: Call, indices: Iterable[int], label: str, shape: Shape | None = None) -> Shape | None:
-    """Return the shape that inputs have in common, also with `shape` if there is one; None if no rank is known.
+    """Return the shape that the inputs at `indices` share, also with `shape` if it is given; None if no rank is known.
 
-    Raises Violation with the label if they differ.
+    Raises Violation `label`, such as "C1", if they certainly differ.
     """
     for index in indices:
         shape = call.shape(index) if shape is None else unify_shape(call, index, shape, label)
@@ -46,9 +46,9 @@ def common_shape(call: Call, indices: Iterable[int], label: str, shape: Shape | 
 
 
 def complete_broadcast_target(call: Call, index: int, onto: Shape, label: str) -> Shape:
-    """Return a shape to which an input is broadcast, completed by the sizes of the input.
+    """Return the shape `onto`, to which an input is broadcast, with unknown sizes completed by the input's.
 
-    Raises Violation with the label if the input certainly cannot be broadcast to it.
+    Raises Violation `label`, such as "C1", if the input certainly cannot be broadcast to it.
     """
     shape = call.shape(index)
     if shape is None:
@@ -79,18 +79,18 @@ def has_one_element(shape: Shape | None) -> bool | None:
 
 
 def element_as_size(call: Call, index: int) -> Size | None:
-    """Return the only element of an integer input, or None if it is not known or the input is absent."""
+    """Return the first element of an integer input as a size, or None if it is not known or the input is absent."""
     element = call.element(index)
     return element if isinstance(element, int | Dim) else None
 
 
 def can_output(call: Call, element: str | None) -> bool:
-    """Whether the signature allows the first output to be of this element type, or to contain tensors of it."""
+    """Whether the schema allows the first output to be, or to contain, tensors of this element type."""
     return any(f"tensor({element})" in text for text in call.schema.allowed_types(call.schema.outputs[0]))
 
 
 def dtype_of_attribute(call: Call, attribute: str) -> str | None:
-    """Return the element type that an attribute names, or None if the attribute is left out or 0."""
+    """Return the element type that an attribute such as `to` names, or None if the attribute is left out or 0."""
     number = call.attribute(attribute)
     if isinstance(number, str):  # as version 1 of Cast spells it
         return number.lower()
@@ -101,7 +101,7 @@ SIZES = Algebra(equal, at_most, less, apply_to_sizes, Dim)
 
 
 def check_declared_constraints(call: Call) -> None:
-    """Check the constraints that a node's operator declares, and complete the shapes of its inputs by them.
+    """Check the constraints that a node's operator declares, and complete the shapes of its inputs in the Call by them.
 
     Raises Violation if the node breaks one.
     """
@@ -129,7 +129,7 @@ def check_declared_constraints(call: Call) -> None:
 
 
 def _is_given(call: Call, name: str) -> bool | None:
-    """Return whether a node has an input or attribute, or None if a call of the function around decides it."""
+    """Return whether a node has the input or attribute `name`, or None if the enclosing function's call decides it."""
     if name in call.schema.attributes:
         try:
             return call.attribute(name) not in (None, ())
@@ -139,7 +139,7 @@ def _is_given(call: Call, name: str) -> bool | None:
 
 
 def attribute_if_known(call: Call, name: str) -> Any:
-    """Return an attribute's value, or None if a call of the function around decides it."""
+    """Return an attribute's value, or None if it has none or the enclosing function's call decides it."""
     try:
         return call.attribute(name)
     except Unknown:
@@ -147,7 +147,7 @@ def attribute_if_known(call: Call, name: str) -> Any:
 
 
 def required_attribute(call: Call, name: str) -> Any:
-    """Return an attribute that has no default. Raises Violation without label if it is left out."""
+    """Return the value of an attribute without default. Raises Violation, without a label, if the node lacks it."""
     value = call.attribute(name)
     if value is None:
         raise Violation("", f"the attribute {name} is missing")
@@ -155,11 +155,11 @@ def required_attribute(call: Call, name: str) -> Any:
 
 
 def is_nonempty(shape: Sequence[Size | None]) -> bool:
-    """Whether a tensor of a shape certainly has elements."""
+    """Whether a tensor of this shape certainly has elements, since every size is known to be above 0."""
     return all(size is not None and (lower_bound(size) or 0) > 0 for size in shape)
 
 
-def check_numbers(call: Call) -> None:
-    """Raise Violation C4 if a mode other than "nearest" would average elements that are no numbers."""
+def check_averaged_type(call: Call) -> None:
+    """Raise Violation C4 if elements are strings or bools, which a `mode` other than "nearest" cannot average."""
     if call.dtype(0) in ("string", "bool") and call.attribute("mode") != "nearest":
         raise Violation("C4", f"mode '{call.attribute('mode')}' of {call.dtype(0)}")

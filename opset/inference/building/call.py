@@ -60,7 +60,7 @@ class Call:
 
     @property
     def version(self) -> int:
-        """The version of the operator, its since_version."""
+        """The since_version of the node's operator."""
         return self.schema.since_version
 
     @property
@@ -69,20 +69,20 @@ class Call:
         return len(self.types)
 
     def has(self, index: int) -> bool:
-        """Whether the node has this input."""
+        """Whether the node has the input at `index`; False if it is left out."""
         return index < len(self.names) and bool(self.names[index])
 
     def type(self, index: int) -> Type | None:
-        """Return the type of an input, or None if it is not known or there is no such input."""
+        """Return the type of the input at `index`, or None if it is not known or there is no such input."""
         return self.types[index] if index < len(self.types) else None
 
     def dtype(self, index: int) -> str | None:
-        """Return the element type of a tensor, or None if it is not known."""
+        """Return the element type of a tensor input, such as "float", or None if it is not known or no tensor."""
         type_ = self.type(index)
         return type_.element if type_ is not None and type_.kind in ("tensor", "sparse_tensor") else None
 
     def shape(self, index: int) -> tuple[Size, ...] | None:
-        """Return the shape of a tensor, or None if not even its rank is known. No size in it is None.
+        """Return the shape of a tensor input, or None if not even its rank is known. No size in it is None.
 
         The shape is completed by the constraints that the operator declares for the shapes of its inputs.
         """
@@ -92,44 +92,44 @@ class Call:
         return type_.shape if type_ is not None else None  # type: ignore[return-value]
 
     def complete(self, index: int, shape: tuple[Size, ...]) -> None:
-        """Note the shape of an input that follows from declared constraints."""
+        """Set the shape of a tensor input, which follows from declared constraints and counts from now on."""
         type_ = self.types[index]
         if type_ is None or type_.kind == "tensor":
             self._completed[index] = shape
 
     def size(self, name: str) -> Size | None:
-        """Return the size that a declared pattern names, or None if it is not known."""
+        """Return the size `name` in the shapes that the operator declares, such as "N", or None if it is not known."""
         size: Size | None = self.match.sizes.get(name) if self.match is not None else None
         return size
 
     def run(self, name: str) -> tuple[Size, ...] | None:
-        """Return the sizes that a run in a declared pattern, such as `...D`, stands for.
+        """Return the sizes that a run, such as `...D` for the name "D", stands for in the shapes that are declared.
 
         None if not even their number is known.
         """
         return self.match.runs.get(name) if self.match is not None else None
 
     def require_shape(self, index: int) -> tuple[Size, ...]:
-        """Return the shape of a tensor. Raises Unknown if not even its rank is known."""
+        """Return the shape of a tensor input. Raises Unknown if not even its rank is known."""
         shape = self.shape(index)
         if shape is None:
             raise Unknown(f"the rank of {self.parameter(index)} is not known")
         return shape
 
     def rank(self, index: int) -> int | None:
-        """Return the rank of a tensor, or None if it is not known."""
+        """Return the rank of a tensor input, or None if it is not known."""
         shape = self.shape(index)
         return None if shape is None else len(shape)
 
     def parameter(self, index: int) -> str:
-        """Return the name of a formal input, as messages show it."""
+        """Return the name that the operator has for the input at `index`, as messages show it."""
         formal = self.schema.inputs
         return formal[min(index, len(formal) - 1)].name if formal else f"input {index}"
 
     def constant(self, index: int) -> Constant | None:
         """Return an input with its dims and elements, or None if they are not known or too many.
 
-        Truth values count as unknown if the operator takes none: they would be taken as numbers.
+        Bools count as unknown if the operator takes none: they would be taken as numbers.
         """
         if not self.has(index):
             return None
@@ -182,7 +182,7 @@ class Call:
         """Return an attribute, or its default; None if there is neither, or this version has no such attribute.
 
         The value is an int, float, str, the message of a tensor, type or graph, or a tuple of these. Raises TypeError
-        if it is of another type than the schema says.
+        if it is of another type than the schema says, Unknown if the call of a function decides it.
         """
         if name not in self._attributes:
             formal = self.schema.attributes.get(name)
@@ -195,7 +195,7 @@ class Call:
         return self._attributes[name]
 
     def doubt(self, reason: str) -> None:
-        """Note a reason why not everything is known of the outputs."""
+        """Add a reason, which the user is shown, why not everything is known of the outputs."""
         self.doubts.append(reason)
 
     axis = staticmethod(normalize_axis)
@@ -206,7 +206,7 @@ _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "string
 
 
 def _has_attribute_type(value: Any, kind: str) -> bool:
-    """Whether an attribute's value is of the type that schemas call `kind`; all elements of a list have one type."""
+    """Whether a value is of the attribute type `kind`, such as "ints"; the first item of a list stands for all."""
     if isinstance(value, tuple) != kind.endswith("s"):
         return False
     first = (value[0] if value else None) if isinstance(value, tuple) else value

@@ -164,17 +164,17 @@ class Dim:
 
 
 def variable(name: str) -> Dim:
-    """Return the size that a variable of this name stands for. Raises TooComplex for a name that is too long."""
+    """Return the size that is the variable of this name. Raises TooComplex for a name that is too long."""
     return _size_of_atom(name)
 
 
 def variables(size: Size) -> set[str]:
-    """Return the names of the variables in a size."""
+    """Return the names of the variables in a size; there are none in a number."""
     return {atom for atom in _atoms_in(size) if isinstance(atom, str)}
 
 
 def has_function(size: Size, name: str) -> bool:
-    """Whether a function of this name is in a size."""
+    """Whether a function of this name, such as "max" or "broadcast", is in a size."""
     return any(isinstance(atom, Function) and atom.name == name for atom in _atoms_in(size))
 
 
@@ -190,10 +190,7 @@ def _atoms_in(size: Size) -> Iterator[Atom]:
 
 
 def substitute(size: Size, values: Mapping[str, Size]) -> Size:
-    """Return a size with variables replaced. Raises TooComplex, or ZeroDivisionError if a divisor becomes 0.
-
-    Expressions are at most MAX_SIZE deep, so the recursion is bounded.
-    """
+    """Return a size with variables replaced. Raises TooComplex, or ZeroDivisionError if a divisor becomes 0."""
     if isinstance(size, int):
         return size
     charge(size.size)
@@ -206,6 +203,7 @@ def substitute(size: Size, values: Mapping[str, Size]) -> Size:
             if isinstance(atom, str):
                 product = product * (values[atom] if atom in values else variable(atom))
             else:
+                # Expressions are at most MAX_SIZE deep, so the recursion is bounded.
                 arguments = [substitute(argument, values) for argument in atom.arguments]
                 product = product * _FUNCTIONS[atom.name](*arguments)
         total = total + product
@@ -213,13 +211,13 @@ def substitute(size: Size, values: Mapping[str, Size]) -> Size:
 
 
 def product(sizes: Iterable[Size]) -> Size:
-    """Return the product of sizes, 1 without any."""
+    """Return the product of sizes, 1 without any. Raises TooComplex."""
     result: Size = prod(sizes)
     return result
 
 
 def apply_to_sizes(function: Callable[..., Size | None], *sizes: Size | None) -> Size | None:
-    """Return a function of sizes, or None if a size is not known or the result is too complex."""
+    """Return `function(*sizes)`, or None if a size is not known or the result is too complex."""
     for size in sizes:
         if size is None:
             return None
@@ -241,17 +239,17 @@ def sum_if_known(sizes: Iterable[Size | None]) -> Size | None:
 
 
 def ceil_div(size: Size, divisor: Size) -> Size:
-    """Return the quotient of two sizes, rounded up."""
+    """Return the quotient of two sizes, rounded up. Raises ZeroDivisionError, or TooComplex."""
     return -(-size // divisor)
 
 
 def maximum(*sizes: Size) -> Size:
-    """Return the largest of some sizes."""
+    """Return the largest of some sizes, as a `max` function if that depends on variables."""
     return _extreme_size("max", sizes, lambda a, b: at_most(a, b) is True)
 
 
 def minimum(*sizes: Size) -> Size:
-    """Return the smallest of some sizes."""
+    """Return the smallest of some sizes, as a `min` function if that depends on variables."""
     return _extreme_size("min", sizes, lambda a, b: at_most(b, a) is True)
 
 
@@ -297,7 +295,7 @@ def equal(left: Size | None, right: Size | None) -> bool | None:
 
 
 def at_most(left: Size | None, right: Size | None) -> bool | None:
-    """Return whether the first size is at most the second, or None as for `equal`."""
+    """Return whether the first size is at most the second, or None if that depends on variables or unknown sizes."""
     if left is None or right is None:
         return None
     try:
@@ -310,26 +308,26 @@ def at_most(left: Size | None, right: Size | None) -> bool | None:
 
 
 def less(left: Size | None, right: Size | None) -> bool | None:
-    """Return whether the first size is less than the second, or None as for `equal`."""
+    """Return whether the first size is less than the second, or None if that depends on variables or unknown sizes."""
     more = at_most(right, left)
     return None if more is None else not more
 
 
 def lower_bound(size: Size) -> int | None:
-    """Return a number that a size is never below, or None if no such number is known."""
+    """Return a number that a size is never below, whatever its variables are, or None if no such number is known."""
     return _bounds_of(size)[0]
 
 
 def upper_bound(size: Size) -> int | None:
-    """Return a number that a size is never above, or None if no such number is known."""
+    """Return a number that a size is never above, whatever its variables are, or None if no such number is known."""
     return _bounds_of(size)[1]
 
 
 def parse_size(text: str) -> Size | None:
-    """Return the size that a text stands for, in the form in which sizes are printed; None for any other text.
+    """Return the size that prints as this text, or None if none does.
 
-    A size that is returned prints as its text; any other text, such as `batch-size`, is the name of a variable to its
-    writer. Twice that prints as `2*"batch-size"`, since without quotes it may be read as something else.
+    A text such as `batch-size` is the name of a variable to its writer, and is not read as a difference: that prints as
+    `batch - size`. Twice the variable prints as `2*"batch-size"`.
     """
     if len(text) > 2 * _LONG_NAME * MAX_SIZE:
         return None
@@ -350,17 +348,17 @@ def parse_size(text: str) -> Size | None:
 
 
 def _fits_64_bits(number: int) -> bool:
-    """Whether a number and its negative both have 64 bits; texts subtract a number rather than add a negative."""
+    """Whether a number and its negative fit into 64 bits, as texts subtract a number rather than add a negative."""
     return abs(number) < _LIMIT
 
 
 def _terms_of(size: Size) -> tuple[tuple[Monomial, int], ...]:
-    """Return the terms of a size; a number is one term without variables."""
+    """Return the terms of a size, as (monomial, coefficient); a number is one term without variables."""
     return size.terms if isinstance(size, Dim) else (((), size),)
 
 
 def _canonical_size(terms: dict[Monomial, int]) -> Size:
-    """Return the sum of terms as a size; terms of coefficient 0 are left out. Raises TooComplex."""
+    """Return the sum of coefficients times monomials as a size, an int if no variable remains. Raises TooComplex."""
     kept = [term for term in terms.items() if term[1]]
     if not kept:
         return 0
@@ -373,12 +371,12 @@ def _canonical_size(terms: dict[Monomial, int]) -> Size:
 
 
 def _size_of_atom(atom: Atom) -> Dim:
-    """Return the size that is a variable or a function alone."""
+    """Return the size that is just a variable, given by name, or a function."""
     return Dim((((atom,), 1),))
 
 
 def _only_atom(size: Size) -> Atom | None:
-    """Return the variable or function that is the whole size, or None for other sizes."""
+    """Return the variable or function that is the whole size, or None for any other size."""
     if isinstance(size, Dim) and len(size.terms) == 1:
         monomial, coefficient = size.terms[0]
         if coefficient == 1 and len(monomial) == 1:
@@ -387,7 +385,7 @@ def _only_atom(size: Size) -> Atom | None:
 
 
 def _flatten(name: str, sizes: Iterable[Size]) -> Iterator[Size]:
-    """Yield sizes, of a function of this name its arguments."""
+    """Yield sizes; a size that is the function `name`, such as "max", is replaced by the arguments of the function."""
     for size in sizes:
         atom = _only_atom(size)
         yield from atom.arguments if isinstance(atom, Function) and atom.name == name else (size,)
@@ -470,7 +468,7 @@ def _exact_quotient(size: Dim, divisor: Dim) -> Size | None:
 
 
 def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
-    """Return numerator and divisor of a quotient without the factors that all their terms share."""
+    """Return a size and its divisor without the factors that all terms of both share."""
     terms = (*_terms_of(size), *_terms_of(divisor))
     factor = gcd(*(coefficient for _, coefficient in terms))
     shared = reduce(and_, (Counter(monomial) for monomial, _ in terms))
@@ -485,7 +483,7 @@ def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
 
 
 def _extreme_size(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
-    """Return the largest or smallest of sizes; `covered(a, b)` says that `a` can be left out beside `b`."""
+    """Return the "max" or "min" (`name`) of sizes; `covered(a, b)` says that `a` can be left out beside `b`."""
     kept: list[Size] = []
     for size in dict.fromkeys(_flatten(name, sizes)):
         if not any(covered(size, other) for other in kept):
@@ -513,7 +511,7 @@ _Bounds = tuple[int | None, int | None]
 
 
 def _bounds_of(size: Size) -> _Bounds:
-    """Return a lower and an upper bound of a size; None for one that is not known."""
+    """Return a lower and an upper bound of a size, whatever its variables are; a bound is None if it is not known."""
     if isinstance(size, int):
         return size, size
     charge(len(size.terms))
@@ -530,7 +528,7 @@ def _bounds_of(size: Size) -> _Bounds:
 
 
 def _close_bounds_of(size: Size) -> _Bounds:
-    """Return bounds as `_bounds_of` does, with functions taken apart if that is needed: 0 <= N - floor(N/2)."""
+    """Return closer bounds than `_bounds_of`, for which functions are taken apart: at least 0 for N - floor(N/2)."""
     low, high = _bounds_of(size)
     if isinstance(size, int) or size.size > MAX_BOUND_SIZE:
         return low, high
@@ -543,7 +541,7 @@ def _close_bounds_of(size: Size) -> _Bounds:
 
 
 def _close_lower_bound(size: Size, depth: int) -> int | None:
-    """Return a lower bound of a size, or None if none is known, with functions replaced by bounds of arguments."""
+    """Return a lower bound of a size, or None if unknown; up to `depth` times, functions become bounds of arguments."""
     low = _bounds_of(size)[0]
     if low is not None or depth == 0 or isinstance(size, int):
         return low
@@ -569,7 +567,7 @@ def _close_lower_bound(size: Size, depth: int) -> int | None:
 
 
 def _monomial_bounds(monomial: Monomial) -> _Bounds:
-    """Return a lower and an upper bound of a product of atoms; None for one that is not known."""
+    """Return a lower and an upper bound of a product of variables and functions; a bound is None if it is not known."""
     low: int | None = 1
     high: int | None = 1
     for atom in monomial:
@@ -584,7 +582,7 @@ def _monomial_bounds(monomial: Monomial) -> _Bounds:
 
 
 def _function_bounds(atom: Function) -> _Bounds:
-    """Return a lower and an upper bound of a function of sizes; None for one that is not known."""
+    """Return a lower and an upper bound of a function of sizes; a bound is None if it is not known."""
     if atom.name == "floor":
         low, high = _bounds_of(atom.arguments[0])
         divisor = atom.arguments[1]
@@ -611,7 +609,7 @@ _VARIABLE = re.compile(r"[^\W\d][\w.]*")
 
 
 def _size_text(size: Size) -> str:
-    """Return the text of a size as a part of another; names that might be read as something else are in quotes."""
+    """Return the text of a size as part of another one; a name is in quotes if it may be read as something else."""
     if isinstance(size, int):
         return str(size)
     terms = list(size.terms)
@@ -636,7 +634,7 @@ def _size_text(size: Size) -> str:
 
 
 def _term_text(monomial: Monomial, coefficient: int) -> tuple[int, str]:
-    """Return the sign of a term, and its text without the sign."""
+    """Return the sign of a term, 1 or -1, and its text without the sign."""
     words = [_atom_text(atom) for atom in monomial]
     if abs(coefficient) != 1 or not words:
         words.insert(0, str(abs(coefficient)))
@@ -644,14 +642,14 @@ def _term_text(monomial: Monomial, coefficient: int) -> tuple[int, str]:
 
 
 def _atom_text(atom: Atom) -> str:
-    """Return the text of a variable, in quotes if it might be read as something else, or of a function."""
+    """Return the text of a function, or of a variable, in quotes if it may be read as something else."""
     if isinstance(atom, Function) or _VARIABLE.fullmatch(atom):
         return str(atom)
     return '"' + atom.replace('"', '""') + '"'
 
 
 def _operand_text(size: Size, operator: str) -> str:
-    """Return the text of an operand of a quotient, in brackets if it needs them."""
+    """Return the text of a numerator (`operator` is "/") or of a divisor (""), in brackets if it needs them."""
     text = _size_text(size)
     simple = isinstance(size, int) or (len(size.terms) == 1 and (operator == "/" or "*" not in text))
     return text if simple and not text.startswith("-") else f"({text})"
@@ -672,11 +670,11 @@ class _SizeReader:
         self.position = 0
 
     def peek_token(self) -> str:
-        """Return the next token, "" at the end."""
+        """Return the next token without moving, "" at the end."""
         return self.tokens[self.position] if self.position < len(self.tokens) else ""
 
     def take_token(self, wanted: str = "") -> str:
-        """Return the next token, which has to be `wanted` if that is given, and move behind it."""
+        """Return the next token and move behind it. Raises _NotASize at the end, or if another one is `wanted`."""
         token = self.peek_token()
         if not token or (wanted and token != wanted):
             raise _NotASize
@@ -684,7 +682,7 @@ class _SizeReader:
         return token
 
     def read_sum(self, depth: int) -> Size:
-        """Return the size of terms joined by + and -."""
+        """Read terms joined by + and -, and return their sum; `depth` is the number of brackets around."""
         if depth > MAX_SIZE:
             raise _NotASize
         negative = self.peek_token() == "-"
@@ -697,7 +695,7 @@ class _SizeReader:
         return total
 
     def read_product(self, depth: int) -> Size:
-        """Return the size of factors joined by *."""
+        """Read factors joined by *, and return their product."""
         result = self.read_factor(depth)
         while self.peek_token() == "*":
             self.take_token()
@@ -705,7 +703,7 @@ class _SizeReader:
         return result
 
     def read_factor(self, depth: int) -> Size:
-        """Return the size of a number, a variable, a function or a sum in brackets."""
+        """Read a number, a variable, a function or a sum in brackets, and return the size."""
         token = self.take_token()
         if token == "(":
             inner = self.read_sum(depth + 1)

@@ -27,7 +27,7 @@ class Contraction(NamedTuple):
 
 
 def parse_equation(equation: str, shapes: Sequence[tuple[Size, ...] | None]) -> Contraction:
-    """Return the meaning of an equation for operands of these shapes, None for one of unknown rank.
+    """Return the labels and sizes in an equation for operands of these shapes; a shape is None if its rank is unknown.
 
     Raises Violation C1 to C5 if the equation is malformed or does not fit.
     """
@@ -58,16 +58,19 @@ def parse_equation(equation: str, shapes: Sequence[tuple[Size, ...] | None]) -> 
     return Contraction([_labels_in(word, dots) for word in words], output, sizes)
 
 
-def _labels_in(word: str, dots: Sequence[int]) -> list[Label]:
-    """Return the labels of a term's dimensions, with those in `dots` for its ellipsis."""
-    before, ellipsis, after = word.partition("...")
+def _labels_in(term: str, dots: Sequence[int]) -> list[Label]:
+    """Return the labels of the dimensions of a term such as "i...j"; `dots` are the labels of its ellipsis."""
+    before, ellipsis, after = term.partition("...")
     return [*before, *(dots if ellipsis else ()), *after]
 
 
 def _sizes_of_labels(
     operands: Sequence[tuple[str, list[Label], tuple[Size, ...]]], complete: bool
 ) -> dict[Label, Size | None]:
-    """Return the sizes of labels: a letter has one size, dimensions of an ellipsis broadcast."""
+    """Return the size of each label, None if unknown. Raises Violation C3 or C4 if the shapes do not fit the labels.
+
+    `operands` are terms with labels and shapes; `complete` says that no operand with an ellipsis is missing.
+    """
     sizes: dict[Label, Size | None] = {}
     several: dict[Label, list[Size]] = {}
     for word, labels, shape in operands:

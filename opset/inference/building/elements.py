@@ -16,12 +16,12 @@ ElementFunction = Callable[..., Element]
 
 
 def strides_of(shape: Sequence[int]) -> list[int]:
-    """Return the stride of each axis in elements, in row-major order."""
+    """Return by how many elements neighbors along each axis are apart, in row-major order."""
     return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
 def offsets_of(shape: Iterable[int], strides: Iterable[int]) -> list[int]:
-    """Return the offsets of a tensor's elements, which are a stride apart along each axis, in row-major order."""
+    """Return the offsets of a tensor's elements, in row-major order, if neighbors along axes are `strides` apart."""
     offsets = [0]
     charge(prod(shape))
     for size, stride in zip(shape, strides, strict=True):
@@ -39,7 +39,7 @@ def broadcast_elements(data: Constant, shape: tuple[int, ...]) -> list[Element]:
 
 
 def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the shape that shapes broadcast to; of sizes that do not fit, the first one counts."""
+    """Return the shape that shapes broadcast to, without a check: of sizes that do not fit, the first one counts."""
     rank = max(map(len, shapes), default=0)
     padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
     return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
@@ -77,9 +77,9 @@ def pick_elements(
 
 
 def map_elements(call: Call, function: ElementFunction) -> tuple[Element, ...] | None:
-    """Return a function of the elements of all inputs, broadcast together, or None if those of an input are not known.
+    """Return `function` of the elements of all inputs, broadcast together, or None if those of an input are not known.
 
-    A result is None if an operand is not known, or if the function raises.
+    A single result is None if an operand is not known, or if the function raises.
     """
     constants = [call.constant(index) for index in range(call.input_count)]
     if any(data is None for data in constants) or not constants:
@@ -92,7 +92,7 @@ def map_elements(call: Call, function: ElementFunction) -> tuple[Element, ...] |
 
 
 def apply_to_elements(function: ElementFunction, *elements: Element) -> Element:
-    """Return a function of elements, or None if one of them, or the result, is not known."""
+    """Return `function(*elements)`, or None if an element is not known or if the function returns None or raises."""
     if any(element is None for element in elements):
         return None
     try:
@@ -102,7 +102,7 @@ def apply_to_elements(function: ElementFunction, *elements: Element) -> Element:
 
 
 def map_and_round(function: ElementFunction, call: Call) -> tuple[Element, ...] | None:
-    """Return a function of the elements of all inputs, each result as the first input's element type holds it."""
+    """Return the results of `map_elements`, rounded to the first input's element type, or None as it does."""
     results = map_elements(call, function)
     if results is None:
         return None
@@ -111,7 +111,7 @@ def map_and_round(function: ElementFunction, call: Call) -> tuple[Element, ...] 
 
 
 def round_to_type(element: Element, type_: str | None) -> Element:
-    """Return a number as an element type holds it, or None if it does not fit or the type is not followed.
+    """Return a number rounded to an element type, or None if it does not fit or inference does not compute in the type.
 
     A symbolic size is returned unchanged; floats hold sizes up to 2**24.
     """
@@ -136,12 +136,12 @@ def round_to_type(element: Element, type_: str | None) -> Element:
 
 
 def round_to_single(number: float) -> float:
-    """Return a number as single precision holds it. Raises OverflowError."""
+    """Return a number rounded to single precision. Raises OverflowError if it is too large."""
     return float(struct.unpack("<f", struct.pack("<f", number))[0])
 
 
 def as_size(number: Any) -> Size:
-    """Return a number as a size. Raises ValueError for a fraction, OverflowError for infinity."""
+    """Return a number as an int, a Dim as it is. Raises ValueError for a fraction, OverflowError for infinity."""
     if isinstance(number, Dim):
         return number
     if number != int(number):
@@ -153,9 +153,9 @@ def extreme_element(symbolic: ElementFunction, plain: ElementFunction, elements:
     """Return the largest or smallest element, or None without elements and for NaN.
 
     Args:
-        symbolic: the function of sizes.
-        plain: the function of a list of numbers.
-        elements: the elements.
+        symbolic: the function of sizes, `maximum` or `minimum`, which counts if one is symbolic.
+        plain: the function of a list of numbers, `max` or `min`.
+        elements: the elements, all of them known.
 
     Raises:
         ValueError: a fraction is beside a symbolic size.

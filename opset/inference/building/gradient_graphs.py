@@ -22,7 +22,7 @@ DOMAIN = "ai.onnx.preview.training"
 
 
 def is_gradient(node: Any) -> bool:
-    """Whether a node is a Gradient of the standard."""
+    """Whether a node is a Gradient of the domain ai.onnx.preview.training."""
     return bool(node.op_type == "Gradient") and normalize_domain(node.domain) == DOMAIN
 
 
@@ -65,7 +65,7 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
 
 
 def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[Finding]:
-    """Return a finding for each name that is a duplicate, or that is no value of the body or of one around it."""
+    """Return a finding for each of `inputs` that is a duplicate, and each name of no value in the body or around it."""
     findings = [
         Finding("R202", f"'{safe_text(name)}' is a duplicate in xs and zs", place)
         for name, count in Counter(inputs).items()
@@ -86,7 +86,7 @@ def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[
 
 
 def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str) -> list[int]:
-    """Return the nodes that `y` depends on and that depend on the inputs or are behind the Gradient node, by index."""
+    """Return the indices of nodes that depend on `inputs`, as all after `gradient` do, and on which `y` depends."""
     reads = []
     for node in nodes:
         has_graphs = node.attribute and any(True for _ in subgraphs(node))
@@ -107,7 +107,7 @@ def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str
 
 
 def _has_gradient(node: Any) -> bool:
-    """Whether a node is a Gradient, or a graph in it has one."""
+    """Whether a node is a Gradient, or has one in its subgraphs."""
     pending = [node]
     while pending and not is_gradient(pending[-1]):
         pending.extend(inner for _, graph in subgraphs(pending.pop()) for inner in graph.node)

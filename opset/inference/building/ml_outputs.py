@@ -22,7 +22,7 @@ def list_length(call: Call, attribute: str) -> int:
 
 
 def count_rows_and_features(call: Call) -> tuple[Size | None, Size | None]:
-    """Return the numbers of rows and features of the first input, [N, C] or one row [C]; None if they are not known."""
+    """Return the numbers of rows and features of the first input, [N, C] or one row [C]; each is None if unknown."""
     shape = call.shape(0)
     if shape is None:
         return None, None
@@ -30,18 +30,18 @@ def count_rows_and_features(call: Call) -> tuple[Size | None, Size | None]:
 
 
 def label_type_and_count(call: Call, strings: str, integers: str) -> tuple[str, int]:
-    """Return the element type and the number of labels, which are in one of two attributes."""
+    """Return the element type and the number of labels, which are in the attribute named `strings` or `integers`."""
     names = list_length(call, strings)
     return ("string", names) if names else ("int64", list_length(call, integers))
 
 
 def classifier_outputs(element: str, rows: Size | None, scores: int) -> list[Type]:
-    """Return the types of a classifier's outputs: a label for each row, and its scores."""
+    """Return the types of a classifier's outputs: a label of type `element` and `scores` numbers for each row."""
     return [tensor(element, (rows,)), tensor("float", (rows, scores))]
 
 
 def check_one_or_each(call: Call, count: int, label: str, what: str) -> None:
-    """Raise Violation with the label unless there is one value, or one for each entry of the last dimension."""
+    """Raise Violation `label` unless `count` is 1 or the first input's last size; `what` names the values counted."""
     shape = call.shape(0)
     if shape is None or count == 1:
         return
@@ -51,9 +51,9 @@ def check_one_or_each(call: Call, count: int, label: str, what: str) -> None:
 
 
 def tensor_length(tensor: Any) -> int:
-    """Return the number of elements of a tensor attribute, 0 if the node does not have it.
+    """Return the number of elements of a tensor attribute (a TensorProto), 0 if it is None.
 
-    Raises Violation without label for a negative size or too great a rank.
+    Raises Violation, which names no constraint, for a negative size or too great a rank.
     """
     dims = tensor.dims if tensor is not None else (0,)
     if len(dims) > MAX_RANK or any(size < 0 for size in dims):
@@ -63,8 +63,8 @@ def tensor_length(tensor: Any) -> int:
     return count
 
 
-def check_lengths(call: Call, name: str, count: int, by: Size | None, label: str) -> None:
-    """Raise Violation with the label if an attribute certainly does not hold `count` rows of `by` numbers."""
+def check_lengths(call: Call, name: str, count: int, columns: Size | None, label: str) -> None:
+    """Raise Violation `label` if the list attribute `name` certainly is not `count` rows of `columns` numbers."""
     length = list_length(call, name)
-    if by is not None and equal(by * count, length) is False:
-        raise Violation(label, f"{length} {name} for {count} rows of {by}")
+    if columns is not None and equal(columns * count, length) is False:
+        raise Violation(label, f"{length} {name} for {count} rows of {columns}")

@@ -12,9 +12,10 @@ from opset.schemas.constraints.violation import Violation
 def ngram_sizes(
     pool: Sequence[Any], counts: Sequence[int], indexes: Sequence[int], weights: Sequence[float]
 ) -> tuple[list[int], int]:
-    """Return the numbers of elements of a pool in n-grams of 1, 2, … elements, and the number of n-grams.
+    """Return how many elements of a pool are in n-grams of 1, 2, … elements, and the number of all n-grams.
 
-    Raises Violation C5 if the pool is not cut into whole n-grams, C6 or C7 if not each has an index or weight.
+    `counts` are the positions in the pool at which n-grams of each length begin. Raises Violation C5 if the pool is not
+    cut into whole n-grams, C6 or C7 if not each has an index or weight.
     """
     bounds = [*counts, len(pool)]
     sizes = [end - begin for begin, end in pairwise(bounds)]

@@ -29,7 +29,10 @@ from opset.schemas.constraints.violation import Violation
 
 
 def common_size(left: Size | None, right: Size | None, label: str = "", what: str = "") -> Size | None:
-    """Return the size that two equal sizes share, a number if one is a number. Raises Violation if they differ."""
+    """Return the size that two equal sizes share, a number if one is a number; a size that is None does not count.
+
+    Raises Violation `label`, such as "C1", if they certainly differ; the message calls the size `what`.
+    """
     if left is None or right is None:
         return right if left is None else left
     if equal(left, right) is False:
@@ -38,7 +41,7 @@ def common_size(left: Size | None, right: Size | None, label: str = "", what: st
 
 
 def normalize_axis(axis: int, rank: int, label: str = "") -> int:
-    """Return an axis counted from the front. Raises Violation with the label if it is out of range."""
+    """Return an axis counted from the front, not negative. Raises Violation `label` if it is out of range."""
     if not -rank <= axis < rank:
         raise Violation(label, f"axis {axis}, rank {rank}")
     return axis % rank
@@ -48,10 +51,10 @@ def normalize_axis(axis: int, rank: int, label: str = "") -> int:
 
 
 def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], allow_zero: bool) -> Shape:
-    """Return the sizes that Reshape requests, with 0 and -1 replaced by the sizes that they mean.
+    """Return the output shape of Reshape: the sizes `wanted`, with 0 and -1 replaced by the sizes that they mean.
 
-    A symbolic size is taken as a size: only by chance would it be 0 or -1 and mean something else. A symbolic size that
-    is always negative can only be -1. Raises Violation C1 to C4.
+    `shape` is the input's, None if its rank is not known; with `allow_zero`, 0 means 0. A symbolic size is taken as a
+    size, as only by chance would it be 0 or -1; one that is always negative can only be -1. Raises Violation C1 to C4.
     """
     if symbolic := any(isinstance(size, Dim) for size in wanted):
         wanted = [-1 if isinstance(size, Dim) and (upper_bound(size) or 0) < 0 else size for size in wanted]
@@ -83,7 +86,7 @@ def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None
 
 
 def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None], shape: Sequence[Size]) -> None:
-    """Set the only unknown size of a Reshape: the size of the input `shape`, divided by the other sizes.
+    """Set the only unknown size of a Reshape: the product of the input's `shape`, divided by the other sizes.
 
     `sizes` is changed in place, and stays if another size may be 0. `wanted` has the sizes as they were asked for.
     """
@@ -100,7 +103,7 @@ def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None]
 
 
 def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]) -> tuple[Size | None, Size | None]:
-    """Return the number of elements divided by a product of sizes, and the remainder; None if they are not known.
+    """Return the product of `shape` divided by the product of `others`, and the remainder; None if they are not known.
 
     Common symbolic sizes are cancelled before the products are formed, which may become too complex.
     """
@@ -116,7 +119,7 @@ def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]
 
 
 def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None]) -> list[Size | None]:
-    """Return sizes without the symbolic sizes that are counted in `removed`."""
+    """Return sizes without the symbolic ones in `removed`, each as often as it is counted there."""
     left = removed.copy()
     kept = []
     for size in sizes:
@@ -128,7 +131,7 @@ def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None])
 
 
 def squeeze_shape(shape: Shape, axes: Sequence[int]) -> Shape:
-    """Return a shape without axes. Raises Violation C2 if one of their sizes is certainly not 1."""
+    """Return a shape without these axes, which are not negative. Raises Violation C2 if a size is certainly not 1."""
     removed = set(axes)
     for axis in removed:
         size = shape[axis]
@@ -158,9 +161,9 @@ def concat_shapes(shapes: Sequence[Shape], axis: int) -> Shape:
 
 
 def complete_parts(stated: Sequence[Size | None], whole: Size | None, label: str) -> list[Size | None]:
-    """Return the stated sizes of parts of a whole; if only one is not known, it follows from the others.
+    """Return the sizes of parts of a dimension `whole`; a single unknown one (None) is computed from the others.
 
-    Raises Violation with the label if one is negative, or they do not add up to the whole.
+    Raises Violation `label` if one is negative, or they certainly do not add up to the whole.
     """
     known = [size for size in stated if size is not None]
     if any(size < 0 if isinstance(size, int) else less(size, 0) for size in known):
@@ -179,7 +182,7 @@ def complete_parts(stated: Sequence[Size | None], whole: Size | None, label: str
 
 
 def equal_parts(whole: Size, count: int, *, last_smaller: bool) -> list[Size]:
-    """Return the sizes of `count` parts of a whole, equal but perhaps for the last. Raises Violation C2."""
+    """Return the sizes of `count` equal parts; with `last_smaller`, the last may be less. Raises Violation C2."""
     if not last_smaller:
         if equal(whole % count, 0) is False:
             raise Violation("C2", f"{count} outputs, dimension {whole}")
@@ -192,7 +195,7 @@ def equal_parts(whole: Size, count: int, *, last_smaller: bool) -> list[Size]:
 
 
 def expand_shape(shape: Shape, wanted: Shape) -> Shape:
-    """Return the shape to which two shapes broadcast. Raises Violation C2 if they do not."""
+    """Return the shape to which two shapes broadcast, unknown sizes as None. Raises Violation C2 if they do not."""
     rank = max(len(shape), len(wanted))
     pairs = zip((1,) * (rank - len(shape)) + shape, (1,) * (rank - len(wanted)) + wanted, strict=True)
     try:
@@ -202,7 +205,7 @@ def expand_shape(shape: Shape, wanted: Shape) -> Shape:
 
 
 def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
-    """Return the size to which two sizes broadcast; None if an unknown size leaves it open."""
+    """Return the size to which two sizes broadcast, None if an unknown one decides. Raises ValueError if none."""
     for one, other in ((have, want), (want, have)):
         if one is None:
             return other if equal(other, 1) is False else None
@@ -210,7 +213,7 @@ def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
 
 
 def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequence[int], mode: str) -> Shape:
-    """Return a shape with its axes padded, or cropped, at both ends.
+    """Return a shape with `axes` padded by the first half of `pads` in front, by the second behind; negative pads crop.
 
     Raises Violation C3 if more is cropped than there is, C6 if there is nothing to pad with.
     """
@@ -241,14 +244,14 @@ def check_indices_shape(shape: Sequence[Size], indices: Sequence[Size], axis: in
 
 
 def shape_of_slices(shape: Sequence[Size], indices: Sequence[Size], batch: int, length: int) -> Shape:
-    """Return the shape of the slices of data at index tuples. Raises Violation C2 if the batches differ."""
+    """Return the shape of slices at index tuples of `length`, after `batch` shared axes. Raises Violation C2."""
     pairs = zip(shape[:batch], indices, strict=False)
     shared = [common_size(a, b, "C2", "a dimension of batch_dims") for a, b in pairs]
     return (*shared, *indices[batch:-1], *shape[batch + length :])
 
 
 def check_updates_shape(shape: Sequence[Size], indices: Sequence[Size], length: int, updates: Sequence[Size]) -> None:
-    """Raise Violation C2 unless updates have the shape of the slices of data at index tuples."""
+    """Raise Violation C2 unless updates have the shape of the slices that index tuples of `length` select."""
     expected = shape_of_slices(shape, indices, 0, length)
     if len(updates) != len(expected) or any(equal(a, b) is False for a, b in zip(updates, expected, strict=True)):
         raise Violation("C2", f"updates of shape {shape_text(tuple(updates))}, not {shape_text(expected)}")
@@ -258,7 +261,7 @@ def check_updates_shape(shape: Sequence[Size], indices: Sequence[Size], length: 
 
 
 def check_slopes(shape: Sequence[Size], slopes: Sequence[Size]) -> None:
-    """Raise Violation C1 unless there is one slope, or one for each channel (dimension 1)."""
+    """Raise Violation C1 unless there is one slope, or one for each channel, which dimension 1 counts."""
     several = any(equal(size, 1) is False for size in slopes)
     if several and (len(slopes) != 1 or len(shape) < 2 or equal(slopes[0], shape[1]) is False):
         raise Violation("C1", f"the shapes are {shape_text(tuple(shape))} and {shape_text(tuple(slopes))}")

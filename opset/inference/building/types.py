@@ -34,7 +34,7 @@ class Type(NamedTuple):
 
     @property
     def text(self) -> str | None:
-        """The type without shapes, as schemas spell it: "seq(tensor(float))"; None if a part is not known."""
+        """The type without shapes, as schemas spell it, such as "seq(tensor(float))"; None if a part is not known."""
         if self.kind == "tensor":
             return self.element and f"tensor({self.element})"
         around, inside = unwrap_layers(self)
@@ -54,7 +54,7 @@ class Type(NamedTuple):
 
 
 def unwrap_layers(type_: Type | None) -> tuple[list[Type], Type | None]:
-    """Return the sequences, optionals and maps of a type, from the outside in, and the type in them if known."""
+    """Return the sequences, optionals and maps of a type, outermost first, and the type inside, None if unknown."""
     around: list[Type] = []
     while type_ is not None and type_.kind not in ("tensor", "sparse_tensor"):
         around.append(type_)
@@ -63,38 +63,38 @@ def unwrap_layers(type_: Type | None) -> tuple[list[Type], Type | None]:
 
 
 def _wrap_text(around: Iterable[Type], inside: str) -> str:
-    """Return the text of a type inside of sequences, optionals and maps."""
+    """Return the text of a type: `inside` in the sequences, optionals and maps `around`, from the outside in."""
     words = [f"map({layer.element or '?'}, " if layer.kind == "map" else f"{layer.kind}(" for layer in around]
     return "".join(words) + inside + ")" * len(words)
 
 
 def tensor(element: str | None, shape: Iterable[Size | None] | None = None) -> Type:
-    """Return the type of tensors of an element type and a shape."""
+    """Return the type of tensors of an element type and a shape; None stands for an unknown one."""
     return Type("tensor", element, None if shape is None else tuple(shape))
 
 
 def is_rankless(type_: Type | None) -> bool:
-    """Whether a value may be a tensor whose rank is not known."""
+    """Whether a type is not known at all (None), or is a tensor type without a known rank."""
     return type_ is None or (type_.kind == "tensor" and type_.shape is None)
 
 
 def shape_of_dims(dims: Sequence[int]) -> Shape | None:
-    """Return the shape that a TensorProto states, or None if its rank is too great."""
+    """Return the shape with the dims of a TensorProto, negative ones as None, or None if the rank is too great."""
     return tuple([size if size >= 0 else None for size in dims]) if len(dims) <= MAX_RANK else None
 
 
 def sequence(inner: Type | None) -> Type:
-    """Return the type of sequences of values of a type. A size in it is known only if all values share it."""
+    """Return the type of sequences of values of type `inner`, in which a size is known only if all values share it."""
     return Type("seq", None, None, inner)
 
 
 def optional(inner: Type | None) -> Type:
-    """Return the type of optional values of a type."""
+    """Return the type of optional values, which hold nothing or a value of type `inner`."""
     return Type("optional", None, None, inner)
 
 
 def shape_text(shape: Shape | None) -> str:
-    """Return a shape as text, "[2, N, ?]", cut if it is very long; "" if the rank is not known."""
+    """Return a shape as text, such as "[2, N, ?]", cut if it is very long; "" if the rank is not known."""
     if shape is None:
         return ""
     text = f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
@@ -103,7 +103,7 @@ def shape_text(shape: Shape | None) -> str:
 
 @lru_cache(maxsize=4096)
 def parse_type(text: str) -> Type | None:
-    """Return the type of a type string, "seq(tensor(float))", without shapes; None for any other text."""
+    """Return the type, without shapes, for a string such as "seq(tensor(float))"; None for text that is no type."""
     if text.startswith(("tensor(", "sparse_tensor(")):
         return Type(text[: text.index("(")], text[text.index("(") + 1 : -1])
     for kind in ("seq", "optional"):
@@ -117,7 +117,10 @@ def parse_type(text: str) -> Type | None:
 
 
 def type_from_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | None:
-    """Return the type that a TypeProto states, or None if it states none; `size` reads a Dimension message."""
+    """Return the type that a TypeProto states, or None if it states none.
+
+    `size` is called with each Dimension message, and returns its size or None.
+    """
     wrappers: list[tuple[str, str | None]] = []
     inner: Type | None = None
     while len(wrappers) < MAX_NESTING:
@@ -143,7 +146,7 @@ def type_from_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | No
 
 
 def type_to_proto(type_: Type) -> Any:
-    """Return a type as a TypeProto.
+    """Return a type as a new TypeProto.
 
     Sizes with variables become a dim_param; sizes that do not fit 64 bits stay unset.
     """
@@ -175,7 +178,7 @@ def type_to_proto(type_: Type) -> Any:
 
 
 def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
-    """Complete a TypeProto by a type, and keep its denotations; with `overwrite`, replace parts that differ."""
+    """Complete a TypeProto in place by a type; with `overwrite`, replace parts that differ, too. Denotations stay."""
     while type_.kind in ("seq", "optional", "map"):
         field = {"seq": "sequence_type", "optional": "optional_type", "map": "map_type"}[type_.kind]
         if proto.WhichOneof("value") != field:
@@ -210,7 +213,7 @@ def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
 
 
 def join_types(left: Type | None, right: Type | None) -> Type | None:
-    """Return the type of a value that is of one type or the other; parts that differ are not known."""
+    """Return the type that holds for values of both types: parts that differ are None; None alone if kinds differ."""
     if left == right or left is None or right is None:
         return left if left == right else None
     if left.kind != right.kind:
@@ -223,7 +226,7 @@ def join_types(left: Type | None, right: Type | None) -> Type | None:
 
 
 def map_sizes(type_: Type | None, replace: Callable[[Size | None], Size | None]) -> Type | None:
-    """Return a type with every size replaced."""
+    """Return a type with `replace` applied to every size, also inside of sequences, optionals and maps."""
     if type_ is None:
         return None
     shape = None if type_.shape is None else tuple([replace(size) for size in type_.shape])
@@ -233,14 +236,12 @@ def map_sizes(type_: Type | None, replace: Callable[[Size | None], Size | None])
 def combine_types(
     stated: Type | None, inferred: Type | None, better: Callable[[Size, Size], bool]
 ) -> tuple[Type | None, str]:
-    """Return the type of a value by two sources, and "" or how they contradict each other.
-
-    If they contradict each other, the inferred type is returned.
+    """Return a stated and an inferred type combined, and "", or the inferred type and how they contradict each other.
 
     Args:
-        stated: the type that the model states.
-        inferred: the inferred type.
-        better: says whether an inferred size is preferred to a stated one; an inferred number always is.
+        stated: the type that the model states, None if it states none.
+        inferred: the inferred type, None if it is not known.
+        better: `better(stated, inferred)` says whether the inferred size is preferred; an inferred number always is.
     """
     if stated is None or inferred is None or stated == inferred:
         return stated if inferred is None else inferred, ""

@@ -45,13 +45,13 @@ _current_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def default_budget(size: int, limits: Limits) -> Budget:
-    """Return the budget of an inference of a model of `size` bytes, its weights aside; `limits` replace its own."""
+    """Return the budget of an inference of a model of `size` bytes, without its weights; `limits` replace defaults."""
     return Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size)
 
 
 @contextmanager
 def charge_to(budget: Budget) -> Iterator[None]:
-    """Make a budget the current one inside of the context."""
+    """Make a budget the current one for `charge` inside of the `with` block."""
     token = _current_budget.set(budget)
     try:
         yield
@@ -60,13 +60,13 @@ def charge_to(budget: Budget) -> Iterator[None]:
 
 
 def can_follow_elements() -> bool:
-    """Whether elements are still computed: after half of the steps, types and shapes alone are inferred."""
+    """Whether elements are still computed; after half of the budget's steps, only types and shapes are."""
     budget = _current_budget.get()
     return budget is None or 2 * budget.steps < budget.max_steps
 
 
 def charge(steps: int, kept: int = 0) -> None:
-    """Charge steps, and bytes that are kept, to the current budget if there is one. Raises BudgetExceeded."""
+    """Charge `steps`, and `kept` bytes, to the current budget if there is one. Raises BudgetExceeded if it is spent."""
     if (budget := _current_budget.get()) is not None:
         budget.charge(steps)
         if kept:
@@ -74,6 +74,6 @@ def charge(steps: int, kept: int = 0) -> None:
 
 
 def charge_body(body: Body) -> None:
-    """Charge the inference of a body, perhaps a repeated one, to the current budget. Raises BudgetExceeded."""
+    """Charge one inference of a body to the current budget. Raises BudgetExceeded if it is spent."""
     size = body.proto.ByteSize()
     charge(1 + size // BYTES_PER_STEP, SCOPE_BYTES * size)

@@ -59,14 +59,14 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
 
 
 def open_dim_names(model: Model) -> set[str]:
-    """Return the names of the sizes that a model's inputs leave open."""
+    """Return the names by which `bind_dims` knows the sizes that a model's inputs leave open: a variable, or "x.0"."""
     values = [value for graph in root_graphs(model.proto) for value in graph.input]
     names = (dim.dim_param or name for name, dim in _open_dims(values))
     return variables_of(values) | {name for name in names if isinstance(name, str)}
 
 
 def check_dim_names(dims: Mapping[str, int], known: Iterable[str]) -> None:
-    """Raise UsageError U103 if numbers are given for names that are not among the known ones."""
+    """Raise UsageError U103 if a name in `dims` is not among the known names."""
     if unknown := dims.keys() - known:
         help = f"there are: {listing(sorted({*known} - dims.keys())) or 'none'}"
         raise UsageError(
@@ -75,7 +75,7 @@ def check_dim_names(dims: Mapping[str, int], known: Iterable[str]) -> None:
 
 
 def root_graphs(message: Any) -> list[Any]:
-    """Return the graphs of a ModelProto that no node holds, in the order in which they are inferred."""
+    """Return the graphs of a ModelProto that are not in a node: the main graph, then the training graphs."""
     graphs = [message.graph]
     for training in message.training_info:
         graphs += [getattr(training, part) for part in ("initialization", "algorithm") if training.HasField(part)]
@@ -83,7 +83,7 @@ def root_graphs(message: Any) -> list[Any]:
 
 
 def _open_dims(values: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the Dimension messages of values that state no number, each after its name, such as "x.0"."""
+    """Yield (name, Dimension message) for each size without a number in ValueInfoProtos; "x.0" is the first of x."""
     for value in values:
         kind = value.type
         while (field := kind.WhichOneof("value")) in _INNER:

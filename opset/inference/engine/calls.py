@@ -38,13 +38,13 @@ class FunctionCalls:
     _outputs: dict[Any, tuple[list[str], Outputs, Scope]] = field(default_factory=dict)
 
     def all_scopes(self) -> Iterator[Scope]:
-        """Yield the scopes of all functions."""
+        """Yield the scopes of functions, one for each call that differs in more than names."""
         return chain.from_iterable(self.scopes.values())
 
     def infer_call(
         self, scope: Scope, index: int, key: FunctionKey, inputs: Sequence[Type | None]
     ) -> Generator[Scope, None, Outcome]:
-        """Return the outcome of a call; yield the scope of the function if its body has to be inferred first."""
+        """Return the outcome of the call at `index`; yield the scope of the function `key` if it has to be inferred."""
         function = self._index.functions[key]
         attributes = {default.name: default for default in function.proto.attribute_proto}
         for attribute in scope.body.attributes[index]:

@@ -28,11 +28,11 @@ class ConstantElements:
     """Reads and computes the elements of small values of one model."""
 
     def __init__(self, model: Model) -> None:
-        """Store the model, from which tensors are read."""
+        """Store the model, from whose files elements of tensors are read."""
         self._model = model
 
     def find(self, scope: Scope, name: str) -> Constant | None:
-        """Return the elements of a visible value, or None if they are many, or not computed from constants alone."""
+        """Return the elements of a value that is visible in a scope, or None if they are not known or too many."""
         around: Scope | None = scope
         while around is not None:
             if name in around.constants:
@@ -61,7 +61,7 @@ class ConstantElements:
         return Constant(element_name(message.data_type) or "undefined", dims, values)
 
     def find_for_body(self, scope: Scope, name: str, type_: Type | None) -> Constant | None:
-        """Return the elements of a value that enters or leaves a body, or None if no shape is likely to need them."""
+        """Return the elements of a value that enters or leaves a body; None if shapes hardly depend on them."""
         count = small_element_count(type_.shape) if name and type_ is not None else None
         if count is None or type_ is None or not can_follow_elements():
             return None
@@ -115,7 +115,7 @@ class ConstantElements:
         return tuple([self._output_constant(type_, elements) for type_, elements in outputs])
 
     def _output_constant(self, type_: Type | None, elements: Sequence[Any] | None) -> Constant | None:
-        """Return an output with the elements that its type can hold; None if they are too few or many, or not known."""
+        """Return an output with its elements, or None if none is known or their number does not fit its type."""
         shape = type_.shape if type_ is not None else None
         count = small_element_count(shape)
         if elements is None or count != len(elements) or (elements and all(element is None for element in elements)):

@@ -98,11 +98,11 @@ class Engine:
         self.calls = FunctionCalls(self.index, self._operators, self.constants, self._stated)
 
     def run(self) -> None:
-        """Infer everything, or as much as the budget allows.
+        """Infer everything, or as much as the budget allows, and store the results in `scopes` and `calls`.
 
         Raises:
             InferenceError: hooks of a user's domain cannot be used.
-            BudgetExceeded: the budget is used up, and limits were set.
+            BudgetExceeded: the budget is used up, and `limited` is set.
         """
         with charge_to(self.budget):
             roots = self._infer_graphs()
@@ -114,11 +114,11 @@ class Engine:
             pending.extend(reversed(scope.subgraphs.values()))
 
     def all_scopes(self) -> list[Scope]:
-        """Return the scopes of all graphs, then the scopes of functions, one for each different call."""
+        """Return the scopes of all graphs, then of functions, one for each different call."""
         return [*self.scopes.values(), *self.calls.all_scopes()]
 
     def _infer_graphs(self) -> list[Scope]:
-        """Infer the main graph and the training graphs with all that is in them, and return their scopes."""
+        """Infer the main graph, then the training graphs, with graphs and functions in them; return their scopes."""
         imports = self.index.opsets
         overridable = self.model.proto.ir_version >= 4
         for body in self.index.graphs:
@@ -143,7 +143,7 @@ class Engine:
     def node_types(
         self, node: Any, schema: OpSchema, inputs: Sequence[Type | None], constants: Sequence[Constant | None]
     ) -> tuple[Type | None, ...]:
-        """Return the types of the outputs of a node that is not part of the model, from given types and elements."""
+        """Return the output types of a node outside the model from its inputs' types and elements, None if unknown."""
         try:
             with charge_to(self.budget):
                 return self._nodes.infer_separate_node(node, self._operators.of_schema_alone(schema), inputs, constants)
@@ -153,7 +153,7 @@ class Engine:
             return (None,) * len(node.output)
 
     def _infer_body(self, scope: Scope) -> InferenceTask:
-        """Infer the nodes of a body in order."""
+        """Infer the nodes of a scope's body in order and store their outcomes; yield each body that is needed first."""
         body = scope.body
         types = scope.types
         operators = scope.operators
@@ -185,7 +185,7 @@ class Engine:
             raise
 
     def _abandon_rest(self, scope: Scope) -> None:
-        """Record that nothing is known of the nodes of a graph after the one at which the inference was stopped."""
+        """Record in a graph's scope that nothing is known from the node on at which the inference was stopped."""
         assert self.stopped is not None
         doubts = (f"inference stopped at {self.stopped[0]}: {self.stopped[1].why}",)
         body = scope.body
@@ -199,7 +199,7 @@ class Engine:
         scope.subgraphs = {key: inner for key, inner in scope.subgraphs.items() if key[0] < self._reached}
 
     def _keep_outcome(self, scope: Scope, index: int, outcome: Outcome) -> None:
-        """Record the outcome of a node in its scope."""
+        """Store a node's outcome in its scope; its types are completed by stated ones, and unknown sizes named."""
         inferred, constants, doubts, problems, has_unnamed, warnings = outcome
         if warnings:
             scope.warnings[index] = warnings
@@ -226,7 +226,7 @@ class Engine:
             )
 
     def _run_tasks(self, scope: Scope) -> None:
-        """Infer a body after all bodies that it waits for, however deep they are nested."""
+        """Infer a scope's body, after all bodies that it needs, however deep they are nested. Raises their errors."""
         tasks: list[InferenceTask] = [self._infer_body(scope)]
         value: Any = None
         error: BaseException | None = None

@@ -25,11 +25,11 @@ SAME = frozenset((
 
 
 def foreign_type(operator: tuple[str, str], inputs: Sequence[Type | None], attributes: Sequence[Any]) -> Type | None:
-    """Return the type of the first output of a node of another domain, or None if it is not known.
+    """Return the type of the first output of a com.microsoft node, or None if it is not known or of another domain.
 
     Args:
         operator: its name and domain.
-        inputs: the types of its inputs.
+        inputs: the types of its inputs, None if unknown.
         attributes: its AttributeProtos.
     """
     name, domain = operator

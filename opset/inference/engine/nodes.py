@@ -38,7 +38,7 @@ _TENSOR = 4  # AttributeProto.TENSOR
 
 @dataclass(eq=False)
 class NodeInference:
-    """The inference of nodes without graphs by their signatures; types are checked against these on demand."""
+    """Infers nodes without graphs; input types are checked against the schema if `_check_types` is set."""
 
     _constants: ConstantElements
     _check_types: bool
@@ -46,7 +46,7 @@ class NodeInference:
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Outcome:
-        """Return the outcome of a node of a body, by the types of its inputs."""
+        """Return the outcome of the node at `index` of a body; nodes of equal attributes and input types share one."""
         body = scope.body
         if inference.rule is None:
             return self._infer_by_signature(scope, index, inference, inputs)
@@ -88,7 +88,7 @@ class NodeInference:
         return outcome
 
     def call_of(self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]) -> Call:
-        """Return the Call of a node of a body, for its rule."""
+        """Return the node at `index` of a body as a Call, which its rule takes; `inputs` are its input types."""
         assert inference.schema is not None
         body = scope.body
         attributes = {message.name: message for message in reversed(body.attributes[index])}
@@ -110,7 +110,7 @@ class NodeInference:
         inputs: Sequence[Type | None],
         constants: Sequence[Constant | None],
     ) -> tuple[Type | None, ...]:
-        """Return the types of the outputs of a node that is not part of the model, from given types and elements."""
+        """Return the output types of a node outside the model from its inputs' types and elements, None if unknown."""
         schema = inference.schema
         assert schema is not None
         if inference.rule is None or inference.rule.is_generator:
@@ -135,7 +135,7 @@ class NodeInference:
     def _infer_by_signature(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Outcome:
-        """Return the outcome that follows from the operator's signature alone."""
+        """Return the outcome of a node without a rule, as far as its operator's schema shows the output types."""
         count = len(scope.body.computes[index])
         if inference.schema is None:
             body = scope.body
@@ -145,7 +145,7 @@ class NodeInference:
         return Outcome(signature_types(inference, count, inputs), doubts=(inference.why,), problems=problems)
 
     def _infer_constant(self, scope: Scope, index: int) -> Outcome | None:
-        """Return the outcome of a Constant that holds a tensor, read when it is needed; None for any other form."""
+        """Return the outcome of a Constant that holds a tensor, and record the tensor; None for any other Constant."""
         outputs = scope.body.computes[index]
         for message in scope.body.attributes[index]:
             attribute = scope.resolve_attribute(message) if message.name == "value" else None
@@ -158,7 +158,10 @@ class NodeInference:
     def _run_rule(
         self, call: Call, output_count: int, inference: OperatorInference, followed: Sequence[int]
     ) -> Outcome:
-        """Call an operator's rule, and then its data function if the elements of small outputs can be computed."""
+        """Return a node's outcome by the rule of its operator, and if outputs are small, its data function.
+
+        `followed` are the indices of inputs whose elements nodes computed; large weights are not read for others.
+        """
         assert inference.rule is not None
         charge(SIGNATURE_STEPS + sum([len(type_.shape) for type_ in call.types if type_ is not None and type_.shape]))
         problems = self.find_misfits(call.schema, call.names, call.types)
@@ -169,7 +172,7 @@ class NodeInference:
             check_declared_constraints(call)
             result = inference.rule.function(call)
         except Violation as violation:
-            tolerated = _infer_tolerated_form(call, inference)
+            tolerated = _infer_tolerated_node(call, inference)
             if tolerated is None:
                 problems += problems_of(call, violation, inference.rule)
             else:
@@ -191,7 +194,7 @@ class NodeInference:
     def find_misfits(
         self, schema: OpSchema, names: Sequence[str], inputs: Sequence[Type | None]
     ) -> tuple[Problem, ...]:
-        """Return the misfits in the number and types of a node's inputs, or none if they are not to be checked."""
+        """Return a problem for each misfit of a node's inputs in number or type, () if types are not to be checked."""
         if not self._check_types:
             return ()
         texts = [
@@ -202,7 +205,7 @@ class NodeInference:
 
 
 def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[str, ...]:
-    """Return a line for each attribute of a node that its operator does not have, or has with another type."""
+    """Return a line for each attribute of a node that the schema does not have, or has with another type."""
     types = {
         attribute.name: None if attribute.ref_attr_name else attribute_type(attribute)
         for attribute in attributes
@@ -212,8 +215,11 @@ def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[st
     return tuple([f"{misfit.what}: {misfit.why}" for misfit in differences])
 
 
-def _infer_tolerated_form(call: Call, inference: OperatorInference) -> tuple[Call, Any] | None:
-    """Return the call in the standard form of a form that runtimes accept, and its result; None for any other node."""
+def _infer_tolerated_node(call: Call, inference: OperatorInference) -> tuple[Call, Any] | None:
+    """Infer a node that runtimes accept against the standard as the standard node that it stands for.
+
+    Returns the standard node's Call and its rule's result, or None for any other node.
+    """
     fallback = inference.fallback
     if fallback is None or fallback.schema is None or fallback.rule is None:
         return None
@@ -229,7 +235,7 @@ def _infer_tolerated_form(call: Call, inference: OperatorInference) -> tuple[Cal
 
 
 def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | None]:
-    """Return the input types of a node in a form that runtimes accept, in the standard's: see schemas/quirks.py."""
+    """Return the input types that the standard requires of a node; runtimes accept others (schemas/quirks.py)."""
     if op_type == "Clip":
         bounds = types[1:]
         return [*types[:1], *[bound._replace(shape=()) if bound and bound.shape == (1,) else bound for bound in bounds]]
@@ -241,7 +247,7 @@ def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | N
 def _memo_of(
     inference: OperatorInference, identities: tuple[Any, ...], names: Sequence[str], inputs: Sequence[Type | None]
 ) -> Memo:
-    """Return the memo of a signature; from now on, it is also found by the identities of these types."""
+    """Return the memo of a node's signature, if need be a new one, and record it under the faster key `identities`."""
     attributes, outputs, followed, *_ = identities
     absent = tuple([i for i, type_ in enumerate(inputs) if type_ is None and names[i]])
     signature = (attributes, outputs, followed, absent, tuple(inputs))

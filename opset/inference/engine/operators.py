@@ -16,7 +16,10 @@ from opset.schemas.names import domain_name, normalize_domain
 
 
 def find_schema(registry: Registry, op_type: str, version: int, domain: str, strict: bool) -> OpSchema | None:
-    """Return the schema of an operator as models are read, also of an alias in runtimes; as it stands if `strict`."""
+    """Return an operator's schema at an opset version, or None if there is none.
+
+    Unless `strict`, amendments of releases count, and an operator that only runtimes know has its stand-in's schema.
+    """
     schema = registry.schema(op_type, version, domain)
     if strict:
         return schema
@@ -30,12 +33,12 @@ class Operators:
     """The schemas and rules of operators, each found once for an operator and version."""
 
     def __init__(self, registry: Registry, follow_data: bool, strict: bool = False) -> None:
-        """Store the registry.
+        """Store how operators are read.
 
         Args:
             registry: the operators.
             follow_data: whether elements of small tensors are computed.
-            strict: whether nodes that runtimes accept against the standard do not fit their operators.
+            strict: whether nodes that runtimes accept against the standard are held to it.
         """
         self._registry = registry
         self._follow_data = follow_data
@@ -45,11 +48,14 @@ class Operators:
         self._by_schema: dict[OpSchema, OperatorInference] = {}
 
     def table(self, imports: Mapping[str, int]) -> dict[Operator, OperatorInference]:
-        """Return the operators found so far for these imports; bodies with the same imports share the table."""
+        """Return the table of how operators are inferred, which callers fill; bodies with equal imports share one."""
         return self._tables.setdefault(tuple(sorted(imports.items())), {})
 
     def find(self, operator: Operator, imports: Mapping[str, int]) -> OperatorInference:
-        """Return how an operator is inferred. Raises InferenceError if its hooks cannot be used."""
+        """Return how an operator is inferred at the version in `imports`; `why` says if schema or rule are missing.
+
+        Raises InferenceError if its hooks cannot be used.
+        """
         op_type, domain = operator
         domain = normalize_domain(domain)
         version = imports.get(domain, 0)
@@ -76,7 +82,7 @@ class Operators:
         return inference
 
     def of_schema_alone(self, schema: OpSchema) -> OperatorInference:
-        """Return how a node that is not part of the model is inferred: by its schema and its input types alone."""
+        """Return how a node outside the model is inferred: by its schema and rule, without elements of outputs."""
         if schema not in self._by_schema:
             self._by_schema[schema] = OperatorInference(schema, self._rules.find(schema))
         return self._by_schema[schema]

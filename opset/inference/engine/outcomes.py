@@ -80,10 +80,10 @@ class OperatorInference:
 def signature_types(
     inference: OperatorInference, output_count: int, inputs: Sequence[Type | None]
 ) -> tuple[Type | None, ...]:
-    """Return the types of outputs by the operator's signature, or None for an output that it leaves open.
+    """Return the types of outputs that follow from the schema alone, or None for an output that it leaves open.
 
-    An output has the only type that is legal, or the type of an input to which the signature ties it; its shape is not
-    known.
+    An output has the only type that is legal, or the type of an input with the same type constraint; shapes are
+    unknown.
     """
     schema = inference.schema
     assert schema is not None
@@ -111,12 +111,12 @@ def signature_types(
 def complete_results(
     raw: Any, by_signature: Sequence[Type | None], call: Call
 ) -> tuple[tuple[Type | None, ...], tuple[Problem, ...]]:
-    """Return the types of a node's outputs, and the problems of the result of its rule.
+    """Return the types of a node's outputs, and the problems in the result of its rule.
 
     Args:
-        raw: the result of the rule: a shape or type, or a list of them.
+        raw: the result of the rule: a shape, a type or None, or a list of these.
         by_signature: the types by the operator's signature, which complete the result.
-        call: the node.
+        call: the node; a doubt is added if a rank is too great.
     """
     results = raw if isinstance(raw, list) else [raw]
     types: list[Type | None] = []
@@ -140,7 +140,7 @@ def complete_results(
 
 
 def _result_as_type(result: Any, base: Type | None) -> Type:
-    """Return a rule's result as a type, completed by the signature's. Raises TypeError for a size of another type."""
+    """Return a rule's result as a type, completed by `base`, the signature's. Raises TypeError for what is no size."""
     if not isinstance(result, Type):
         shape = tuple(map(_as_size, result))
         return Type("tensor", base.element if base is not None and base.kind == "tensor" else None, shape)
@@ -151,12 +151,12 @@ def _result_as_type(result: Any, base: Type | None) -> Type:
 
 
 def _as_size(size: Any) -> Size | None:
-    """Return a size of a rule's result, a number of numpy as an int. Raises TypeError for anything else."""
+    """Return a size in a rule's result, with numpy integers as ints. Raises TypeError if it is no size."""
     return size if size is None or size.__class__ is int or isinstance(size, Dim) else index_of(size)
 
 
 def _drop_impossible_sizes(type_: Type, index: int, call: Call) -> tuple[Type, list[Problem]]:
-    """Return a type without sizes that are negative or too large, and a problem for a negative one."""
+    """Return output `index`'s type without sizes that are negative or too large, and a problem if one is negative."""
     shape = type_.shape
     if shape is None:
         return type_, []
@@ -173,14 +173,14 @@ def _drop_impossible_sizes(type_: Type, index: int, call: Call) -> tuple[Type, l
 
 
 def _unfit_problem(schema: OpSchema, why: str) -> Problem:
-    """Return the problem of a node whose inputs do not fit its operator."""
+    """Return the problem I201, that the inputs of a node do not fit its operator; `why` is the reason shown."""
     return Problem("I201", f"the inputs do not fit {schema.name} {schema.since_version}", why)
 
 
 def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]:
-    """Return the problems that an exception of a rule stands for.
+    """Return the problems that an exception of a rule (`hook`) stands for; for some, add a doubt to the call instead.
 
-    It may be noted as a doubt of the call instead. Raises the exception itself if no node can be at fault.
+    Raises the exception itself if no node can be at fault.
     """
     schema = call.schema
     if isinstance(error, (BudgetExceeded, OpsetError, MemoryError)):
@@ -204,7 +204,7 @@ def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]
 
 
 def has_unnamed_sizes(types: Iterable[Type | None]) -> bool:
-    """Whether one of the types has unknown sizes, which get a name for each value of the type."""
+    """Whether a type has unknown sizes, for which each value of the type needs variables of its own."""
     for type_ in types:
         if type_ is not None and type_.kind == "optional":
             type_ = type_.inner
@@ -214,7 +214,7 @@ def has_unnamed_sizes(types: Iterable[Type | None]) -> bool:
 
 
 def small_element_count(shape: Shape | None) -> int | None:
-    """Return the number of elements of a small shape without variables, or None for any other shape."""
+    """Return the number of elements of a shape, or None if it is not known or too large for elements to be computed."""
     if shape is None:
         return None
     count = around = 1
@@ -228,7 +228,7 @@ def small_element_count(shape: Shape | None) -> int | None:
 
 
 def is_representable(element: Element, integers: bool) -> bool:
-    """Whether an element of a tensor, of integers or other numbers, can be followed exactly.
+    """Whether inference computes exactly with an element of a tensor, of an integer type if `integers`.
 
     Among integers, fractions and numbers beyond 64 bits cannot; nor can -0.0, which Python takes for equal to 0.
     """

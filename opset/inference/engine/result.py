@@ -51,7 +51,7 @@ class Value:
 
     @property
     def coverage(self) -> str:
-        """How much is known: "known", "symbolic", "rank", "type" or "nothing"."""
+        """How much is known of the type: "known", "symbolic", "rank", "type" or "nothing"."""
         return _coverage_of(self.type)
 
 
@@ -96,11 +96,14 @@ class Inference:
         """The number of types that `written` left out, since they would have taken too much room."""
 
     def type(self, name: str) -> Type | None:
-        """Return the type of a value of the main graph as far as it is known, or None if nothing is."""
+        """Return the type of a value of the main graph as far as it is known, or None if nothing is known."""
         return next(iter(self._engine.scopes.values())).types.get(name)
 
     def shape(self, name: str) -> tuple[Size | None, ...] | None:
-        """Return the shape of a tensor of the main graph: ints, and sizes with variables, which print readably."""
+        """Return the shape of a tensor of the main graph, or None if its rank is not known.
+
+        A size is an int, a Dim with variables, which prints readably, or None if it is not known.
+        """
         type_ = self.type(name)
         return None if type_ is None else type_.shape
 
@@ -110,12 +113,12 @@ class Inference:
         return frozenset(self._engine.sizes.variables)
 
     def values(self) -> Iterator[Value]:
-        """Yield every output of every node of every graph, and of functions as each different call has it."""
+        """Yield a Value for each output of each node in graphs, and in functions once for each different call."""
         for values in self.by_node():
             yield from values
 
     def by_node(self) -> Iterator[list[Value]]:
-        """Yield the values that `values` yields, the outputs of each node together."""
+        """Yield the same Values as `values`, in one list for each node that has outputs."""
         for scope in self._engine.all_scopes():
             for index, names in enumerate(scope.body.computes):
                 values = [Value(name, scope.body, index, scope.types.get(name)) for name in names if name]
@@ -124,7 +127,7 @@ class Inference:
 
     @property
     def coverage(self) -> dict[str, int]:
-        """The numbers of outputs of nodes by how much is known of them."""
+        """The number of node outputs by how much is known: "known", "symbolic", "rank", "type" or "nothing"."""
         counts: Counter[str] = Counter()
         for scope in self._engine.all_scopes():
             for names in scope.body.computes:
@@ -133,15 +136,18 @@ class Inference:
 
     @property
     def gaps(self) -> list[Gap]:
-        """The values at which inference stops, in the order of nodes; values that depend on them are not listed."""
+        """The values at which inference stops, in node order; values are left out if an input explains the lack."""
         return [gap for scope in self._engine.all_scopes() if not scope.unused for gap in _gaps_in(scope)]
 
     def written(self, overwrite: bool = False) -> Model:
-        """Return the model with value_info for all types that are known, and outputs completed.
+        """Return a copy of the model with value_info for all types that are known, and with its outputs completed.
 
-        Stated types stay, completed if they are incomplete; with `overwrite`, a stated type that contradicts the
-        inference, or is less precise, is replaced. Types beyond MAX_WRITTEN bytes are left out, and counted in
-        `left_out`. Inputs stay as they are, but for variables that were bound to numbers.
+        Types beyond a limit in bytes are left out, and counted in `left_out`. Inputs stay as they are, but for
+        variables that were bound to numbers.
+
+        Args:
+            overwrite: Whether stated types that contradict the inferred ones, or are less precise, are replaced.
+                Without it, they stay, and are completed if they are incomplete.
         """
         model, self.left_out = write_types(self._engine, overwrite)
         return model
@@ -215,9 +221,13 @@ def infer(
 
 
 def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False) -> Any:
-    """Return the model with the types and shapes of its values written in, as value_info; the given one is not touched.
+    """Return the model with the types and shapes of its values written in, as the onnx function of this name does.
 
-    Parameters and result are as in the onnx package's function of this name.
+    Args:
+        model: A path, bytes, an opset.Model, or a ModelProto of the onnx package; it is not changed.
+        check_type: Whether inputs of nodes are checked against the signatures of their operators.
+        strict_mode: Whether any contradiction or misfit is an error.
+        data_prop: Whether elements are followed through shape arithmetic.
 
     Returns:
         An onnx.ModelProto for one; an opset.Model for a path, bytes or an opset.Model.
@@ -235,7 +245,7 @@ def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False
 
 
 def _coverage_of(type_: Type | None) -> str:
-    """Return the degree of knowledge of a type."""
+    """Return how much is known of a type: "known", "symbolic", "rank", "type" or "nothing"."""
     _, inside = unwrap_layers(type_)
     if inside is None or inside.element is None:
         return NOTHING
@@ -247,7 +257,7 @@ def _coverage_of(type_: Type | None) -> str:
 
 
 def _findings_of(engine: Engine) -> Iterator[Finding]:
-    """Yield the contradictions and problems of an inference; bodies that may never run have none."""
+    """Yield a finding for each contradiction and problem of an inference, except in bodies that may never run."""
     for scope in engine.all_scopes():
         if scope.unused or scope.guarded:
             continue
@@ -266,14 +276,14 @@ def _findings_of(engine: Engine) -> Iterator[Finding]:
 
 
 def _warnings_of(engine: Engine) -> list[str]:
-    """Return a line for each of the first nodes that harmlessly differ from their schemas, and one for the rest."""
+    """Return a line for each node that harmlessly differs from its schema; one stands for all beyond MAX_WARNINGS."""
     warned = [(scope, index, warnings) for scope in engine.all_scopes() for index, warnings in scope.warnings.items()]
     shown = [f"{scope.body.location(index)}: {'; '.join(warnings)}" for scope, index, warnings in warned[:MAX_WARNINGS]]
     return shown + ([f"{len(warned) - len(shown):,} more such nodes"] if len(warned) > len(shown) else [])
 
 
 def _gaps_in(scope: Scope) -> Iterator[Gap]:
-    """Yield the gaps of a body: outputs of which less is known than of the node's inputs."""
+    """Yield a Gap for each output in a body that is not fully known although the inputs of its node are."""
     for index, names in enumerate(scope.body.computes):
         coverages = {name: _coverage_of(scope.types.get(name)) for name in names if name}
         missing = [

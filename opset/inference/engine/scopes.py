@@ -61,11 +61,11 @@ class Scope:
     """How the stated type of a value contradicts the inferred one, by name of the value."""
 
     def without_local(self, size: Size | None) -> Size | None:
-        """Return a size, or None if variables of this body are in it, which mean nothing outside."""
+        """Return the size, or None if it has a variable of this body alone, which means nothing outside."""
         return None if size is None or not self.local.isdisjoint(variables(size)) else size
 
     def type_of(self, name: str) -> Type | None:
-        """Return the type of a value that is visible in the body, or None if nothing is known of it."""
+        """Return the type of a value of this body or of one around it, or None if nothing is known of it."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.types:
@@ -74,7 +74,7 @@ class Scope:
         return None
 
     def is_followed(self, name: str) -> bool:
-        """Whether the elements of a visible value were computed by this inference, or passed in."""
+        """Whether elements of a value of this body, or of one around it, were computed by a node or passed in."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.constants:
@@ -85,7 +85,7 @@ class Scope:
         return False
 
     def resolve_attribute(self, attribute: Any) -> Any:
-        """Return an AttributeProto, or the one of the function's call to which it refers; None if the call has none."""
+        """Return the attribute, or the one in the enclosing function's call that it refers to; None if absent."""
         if not attribute.ref_attr_name:
             return attribute
         scope: Scope | None = self

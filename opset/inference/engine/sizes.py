@@ -17,7 +17,7 @@ class Sizes:
     """The dimension variables of one model, some of which are bound to numbers."""
 
     def __init__(self, bound: Mapping[str, int]) -> None:
-        """Store the numbers of bound variables, by name."""
+        """Store the numbers that the caller gave for variables, by name."""
         self.bound = bound
         self.of_inputs: set[str] = set()
         """Variables that the model's own inputs state."""
@@ -27,22 +27,22 @@ class Sizes:
         self._numbers: Counter[str] = Counter()
 
     def add_inputs(self, values: Iterable[Any]) -> None:
-        """Note the variables in the types of inputs of the main graph or a training graph."""
+        """Record the variables in the types of a main or training graph's inputs, which are ValueInfoProtos."""
         names = variables_of(values)
         self.of_inputs |= names
         self._taken |= names
 
     @property
     def variables(self) -> set[str]:
-        """The names of variables that were read or made."""
+        """The names of all variables that the model states or that were made for unknown sizes."""
         stated = {name for size in self._stated.values() if size is not None for name in variables(size)}
         bound = {name for name in self._stated if name in self.bound}
         return stated | bound | {str(symbol) for symbol in self._made.values()}
 
     def read_dimension(self, dim: Any) -> Size | None:
-        """Return the size that a Dimension message states, or None if it states none.
+        """Return the size that a Dimension message states, or None if it states none or a negative number.
 
-        A name is the same variable in the whole model.
+        A name is the same variable in the whole model, or its number if it is bound.
         """
         if dim.WhichOneof("value") == "dim_value":
             # Some exporters write -1 for a size that they do not know.
@@ -56,7 +56,7 @@ class Sizes:
         return self._stated[text]
 
     def _parse_dim_param(self, text: Any) -> Size | None:
-        """Return the size that a dim_param stands for, or None if it is no text, too complex or negative."""
+        """Return the size that a dim_param stands for, or None if it is too complex, negative or not valid text."""
         try:
             if text.__class__ is bytes:
                 return None
@@ -69,7 +69,7 @@ class Sizes:
         return None if isinstance(bound_size, int) and bound_size < 0 else bound_size
 
     def name_unknown_sizes(self, scope: Scope, type_: Type | None, name: str) -> Type | None:
-        """Return the type of a value with a variable for each unknown size; sizes in sequences stay unknown."""
+        """Return the type of the value `name` with a variable for each unknown size, except in sequences and maps."""
         if type_ is None or type_.kind in ("seq", "map"):
             return type_
         if type_.kind == "optional":
@@ -83,7 +83,7 @@ class Sizes:
         return type_._replace(shape=tuple(shape))
 
     def _variable_of(self, scope: Scope, name: str, axis: int) -> Size:
-        """Return the variable of a size that depends on data, `<value>_d<axis>`, or its number if it is bound."""
+        """Return the variable `<value>_d<axis>` for an unknown size, or its bound number; note it in `scope.local`."""
         key = (scope.key, name, axis)
         if key not in self._made:
             charge(NAME_STEPS, NAME_BYTES)
@@ -101,7 +101,7 @@ class Sizes:
 
 
 def variables_of(values: Iterable[Any]) -> set[str]:
-    """Return the names of the variables that the types of ValueInfoProtos state."""
+    """Return the names of the variables in the types of ValueInfoProtos."""
     names: set[str] = set()
 
     def size(dim: Any) -> Size | None:

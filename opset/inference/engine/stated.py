@@ -16,7 +16,7 @@ from opset.model.elements import element_name
 
 @dataclass(eq=False)
 class StatedTypes:
-    """Enters stated types into scopes, and combines them with inferred types."""
+    """Records the types that a model states in scopes, and combines them with inferred types."""
 
     _sizes: Sizes
     _ignored: bool
@@ -25,9 +25,9 @@ class StatedTypes:
     """Whether only the sizes of inputs and initializers count; of other values, ranks and element types do."""
 
     def enter_graph(self, scope: Scope, overridable: bool) -> None:
-        """Enter the inputs, initializers and stated types of a graph that no node holds.
+        """Record in a scope the inputs, initializers and stated types of a main or training graph.
 
-        Initializers that are inputs, too, are variable if they are `overridable`.
+        If `overridable`, a caller may replace initializers that are inputs, too, so that their elements do not count.
         """
         graph = scope.body.proto
         for value in graph.input:
@@ -36,13 +36,13 @@ class StatedTypes:
         self.note_stated_types(scope)
 
     def enter_value(self, scope: Scope, name: str, type_: Type | None) -> None:
-        """Enter the type of a value into a scope, with names for its unknown sizes."""
+        """Record the type of the value `name` in a scope, with a variable for each unknown size."""
         scope.types[name] = self._sizes.name_unknown_sizes(scope, type_, name)
 
     def enter_initializers(self, scope: Scope, passed: Collection[str]) -> None:
-        """Enter a graph's initializers.
+        """Record a graph's initializers and their types in its scope.
 
-        Only the element type counts of those whose names are in `passed`, as a caller may replace them.
+        Of initializers named in `passed`, only the element type counts, as a caller may replace them.
         """
         types = scope.types
         tensors = scope.tensors
@@ -57,7 +57,7 @@ class StatedTypes:
             types[initializer.values.name] = _tensor_type(initializer.values.data_type, tuple(initializer.dims))
 
     def note_stated_types(self, scope: Scope) -> None:
-        """Note the types that a body states of values that its nodes compute."""
+        """Record in a scope the types that its body states for values computed in it, unless these are ignored."""
         proto = scope.body.proto
         if self._ignored:
             return
@@ -68,8 +68,8 @@ class StatedTypes:
     def read_type(self, scope: Scope, proto: Any) -> Type | None:
         """Return the type that a TypeProto of a body states, or None if it states none.
 
-        A variable that is met first inside a loop may have another value in each turn. Variables in a function are not
-        the variables of its callers, so they are unknown sizes.
+        A variable that is met first inside a loop is local, as it may have another value in each iteration. Variables
+        in a function are not the variables of its callers, so they are unknown sizes.
         """
         type_ = type_from_proto(proto, self._sizes.read_dimension)
         if scope.body.root.function:
@@ -77,7 +77,7 @@ class StatedTypes:
         return map_sizes(type_, lambda size: self._note_variables(scope, size))
 
     def _note_variables(self, scope: Scope, size: Size | None) -> Size | None:
-        """Return a size unchanged; note its variables as met, and as local if they are met first inside a loop."""
+        """Return the size unchanged, and record its variables in the scope; those met first in a loop are local."""
         if not isinstance(size, Dim):
             return size
         for name in variables(size) - scope.met - self._sizes.of_inputs:
@@ -90,7 +90,7 @@ class StatedTypes:
         return size
 
     def combine_computed(self, scope: Scope, name: str, inferred: Type | None) -> Type | None:
-        """Return the stated and the inferred type of a computed value combined; record a contradiction in the scope."""
+        """Return the stated and the inferred type of the value `name` combined; record a contradiction in the scope."""
         type_, why = self.combine(scope, scope.stated[name], inferred)
         if why:
             scope.conflicts[name] = why
@@ -99,7 +99,7 @@ class StatedTypes:
         return type_
 
     def combine(self, scope: Scope, proto: Any, inferred: Type | None) -> tuple[Type | None, str]:
-        """Return a stated and an inferred type combined, and "" or how they contradict each other."""
+        """Return the type in `proto` combined with the inferred one, and "" or how they contradict each other."""
 
         def is_better(stated: Size, inferred: Size) -> bool:
             if isinstance(stated, int) or has_function(inferred, "broadcast"):
@@ -114,5 +114,5 @@ class StatedTypes:
 
 @lru_cache(maxsize=4096)
 def _tensor_type(data_type: int, dims: tuple[int, ...]) -> Type:
-    """Return the type of a TensorProto, one object for all equal ones, so that signatures are compared quickly."""
+    """Return the type of a tensor, as the same object for equal arguments, so that signatures are compared quickly."""
     return tensor(element_name(data_type), shape_of_dims(dims))

@@ -29,7 +29,7 @@ from opset.model.graph.walking import subgraphs
 
 @dataclass(eq=False)
 class SubgraphInference:
-    """The inference of nodes with graphs, by the parts of the engine that infer nodes, elements and stated types."""
+    """Infers nodes with graphs, by the parts of the engine that infer nodes, elements and stated types."""
 
     _nodes: NodeInference
     _constants: ConstantElements
@@ -39,7 +39,7 @@ class SubgraphInference:
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Generator[Scope, None, Outcome]:
-        """Run the rule of a node with graphs, and return its outcome; yield the scope of each graph to infer."""
+        """Return the outcome of the node at `index`, which has graphs; yield the scope of each graph to be inferred."""
         assert inference.rule is not None
         call = self._nodes.call_of(scope, index, inference, inputs)
         call.memory = self._memories.setdefault((scope.key, index), {})
@@ -64,7 +64,7 @@ class SubgraphInference:
         return Outcome(types, constants, tuple(call.doubts), problems + more, has_unnamed_sizes(types))
 
     def _open_scope(self, scope: Scope, index: int, request: GraphRequest) -> tuple[Scope, list[str]]:
-        """Return the scope of a graph in a node, and the names of the inputs that the request has types for."""
+        """Return a new scope for the graph that a rule requests, and the names of inputs that the request types."""
         around = scope.body
         node = around.nodes[index]
         held_name = next((name for name, held in subgraphs(node) if held is request.graph), None)
@@ -96,7 +96,7 @@ class SubgraphInference:
         return inner, names
 
     def _enter_input(self, inner: Scope, value: Any, index: int, request: GraphRequest) -> None:
-        """Enter an input of a graph with the type of the request, the type that the graph states, and its elements."""
+        """Record a graph's input (`value`) in its scope, with its type in the request and its stated type combined."""
         name = value.name
         type_ = request.types[index] if index < len(request.types) else None
         if index not in request.varied:
@@ -112,9 +112,9 @@ class SubgraphInference:
 def outputs_of_body(
     scope: Scope, constants: ConstantElements, outputs: Sequence[str], inputs: Sequence[str] = ()
 ) -> Outputs:
-    """Return the types and elements of a body's outputs, and the types of the named inputs, for use outside of it.
+    """Return the types and elements of outputs of a body, and the types of inputs, for use outside of the body.
 
-    Sizes with its own variables become unknown.
+    `outputs` and `inputs` are names. Sizes with variables of the body alone become unknown.
     """
     types = [scope.type_of(name) for name in outputs]
     passed = [constants.find_for_body(scope, name, type_) for name, type_ in zip(outputs, types, strict=True)]

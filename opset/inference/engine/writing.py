@@ -33,7 +33,10 @@ _VALUE_INFO, _NAME, _TYPE = (
 
 
 def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
-    """Return a copy of the model with inferred types, and the number of types that are too large to be written."""
+    """Return a copy of the model with inferred types written in, and the number of types that are too large for that.
+
+    With `overwrite`, stated types are replaced if they contradict the inferred ones or are less precise.
+    """
     message = pb.ModelProto()
     message.CopyFrom(engine.model.proto)
     roots = root_graphs(message)
@@ -51,7 +54,7 @@ def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
 
 
 def _graph_of(roots: Sequence[Any], key: Any) -> Any:
-    """Return the graph of a scope's key, in one of the root graphs; None for a graph in a function."""
+    """Return the GraphProto whose scope has this key, searched from the root graphs; None for a graph in a function."""
     steps = []
     while len(key) == 3:
         key, index, name = key
@@ -67,7 +70,7 @@ def _graph_of(roots: Sequence[Any], key: Any) -> Any:
 
 
 def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tuple[int, int]:
-    """Write the types of computed values if there is room; return the bytes of room left, and the types left out."""
+    """Write the types of computed values into a graph, up to `room` bytes; return the bytes left and types omitted."""
     stated = {value.name: value.type for value in graph.value_info} | {value.name: value.type for value in graph.output}
     types = scope.types
     entries: list[bytes] = []
@@ -107,7 +110,7 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
 
 
 def _type_field(type_: Type | None) -> tuple[bytes, int]:
-    """Return the field of a ValueInfoProto that states a type, and the length of the type, 0 if nothing is known."""
+    """Return a type encoded as a field of a ValueInfoProto, and the type's length; (b"", 0) if nothing is known."""
     _, inside = unwrap_layers(type_)
     if type_ is None or inside is None or inside.element is None:
         return b"", 0
@@ -116,7 +119,7 @@ def _type_field(type_: Type | None) -> tuple[bytes, int]:
 
 
 def _rewrite_function(function: Any, calls: Sequence[Scope], engine: Engine) -> None:
-    """Replace the stated types of a function and the graphs in it by types that are true in all calls."""
+    """Replace types stated in a function, and in graphs in it, by types that hold in the scopes of all its `calls`."""
 
     def number(size: Size | None) -> Size | None:
         return size if isinstance(size, int) else None

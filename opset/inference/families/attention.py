@@ -18,7 +18,7 @@ MaybeSize = Size | None
 
 @infer("Attention")
 def attention_23(call: Call) -> list[Any]:
-    """Return the types of the result, of keys and values after the past ones, and of the scores."""
+    """Return the shapes of Y, present key, present value and scores (QK), with unknown sizes as None."""
 
     rank = next((rank for index in range(3) if (rank := call.rank(index)) is not None), None)
     if rank is None and call.version >= 25 and call.attribute("q_num_heads") is not None:
@@ -51,12 +51,12 @@ def attention_23(call: Call) -> list[Any]:
 
 
 def _quotient(size: MaybeSize, parts: MaybeSize) -> MaybeSize:
-    """Return the quotient of two sizes, or None if one is not known or the divisor is 0."""
+    """Return size // parts, or None if one is not known or `parts` is 0."""
     return None if size is None or not parts else size // parts
 
 
 def _unify_with_mask(call: Call, scores: Shape) -> Shape:
-    """Return the shape of the scores unified with the mask's, whose last dimension may be short from version 24 on."""
+    """Return the shape of the scores completed by the mask's. Raises Violation C5 if the mask does not fit."""
     mask = call.shape(3)
     if mask is None or call.version < 24 or not mask:
         return complete_broadcast_target(call, 3, scores, "C5")
@@ -68,7 +68,7 @@ def _unify_with_mask(call: Call, scores: Shape) -> Shape:
 
 @infer("FlexAttention", domain="ai.onnx.preview")
 def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
-    """Infer the graphs that edit scores and weights, and return the shape of the result."""
+    """Yield requests to infer the graphs that edit scores and weights, and return the shape of Y."""
     batch, heads, length, total = (call.size(name) for name in ("batch", "q_heads", "q_length", "kv_length"))
     precision = call.attribute("softmax_precision")
     dtype = next(filter(None, map(call.dtype, range(3))), None)
@@ -85,7 +85,7 @@ def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
 
 
 def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:
-    """Raise Violation C5 if a graph certainly does not return one tensor of the type and shape of its input."""
+    """Raise Violation C5 if a graph certainly does not return one tensor of the type `before`, its input's."""
     if len(outputs) != 1:
         raise Violation("C5", f"the graph returns {len(outputs)} outputs")
     after = outputs[0]
@@ -98,7 +98,7 @@ def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:
 
 @infer("LinearAttention")
 def linear_attention_27(call: Call) -> list[Any]:
-    """Return the types of the values that queries read from a state, and of the state after the last token."""
+    """Return the types of the output, and of the state after the last token, with unknown sizes as None."""
     heads, shared = call.attribute("q_num_heads"), call.attribute("kv_num_heads")
     q_features, k_features, v_features = (call.size(name) for name in ("q_features", "k_features", "v_features"))
     size = call.same(call.same(_quotient(q_features, heads), _quotient(k_features, shared)), call.size("key_size"))
@@ -115,7 +115,7 @@ def linear_attention_27(call: Call) -> list[Any]:
 
 @infer("TensorScatter")
 def tensor_scatter_24(call: Call) -> Shape:
-    """Return the shape of the cache, completed by the update along all axes but `axis`."""
+    """Return the shape of the cache, completed by the update along all axes but `axis`. Raises Violation C1 or C2."""
     shape = call.shape(0)
     rank = len(shape if shape is not None else call.require_shape(1))
     axis = call.axis(call.attribute("axis"), rank, "C1")  # the rank may be that of the update alone

@@ -31,7 +31,7 @@ LOGIC = ("And", "Or", "Xor", "Equal", "Greater", "Less")
 
 @infer(*ARITHMETIC, *LOGIC)
 def add_1(call: Call) -> Shape:
-    """Return the shape of A; if `broadcast` is set, B is broadcast to it from `axis` on (before opset 7)."""
+    """Return the shape of A, to which B is broadcast if `broadcast` is set. Raises Violation C1 if it does not fit."""
     shape = call.require_shape(0)
     other = call.shape(1)
     if other is None:
@@ -53,14 +53,14 @@ def add_1(call: Call) -> Shape:
 
 @infer("Mod")
 def mod_10(call: Call) -> Shape:
-    """Return the shape to which A and B broadcast; floats require `fmod=1` (before opset 28)."""
+    """Return the shape to which A and B broadcast. Raises Violation C1 if they do not, C4 for floats with `fmod` 0."""
     if attribute_if_known(call, "fmod") == 0 and call.dtype(0) in _FLOATS:
         raise Violation("C4", f"fmod is 0, and the type is {call.dtype(0)}")
     return broadcast_shapes(call.require_shape(0), call.require_shape(1))
 
 
 def _divide(a: Any, b: Any) -> Element:
-    """Return a / b, integers truncated toward zero, or None if a symbolic quotient is not known."""
+    """Return a / b, truncated toward zero for integers, or None if the quotient of symbolic sizes is not known."""
     quotient: Element
     if isinstance(a, float) or isinstance(b, float):
         if isinstance(a, Dim) or isinstance(b, Dim):
@@ -75,7 +75,7 @@ def _divide(a: Any, b: Any) -> Element:
 
 
 def _multiply(a: Any, b: Any) -> Element:
-    """Return a * b, or None for a size times a fraction."""
+    """Return a * b, or None for a symbolic size times a fraction."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Dim) and isinstance(other, float):
             return one * int(other) if other.is_integer() else None
@@ -84,7 +84,7 @@ def _multiply(a: Any, b: Any) -> Element:
 
 
 def _add(a: Any, b: Any) -> Element:
-    """Return a + b; whole floats beside a size are taken as integers."""
+    """Return a + b; a whole float beside a symbolic size is taken as an integer."""
     if isinstance(a, Dim) or isinstance(b, Dim):
         a, b = (int(x) if isinstance(x, float) and x.is_integer() else x for x in (a, b))
     total: Element = a + b
@@ -92,7 +92,7 @@ def _add(a: Any, b: Any) -> Element:
 
 
 def _raise_to_power(a: Any, b: Any) -> Element:
-    """Return a ** b, or None if it may be rounded or the power of a size is not 1 or 2."""
+    """Return a ** b, or None if it may be rounded, or if a is symbolic and b not 1 or 2."""
     if isinstance(a, Dim):
         if b == 1:
             return a
@@ -104,7 +104,7 @@ def _raise_to_power(a: Any, b: Any) -> Element:
 
 
 def _exact_power(a: float, b: float) -> Element:
-    """Return a power that is a number of float type, or None if libraries may round it differently."""
+    """Return a ** b if it is exact in single precision, else None, as libraries may round it differently."""
     if not (math.isfinite(a) and float(b).is_integer() and abs(b) <= 64) or not (a or b >= 0):
         return None
     result = math.pow(a, b)
@@ -113,7 +113,7 @@ def _exact_power(a: float, b: float) -> Element:
 
 @data("Mod")
 def mod_10_data(call: Call) -> Any:
-    """Return a % b for each pair of elements, with the sign of b, or of a if `fmod` is 1."""
+    """Return a % b for each pair of elements, with the sign of b, or of a if `fmod` is 1; None if not known."""
 
     def fmod(a: Any, b: Any) -> Element:
         if isinstance(a, float):
@@ -125,7 +125,7 @@ def mod_10_data(call: Call) -> Any:
 
 
 def _comparison(symbolic: Any, plain: Any) -> Any:
-    """Return a comparison whose result is None if it depends on the values of dimension variables."""
+    """Return a function that compares elements by `symbolic` if one is a Dim, then None if unsure, else by `plain`."""
 
     def compare(a: Any, b: Any) -> Element:
         result: Element = symbolic(a, b) if isinstance(a, Dim) or isinstance(b, Dim) else bool(plain(a, b))
@@ -163,7 +163,7 @@ for _name, _function in _LOGICAL.items():
 
 @data("Where")
 def where_9_data(call: Call) -> Any:
-    """Return elements selected by a condition; if it is unknown, an element that X and Y have in common."""
+    """Return the selected elements, each None if condition or element are unknown; None alone if an input is."""
     constants = [constant for index in range(3) if (constant := call.constant(index)) is not None]
     if len(constants) < 3:
         return None

@@ -22,18 +22,18 @@ _CODES = {name: ELEMENTS[NUMBERS[name]].code for name in (*_INTEGERS, "bool", "f
 
 @infer("Cast")
 def cast_1(call: Call) -> Type:
-    """Return the shape of the input, with the element type that `to` names."""
+    """Return the output type: the shape of the input, the element type that `to` names."""
     return _type_of_result(call, dtype_of_attribute(call, "to"))
 
 
 @infer("CastLike")
 def cast_like_15(call: Call) -> Type:
-    """Return the shape of the input, with the element type of the other input."""
+    """Return the output type: the shape of the first input, the element type of the second."""
     return _type_of_result(call, call.dtype(1))
 
 
 def _type_of_result(call: Call, target: str | None) -> Type:
-    """Return the shape of the input with another element type."""
+    """Return the type with the first input's shape and element type `target`; add a doubt if the rank is not known."""
     shape = call.shape(0)
     if shape is None:
         call.doubt("the rank of input is not known")
@@ -42,7 +42,7 @@ def _type_of_result(call: Call, target: str | None) -> Type:
 
 @infer("BitCast")
 def bit_cast_26(call: Call) -> Type:
-    """Return the shape of the input, with the element type of the same width that `to` names."""
+    """Return the output type: the input's shape, the element type `to`. Raises Violation C2 if their bits differ."""
     source = call.dtype(0)
     target = dtype_of_attribute(call, "to")
     if source is not None and target is not None:
@@ -56,18 +56,18 @@ def bit_cast_26(call: Call) -> Type:
 
 @data("Cast")
 def cast_1_data(call: Call) -> Any:
-    """Return each element converted to the type that `to` names."""
+    """Return each element converted to the type that `to` names, or None if the input's elements are not known."""
     return _convert_elements(call, dtype_of_attribute(call, "to"))
 
 
 @data("CastLike")
 def cast_like_15_data(call: Call) -> Any:
-    """Return each element converted to the type of the other input."""
+    """Return each element converted to the type of the second input, or None if the first input's are not known."""
     return _convert_elements(call, call.dtype(1))
 
 
 def _convert_elements(call: Call, target: str | None) -> Any:
-    """Return the elements of the input converted to another type, or None if they are not known."""
+    """Return the first input's elements converted to the type `target`, or None if they are not known."""
     elements = call.elements(0)
     if elements is None:
         return None
@@ -75,7 +75,7 @@ def _convert_elements(call: Call, target: str | None) -> Any:
 
 
 def _convert_element(element: Any, target: str | None) -> Element:
-    """Return an element converted to another type, or None for strings and for undefined or unknown results."""
+    """Return one element converted to the type `target`, or None for a string or an undefined or unknown result."""
     if isinstance(element, str | bytes):
         return None
     if isinstance(element, Dim):
@@ -92,7 +92,7 @@ def _convert_element(element: Any, target: str | None) -> Element:
 
 
 def _lowest_bits(number: int, target: str) -> int:
-    """Return the integer that the lowest bits of a number are in an integer type."""
+    """Return a number reduced to the bits of the integer type `target`: 257 is 1 in int8."""
     bits = ELEMENTS[NUMBERS[target]].bits
     low = number % (1 << bits)
     return low - (1 << bits) if target[0] == "i" and low >> (bits - 1) else low
@@ -100,7 +100,7 @@ def _lowest_bits(number: int, target: str) -> int:
 
 @data("BitCast")
 def bit_cast_26_data(call: Call) -> Any:
-    """Return the bits of each element as an element of the type that `to` names."""
+    """Return the elements with their bits read as the type `to`, each None if not known; None alone if all are."""
     elements = call.elements(0)
     source = call.dtype(0)
     target = dtype_of_attribute(call, "to")

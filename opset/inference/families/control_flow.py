@@ -37,7 +37,7 @@ _FOLLOWED = ("int64", "int32", "bool")  # element types of states whose elements
 
 @infer("If")
 def if_1(call: Call) -> GraphRule:
-    """Return the outputs of the branch that a constant condition selects, else the common types of both branches."""
+    """Yield requests to infer the branches; return the output types of the one that runs, or those that both share."""
     branches = {name: _graph_of_attribute(call, name) for name in ("then_branch", "else_branch")}
     check_graphs("If", call.version, 0, 0, branches)
     graphs = list(branches.values())
@@ -64,11 +64,11 @@ def if_1(call: Call) -> GraphRule:
 
 @infer("Loop")
 def loop_1(call: Call) -> GraphRule:
-    """Return the final values of loop-carried variables, then the scan outputs, stacked along a new first dimension."""
+    """Yield requests to infer the body; return the types of loop-carried values, then of stacked scan outputs."""
     body = _graph_of_attribute(call, "body")
     states = max(call.input_count - 2, 0)
     check_graphs("Loop", call.version, call.input_count, call.output_count, {"body": body})
-    most, least = _iterations(call)
+    most, least = _count_iterations(call)
     conditional = call.has(1)
     holds = _constant_condition(call, 1) if conditional else True
     initial = [call.type(2 + index) for index in range(states)]
@@ -97,7 +97,7 @@ def loop_1(call: Call) -> GraphRule:
     count = most
     if conditional:
         _check_condition(outputs[0], "C1")
-        count, least = _iterations_while(outputs.data[0], most, least) if holds else (None, 0)
+        count, least = _limit_iterations(outputs.data[0], most, least) if holds else (None, 0)
     final = Outputs(outputs[1 : states + 1], outputs.data[1 : states + 1])
     if not least:
         # An optional value may become the value in it after an iteration; the output then has the type of that value.
@@ -113,7 +113,7 @@ def loop_1(call: Call) -> GraphRule:
 
 @infer("Scan", since=9)
 def scan_9(call: Call) -> GraphRule:
-    """Return the final states, then the scan outputs, stacked along their axes."""
+    """Yield requests to infer the body; return the types of the states, then of scan outputs stacked along axes."""
     body = _graph_of_attribute(call, "body")
     scans, states = _count_scans_and_states(call, body, 0)
     stacks = len(body.output) - states
@@ -148,7 +148,7 @@ def scan_9(call: Call) -> GraphRule:
 
 @infer("Scan", since=8)
 def scan_8(call: Call) -> GraphRule:
-    """Return the final states of each sample, then the scan outputs, stacked along dimension 1."""
+    """Yield requests to infer the body; return the types of states and of scan outputs for a batch of samples."""
     body = _graph_of_attribute(call, "body")
     scans, states = _count_scans_and_states(call, body, 1)
     _numbers_of_attribute(call, "directions", scans, "C3")
@@ -182,7 +182,7 @@ def scan_8(call: Call) -> GraphRule:
 
 @infer("SequenceMap")
 def sequence_map_17(call: Call) -> GraphRule:
-    """Return for each output of the graph the type of a sequence of it."""
+    """Yield a request to infer the body; return a sequence type for each of its outputs."""
     body = _graph_of_attribute(call, "body")
     check_graphs("SequenceMap", call.version, call.input_count, call.output_count, {"body": body})
     types = []
@@ -210,11 +210,20 @@ def _infer_iterations(
     once: bool = False,
     first: Callable[[Type | None], Constant | None] | None = None,
 ) -> Generator[GraphRequest, Outputs, tuple[list[Type | None], Outputs]]:
-    """Infer the body of a loop until the types and elements of carried values, which are widened, change no more.
+    """Infer the body of a loop repeatedly, until the types and elements of the loop-carried values no longer change.
 
-    The inputs of the body are of the types `before`, carried values, which begin as `initial` with the elements `data`,
-    and `after`. There is one iteration if `once`; `first` returns the first carried value's elements in every one.
-    Returns the types carried to the first iteration as the body states them, and the body's outputs in any iteration.
+    Sizes, ranks and types that differ between iterations become unknown. Returns the types carried to the first
+    iteration, combined with those that the body states, and the body's outputs in any iteration.
+
+    Args:
+        call: the node.
+        body: the GraphProto of the loop.
+        before: the types of the body's inputs before the carried values.
+        initial: the types of the carried values before the first iteration.
+        data: the elements of the first carried values, None if not known.
+        after: the types of the body's inputs after the carried values.
+        once: whether there is just one iteration.
+        first: returns the elements of the first carried value, the same in every iteration, from its type.
     """
     # Values that an earlier inference of the node widened are widened from the beginning: otherwise each level of
     # nested loops would double the number of iterations.
@@ -224,7 +233,7 @@ def _infer_iterations(
     elements = [*data, *[None] * (len(initial) - len(data))]
     first_carried, first_elements, *former = call.memory.get("iterations", (carried, elements))
     if former:
-        carried = [_less_precise(*types) for types in zip(carried, first_carried, former[0], strict=True)]
+        carried = [_drop_lost_parts(*types) for types in zip(carried, first_carried, former[0], strict=True)]
         elements = [
             new if was == now else _common_elements(new, now)
             for new, was, now in zip(elements, first_elements, former[1], strict=True)
@@ -258,31 +267,31 @@ def _infer_iterations(
     return entry_types, outputs
 
 
-def _less_precise(type_: Type | None, was: Type | None, now: Type | None) -> Type | None:
-    """Return a type without the ranks and sizes that are known in the type `was` and are not in the type `now`."""
-    if type_ is None or was is None or was == now:
+def _drop_lost_parts(type_: Type | None, before: Type | None, after: Type | None) -> Type | None:
+    """Return a type without the ranks and sizes that are known in the type `before`, but not in the type `after`."""
+    if type_ is None or before is None or before == after:
         return type_
-    if now is None:
+    if after is None:
         return None
     shape = type_.shape
-    if shape is not None and was.shape is not None:
-        if now.shape is None or not len(shape) == len(was.shape) == len(now.shape):
+    if shape is not None and before.shape is not None:
+        if after.shape is None or not len(shape) == len(before.shape) == len(after.shape):
             shape = None
         else:
-            lost = [a is not None and b is None for a, b in zip(was.shape, now.shape, strict=True)]
+            lost = [a is not None and b is None for a, b in zip(before.shape, after.shape, strict=True)]
             shape = tuple([None if gone else size for gone, size in zip(lost, shape, strict=True)])
-    return type_._replace(shape=shape, inner=_less_precise(type_.inner, was.inner, now.inner))
+    return type_._replace(shape=shape, inner=_drop_lost_parts(type_.inner, before.inner, after.inner))
 
 
 def _widen_type(type_: Type | None, rankless: bool) -> Type | None:
-    """Return a type without sizes, or without ranks."""
+    """Return a type with all sizes unknown, or if `rankless` with all ranks unknown."""
     if type_ is None or not rankless:
         return map_sizes(type_, lambda size: None)
     return type_._replace(shape=None, inner=_widen_type(type_.inner, rankless))
 
 
 def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
-    """Return what holds for both outputs; note a doubt if a rank or type, {} in `why`, is not known."""
+    """Return types and elements that both outputs share; if a rank or type is lost, add the doubt `why`, {} filled."""
     types = [join_types(a, b) for a, b in zip(left, right, strict=False)]
     for type_ in types:
         if is_rankless(type_):
@@ -291,15 +300,15 @@ def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Output
 
 
 def _common_elements(left: Constant | None, right: Constant | None) -> Constant | None:
-    """Return the elements that two constants have in common, or None if there are none."""
+    """Return the elements that two constants share, others None; None alone if they share none or shapes differ."""
     if left == right or left is None or right is None or left.dims != right.dims:
         return left if left == right else None
     elements = tuple([a if a == b else None for a, b in zip(left.values, right.values, strict=True)])
     return None if all(element is None for element in elements) else left._replace(values=elements)
 
 
-def _iterations(call: Call) -> tuple[Size | None, int]:
-    """Return the number of iterations of a Loop by its M, or None if it is not known, and a lower bound."""
+def _count_iterations(call: Call) -> tuple[Size | None, int]:
+    """Return the most iterations that the input M of a Loop allows, None if not known, and the fewest."""
     if not call.has(0):
         return None, 1
     _check_one_element(call.type(0), "C2", "M")
@@ -310,8 +319,8 @@ def _iterations(call: Call) -> tuple[Size | None, int]:
     return count, lower_bound(count) or 0
 
 
-def _iterations_while(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
-    """Return the number of iterations by M, and a lower bound, limited by the condition that the body computes."""
+def _limit_iterations(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
+    """Return the most iterations of a Loop, None if not known, and the fewest, limited by its body's condition."""
     holds = None if condition is None else condition.values
     if holds == (True,):
         return most, least
@@ -324,38 +333,38 @@ def _iterations_while(condition: Constant | None, most: Size | None, least: int)
 
 
 def _true_constant(type_: Type | None) -> Constant | None:
-    """Return the elements of a condition that holds, or None if its shape is not known."""
+    """Return a condition that is true as a Constant, of the shape in its type, or None if that is not known."""
     if type_ is None or type_.shape is None or any(size != 1 for size in type_.shape):
         return None
     return Constant("bool", (1,) * len(type_.shape), (True,))
 
 
 def _constant_condition(call: Call, index: int) -> bool | None:
-    """Return the value of a constant condition, else None. Raises Violation C1 if it is not one truth value."""
+    """Return a condition if it is known, else None. Raises Violation C1 if the input cannot be one truth value."""
     _check_condition(call.type(index), "C1")
     element = call.element(index)
     return element if isinstance(element, bool) else None
 
 
 def _initial_elements(call: Call, index: int) -> Constant | None:
-    """Return the elements of an initial state if its type is one on which shapes may depend, else None."""
+    """Return the elements of an initial state of type int64, int32 or bool if they are known, else None."""
     return call.constant(index) if call.dtype(index) in _FOLLOWED else None
 
 
 # Scan
 
 
-def _count_scans_and_states(call: Call, body: Any, lengths: int) -> tuple[int, int]:
-    """Return the numbers of scan inputs and of states, after `lengths` inputs of another kind."""
+def _count_scans_and_states(call: Call, body: Any, leading: int) -> tuple[int, int]:
+    """Return the numbers of scan inputs and of states; `leading` is the number of inputs before the states."""
     scans = call.attribute("num_scan_inputs")
     if scans is None:
         raise Unknown("the number of scan inputs is not known")
     check_graphs("Scan", call.version, call.input_count, call.output_count, {"body": body}, scans)
-    return scans, call.input_count - lengths - scans
+    return scans, call.input_count - leading - scans
 
 
 def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequence[int]:
-    """Return `count` numbers from an attribute, by default all 0. Raises Violation for a list of another length."""
+    """Return the `count` numbers of an attribute, 0 if it is absent. Raises Violation `label` for another count."""
     numbers = call.attribute(name)
     if not numbers:
         return [0] * count
@@ -365,7 +374,7 @@ def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequ
 
 
 def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
-    """Return the batch size, also by `sequence_lens`, and whether each sequence certainly has a first step."""
+    """Return the batch size, also by `sequence_lens`, and whether all sequences have a step. Raises Violation C8."""
     (batch,) = unify_shape(call, 0, (batch,), "C8")
     if not call.has(0):
         return batch, length is not None and (lower_bound(length) or 0) > 0
@@ -379,14 +388,14 @@ def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) 
 
 
 def _stack_samples(batch: Size | None, states: Iterable[Type | None], stacked: Iterable[Type | None]) -> Outputs:
-    """Return the types of states and scan outputs, with a new first dimension for the samples."""
+    """Return the types of states and scan outputs of one sample with a new first dimension of the size `batch`."""
     return Outputs([_stack_type(type_, 0, batch) for type_ in (*states, *stacked)])
 
 
 def _stack_slices(
     call: Call, slices: Sequence[Type | None], axes: Sequence[int], length: Size | None
 ) -> list[Type | None]:
-    """Return the types of slices stacked along their axes."""
+    """Return the types of scan outputs: `length` slices each, stacked along axes. Raises Violation C2 or C5."""
     types = []
     for type_, axis in zip(slices, axes, strict=True):
         _check_scan_output(type_)
@@ -399,7 +408,7 @@ def _stack_slices(
 
 
 def _graph_of_attribute(call: Call, name: str) -> Any:
-    """Return the graph in an attribute. Raises Unknown if there is none."""
+    """Return the GraphProto in an attribute. Raises Unknown if there is none."""
     graph = call.attribute(name)
     if getattr(graph, "node", None) is None:
         raise Unknown(f"there is no graph {name}")
@@ -407,7 +416,7 @@ def _graph_of_attribute(call: Call, name: str) -> Any:
 
 
 def _stack_type(type_: Type | None, axis: int, length: Size | None) -> Type | None:
-    """Return the type of tensors stacked along a new axis."""
+    """Return the type of `length` values stacked along a new axis; nothing is known unless they are tensors."""
     if type_ is None or type_.kind != "tensor":
         return tensor(None)
     shape: Shape | None = type_.shape
@@ -421,7 +430,7 @@ def _check_scan_output(type_: Type | None) -> None:
 
 
 def _check_states(before: Sequence[Type | None], after: Sequence[Type | None], label: str) -> None:
-    """Raise Violation if a tensor does not stay a tensor of its element type."""
+    """Raise Violation `label` if a tensor certainly becomes a sequence or map, or a tensor of another element type."""
     for number, (was, now) in enumerate(zip(before, after, strict=True)):
         if was is None or now is None or was.kind != "tensor":
             continue
@@ -431,13 +440,13 @@ def _check_states(before: Sequence[Type | None], after: Sequence[Type | None], l
 
 
 def _check_one_element(type_: Type | None, label: str, what: str) -> None:
-    """Raise Violation if a value certainly has not one element."""
+    """Raise Violation `label` if a value certainly does not have one element; the message calls it `what`."""
     if type_ is not None and has_one_element(type_.shape) is False:
         raise Violation(label, f"{what} has the shape {shape_text(type_.shape)}")
 
 
 def _check_condition(type_: Type | None, label: str) -> None:
-    """Raise Violation if a condition cannot be one truth value."""
+    """Raise Violation `label` if a value of this type cannot be one truth value."""
     if type_ is not None and (type_.kind in ("seq", "map") or type_.element not in (None, "bool")):
         raise Violation(label, f"the condition is {type_}")
     _check_one_element(type_, label, "the condition")

@@ -29,7 +29,7 @@ _ELEMENTS = {
 
 
 def _value_of_constant(call: Call) -> tuple[str, Any]:
-    """Return the name and value of the one attribute that a Constant has."""
+    """Return (name, value) of the attribute that a Constant has. Raises Violation C1 unless it has exactly one."""
     names = [name for name in call.schema.attributes if call.attribute(name) is not None]
     if len(names) != 1:
         forms = ", ".join(call.schema.attributes)
@@ -39,7 +39,7 @@ def _value_of_constant(call: Call) -> tuple[str, Any]:
 
 @infer("Constant")
 def constant_1(call: Call) -> Type:
-    """Return the type of the value; a sparse one becomes dense."""
+    """Return the type of the value that the node holds; a sparse one becomes dense."""
     name, value = _value_of_constant(call)
     if name in _ELEMENTS:
         return tensor(_ELEMENTS[name], (len(value),) if name.endswith("s") else ())
@@ -49,7 +49,7 @@ def constant_1(call: Call) -> Type:
 
 @data("Constant")
 def constant_1_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of an attribute that is no tensor."""
+    """Return the elements of a value that the node holds as numbers or strings; None if it is a tensor."""
     name, value = _value_of_constant(call)
     if name not in _ELEMENTS:
         return None
@@ -58,7 +58,7 @@ def constant_1_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("ConstantOfShape")
 def constant_of_shape_9(call: Call) -> Type:
-    """Return the type of `value`, by default float, with the elements of the input as sizes."""
+    """Return the type with the first input as sizes, and the element type of `value`, by default float."""
     value = call.attribute("value")
     if value is not None and any(size != 1 for size in value.dims):
         raise Violation("C2", f"value has the shape {list(value.dims)}")
@@ -71,7 +71,7 @@ def constant_of_shape_9(call: Call) -> Type:
 
 @data("ConstantOfShape")
 def constant_of_shape_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the one value, repeated for each element."""
+    """Return the element of `value`, by default 0.0, once for each element of the output; None if sizes are unknown."""
     value = call.attribute("value")
     sizes = call.numbers(0)
     if sizes is None:
@@ -88,7 +88,7 @@ def constant_of_shape_9_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("Range")
 def range_11(call: Call) -> Shape:
-    """Return the shape of the numbers from start in steps of delta, limit excluded."""
+    """Return (length,) for numbers from start in steps of delta below limit; None in it if an input is not known."""
     start, limit, delta = map(call.element, range(3))
     stash = call.attribute("stash_type")
     if stash not in (None, 1, 11) and call.dtype(0) in ("float16", "bfloat16"):
@@ -100,7 +100,7 @@ def range_11(call: Call) -> Shape:
 
 
 def _range_length(start: Any, limit: Any, delta: Any) -> Size | None:
-    """Return the length of a range, or None if it is unknown; integers are computed exactly."""
+    """Return the length of a range, or None if it is not known. Raises Violation C3 if it is not finite."""
     bounds = (start, limit, delta)
     if not all(isinstance(bound, int | float | Dim) for bound in bounds):
         return None
@@ -119,7 +119,7 @@ def _range_length(start: Any, limit: Any, delta: Any) -> Size | None:
 
 @data("Range")
 def range_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the numbers of a range."""
+    """Return the numbers of a range, each as its type holds it, or None if the length is not known."""
     start, limit, delta = map(call.element, range(3))
     count = _range_length(start, limit, delta)
     type_ = call.dtype(0)
@@ -144,7 +144,7 @@ def range_11_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _dtype_of_result(call: Call) -> str | None:
-    """Return the element type of `dtype`, by default the input's. Raises Violation C2 if the output cannot have it."""
+    """Return the element type `dtype`, by default the input's. Raises Violation C2 if the output cannot have that."""
     stated = dtype_of_attribute(call, "dtype")
     dtype = call.dtype(0)
     if stated is None and dtype is not None and not can_output(call, dtype):
@@ -154,13 +154,13 @@ def _dtype_of_result(call: Call) -> str | None:
 
 @infer("RandomNormal", "RandomUniform")
 def random_normal_1(call: Call) -> Type:
-    """Return the shape that the attribute `shape` states."""
+    """Return the type with the sizes in the attribute `shape` and the element type `dtype`."""
     return tensor(dtype_of_attribute(call, "dtype"), required_attribute(call, "shape"))
 
 
 @infer("RandomNormalLike", "RandomUniformLike", "Bernoulli")
 def random_normal_like_1(call: Call) -> Type:
-    """Return the shape of the input, and by default its type."""
+    """Return the type with the shape of the input, and the element type `dtype`, by default the input's."""
     element = _dtype_of_result(call)
     if call.shape(0) is None:
         call.doubt(f"the rank of {call.parameter(0)} is not known")
@@ -169,11 +169,11 @@ def random_normal_like_1(call: Call) -> Type:
 
 @infer("EyeLike")
 def eye_like_9(call: Call) -> Type:
-    """Return the shape of the input, a matrix, and by default its type."""
+    """Return the type with the shape of the input, a matrix, and the element type `dtype`, by default the input's."""
     return tensor(_dtype_of_result(call), call.shape(0) or (None, None))
 
 
 @infer("Multinomial")
 def multinomial_7(call: Call) -> Type:
-    """Return (rows, sample_size)."""
+    """Return the type with the sizes (N, sample_size) and the element type `dtype`."""
     return tensor(dtype_of_attribute(call, "dtype"), (call.size("N"), call.attribute("sample_size")))

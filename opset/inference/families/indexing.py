@@ -19,7 +19,7 @@ from opset.schemas.constraints.violation import Violation
 
 
 def _check_range(size: Size, label: str, indices: Sequence[Element], least: int | None = None) -> None:
-    """Raise Violation with the label if an index is certainly not from `least`, by default -size, to size - 1."""
+    """Raise Violation `label` if an index is certainly not from `least`, by default -size, to size - 1."""
     known = [index for index in indices if isinstance(index, int)]
     least_index = -size if least is None else least
     if known and (less(max(known), size) is False or at_most(least_index, min(known)) is False):
@@ -27,7 +27,7 @@ def _check_range(size: Size, label: str, indices: Sequence[Element], least: int 
 
 
 def _known_integers(elements: Sequence[Element] | None) -> list[int] | None:
-    """Return elements as integers, or None if one of them is no known integer."""
+    """Return elements as a list of ints, or None if one is not a known integer."""
     integers = [index for index in elements or () if isinstance(index, int)]
     return integers if elements is not None and len(integers) == len(elements) else None
 
@@ -37,7 +37,7 @@ def _known_integers(elements: Sequence[Element] | None) -> list[int] | None:
 
 @infer("Gather")
 def gather_1(call: Call) -> Shape:
-    """Return the shape of the data with the size of `axis` replaced by the shape of the indices."""
+    """Return the shape of the data with the size of `axis` replaced by the indices' shape. Raises Violation C2."""
     shape = call.require_shape(0)
     axis = call.attribute("axis") % len(shape)
     # Before version 11 no index is negative.
@@ -47,7 +47,7 @@ def gather_1(call: Call) -> Shape:
 
 @data("Gather")
 def gather_1_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements at the indices, None for each at an unknown index."""
+    """Return the elements at the indices, None for each at an unknown index; None alone if an input is not known."""
     constant = call.constant(0)
     indices = call.elements(1)
     if constant is None or indices is None:
@@ -67,7 +67,7 @@ def gather_1_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _check_element_indices(call: Call, least: int | None = None) -> None:
-    """Raise Violation C1 to C3 if indices do not fit data of the same rank."""
+    """Raise Violation C1 to C3 if axis or indices do not fit the data; `least` is the lowest legal index."""
     shape, indices = call.shape(0), call.shape(1)
     rank = call.rank(1) if shape is None else len(shape)
     if rank is None:
@@ -82,7 +82,7 @@ def _check_element_indices(call: Call, least: int | None = None) -> None:
 
 @infer("GatherElements")
 def gather_elements_11(call: Call) -> Shape:
-    """Return the shape of the indices, which have the rank of the data."""
+    """Return the shape of the indices, or sizes of None if only the data's rank is known. Raises Violation C1 to C3."""
     _check_element_indices(call)
     indices = call.shape(1)
     rank = call.rank(0)
@@ -92,7 +92,7 @@ def gather_elements_11(call: Call) -> Shape:
 
 
 def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
-    """Return the offsets in the data of the elements at indices of the same rank, or None if an index is unknown."""
+    """Return the offset in data of this shape of the element at each index, or None if an index is not known."""
     indices = call.constant(1)
     numbers = _known_integers(call.elements(1))
     if indices is None or numbers is None:
@@ -105,7 +105,7 @@ def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
 
 @data("GatherElements")
 def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the element at each index."""
+    """Return the element at each index, or None if data or indices are not known."""
     constant = call.constant(0)
     offsets = _element_offsets(call, constant.dims) if constant is not None else None
     return None if constant is None or offsets is None else tuple(constant.values[offset] for offset in offsets)
@@ -113,7 +113,7 @@ def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("GatherND")
 def gather_nd_11(call: Call) -> Shape:
-    """Return the shape of the indices without the last axis, followed by the shape of a slice."""
+    """Return the indices' shape without its last size, followed by a slice's shape. Raises Violation C2 or C4."""
     shape = call.shape(0)
     indices = call.shape(1)
     batch = call.attribute("batch_dims") or 0
@@ -133,7 +133,7 @@ def gather_nd_11(call: Call) -> Shape:
 
 @data("GatherND")
 def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the slices at index tuples."""
+    """Return the elements of the slices at index tuples, or None if data or indices are not known."""
     constant = call.constant(0)
     indices = call.constant(1)
     numbers = _known_integers(call.elements(1))
@@ -152,7 +152,7 @@ def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) -> list[int]:
-    """Return the offsets in data of a shape at which the slices of index tuples begin."""
+    """Return the offset in data of this shape at which each slice begins; `numbers` holds index tuples of `length`."""
     strides = strides_of(shape)
     firsts = range(0, len(numbers), length)
     return [sum(numbers[first + axis] % shape[axis] * strides[axis] for axis in range(length)) for first in firsts]
@@ -173,7 +173,7 @@ def compress_9(call: Call) -> Shape:
 
 @data("Compress")
 def compress_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements for which a known condition is true."""
+    """Return elements, or slices along `axis`, for which the condition is true, or None if an input is not known."""
     constant = call.constant(0)
     truths = call.elements(1)
     axis = call.attribute("axis")
@@ -188,7 +188,7 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _nonzero_flags(call: Call) -> list[bool] | None:
-    """Return for each element whether it is not zero, or None if that is unknown of one."""
+    """Return for each element of the input whether it is not zero, or None if that is not known of one."""
     flags = []
     for element in call.elements(0) or ():
         is_zero = equal(element, 0) if isinstance(element, Dim) else not element
@@ -200,7 +200,7 @@ def _nonzero_flags(call: Call) -> list[bool] | None:
 
 @infer("NonZero")
 def non_zero_9(call: Call) -> Shape:
-    """Return (rank, number of elements that are not zero)."""
+    """Return (rank of the input, number of elements that are not zero), each None if it is not known."""
     shape = call.shape(0)
     count: int | None = None
     if shape is not None and 0 in shape:
@@ -213,7 +213,7 @@ def non_zero_9(call: Call) -> Shape:
 
 @data("NonZero")
 def non_zero_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the coordinates of elements that are not zero, axis by axis."""
+    """Return the coordinates of elements that are not zero, axis by axis, or None if the input is not known."""
     constant = call.constant(0)
     truths = _nonzero_flags(call)
     if constant is None or truths is None:
@@ -230,7 +230,7 @@ _REDUCTIONS: dict[str, Any] = {"add": operator.add, "mul": operator.mul, "max": 
 
 @infer("Scatter", "ScatterElements")
 def scatter_9(call: Call) -> Shape:
-    """Return the shape of the data, which has the rank of indices and updates."""
+    """Return the data's shape; if unknown, sizes of None, as many as indices have. Raises Violation C1 to C3."""
     # Before version 11 no index is negative.
     _check_element_indices(call, 0 if call.version < 11 else None)
     indices, updates = call.shape(1), call.shape(2)
@@ -243,7 +243,7 @@ def scatter_9(call: Call) -> Shape:
 
 @data("Scatter", "ScatterElements")
 def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the data with each update written to, or combined with, the element at its index."""
+    """Return the data with updates written to, or combined with, the elements at indices, or None if not known."""
     shape = _known_integers(call.require_shape(0))
     offsets = _element_offsets(call, shape) if shape is not None else None
     return None if shape is None or offsets is None else _write_updates(call, math.prod(shape), offsets)
@@ -251,7 +251,7 @@ def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("ScatterND")
 def scatter_nd_11(call: Call) -> Shape:
-    """Return the shape of the data, whose slices the updates replace."""
+    """Return the data's shape; if unknown, the sizes that indices and updates show. Raises Violation C2 or C3."""
     shape, indices, updates = call.shape(0), call.shape(1), call.shape(2)
     length = indices[-1] if indices is not None else None
     if indices is None or updates is None or not isinstance(length, int):
@@ -270,7 +270,7 @@ def scatter_nd_11(call: Call) -> Shape:
 
 @data("ScatterND")
 def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the data with each update written to, or combined with, the slice at its index tuple."""
+    """Return the data with updates written to, or combined with, the slices at index tuples, or None if not known."""
     shape = _known_integers(call.require_shape(0))
     indices = call.constant(1)
     numbers = _known_integers(call.elements(1))
@@ -282,7 +282,7 @@ def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Element, ...] | None:
-    """Return `count` elements of data with updates at offsets; None for an element with several different updates."""
+    """Return the data after updates at `offsets`, each None if several differ; None alone without `count` elements."""
     result = list(call.elements(0) or (None,) * count)
     updates = call.elements(2) or (None,) * len(offsets)
     name = call.attribute("reduction") or "none"
@@ -300,7 +300,7 @@ def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Elem
 
 
 def _combination(name: str) -> Any:
-    """Return the function that combines an update with an element; floats become unknown, as they are rounded."""
+    """Return the function that combines an element and an update by a `reduction` such as "add"; floats become None."""
 
     def combine(element: Any, update: Any) -> Element:
         if isinstance(element, float) or isinstance(update, float):
@@ -319,7 +319,7 @@ def _combination(name: str) -> Any:
 
 @infer("OneHot")
 def one_hot_9(call: Call) -> Shape:
-    """Return the shape of the indices with a new axis of size `depth`."""
+    """Return the shape of the indices with a new axis of size `depth`, None if that is not known."""
     depth = call.element(1)
     if isinstance(depth, float):
         depth = int(depth) if math.isfinite(depth) else None
@@ -334,7 +334,7 @@ def one_hot_9(call: Call) -> Shape:
 
 @infer("TopK")
 def top_k_1(call: Call) -> list[Shape]:
-    """Return the shape of X with the size of `axis` replaced by k, for values and indices."""
+    """Return the shape of X with the size of `axis` replaced by k, or None if unknown, for values and for indices."""
     k = required_attribute(call, "k") if call.version == 1 else call.element(1)
     size = k if isinstance(k, int | Dim) else None
     shape = call.require_shape(0)
@@ -345,7 +345,7 @@ def top_k_1(call: Call) -> list[Shape]:
 
 @infer("Unique")
 def unique_11(call: Call) -> list[Shape | None]:
-    """Return the shapes for distinct slices along `axis`, or elements without it; their number depends on the data."""
+    """Return the shapes of all outputs; the number of distinct elements, or slices along `axis`, is None if unknown."""
     shape = call.shape(0)
     axis = call.attribute("axis")
     if shape is not None and axis is not None:

@@ -21,25 +21,25 @@ from opset.inference.registration import data, infer
 
 @infer("Shape")
 def shape_1(call: Call) -> Shape:
-    """Return the shape of the vector of dimensions from `start` to `end`."""
+    """Return (n,) for a vector of n dimensions, those from `start` to `end`; (None,) if the rank is not known."""
     shape = call.shape(0)
     return (None,) if shape is None else (len(_selected_dimensions(call, shape)),)
 
 
 @data("Shape")
 def shape_1_data(call: Call) -> Any:
-    """Return the dimensions from `start` to `end`, clamped as in a Python slice."""
+    """Return the dimensions from `start` to `end`, as in a Python slice. Raises Unknown if the rank is not known."""
     return _selected_dimensions(call, call.require_shape(0))
 
 
 def _selected_dimensions(call: Call, shape: tuple[Size, ...]) -> tuple[Size, ...]:
-    """Return the dimensions from `start` to `end`, or all before version 15."""
+    """Return the dimensions between the attributes `start` and `end`, or all before version 15."""
     return shape[call.attribute("start") : call.attribute("end")] if call.version >= 15 else shape
 
 
 @data("Size")
 def size_1_data(call: Call) -> Any:
-    """Return the number of elements."""
+    """Return the number of elements as (number,), None in it if it is not known."""
     return (product_if_known(call.require_shape(0)),)
 
 
@@ -48,7 +48,7 @@ def size_1_data(call: Call) -> Any:
 
 @infer("Transpose")
 def transpose_1(call: Call) -> Shape:
-    """Return the sizes in the order `perm`, by default reversed."""
+    """Return the sizes in the order `perm`, by default reversed. Raises Unknown if the rank is not known."""
     perm = call.attribute("perm")
     shape: Shape | None = call.shape(0)
     if shape is None:
@@ -59,13 +59,13 @@ def transpose_1(call: Call) -> Shape:
 
 
 def _axis_order(perm: Sequence[int] | None, rank: int) -> Sequence[int]:
-    """Return the order of the axes of the result, by default reversed."""
+    """Return the axes in the order that they have in the result: `perm`, by default reversed."""
     return range(rank)[::-1] if perm is None else perm
 
 
 @data("Transpose")
 def transpose_1_data(call: Call) -> Any:
-    """Return the elements in the order of the transposed axes."""
+    """Return the elements in the order of the transposed tensor, or None if they are not known."""
     constant = call.constant(0)
     if constant is None:
         return None
@@ -75,7 +75,7 @@ def transpose_1_data(call: Call) -> Any:
 
 @infer("DepthToSpace")
 def depth_to_space_1(call: Call) -> Shape:
-    """Return the sizes with channels rearranged into blocks of height and width."""
+    """Return (N, C / b**2, H * b, W * b) for a `blocksize` of b, each None if it is not known."""
     block = required_attribute(call, "blocksize")
     count, channels, height, width = map(call.size, "NCHW")
     depth = apply_to_sizes(operator.floordiv, channels, block * block)
@@ -84,7 +84,7 @@ def depth_to_space_1(call: Call) -> Shape:
 
 @infer("SpaceToDepth")
 def space_to_depth_1(call: Call) -> Shape:
-    """Return the sizes with blocks of height and width rearranged into channels."""
+    """Return (N, C * b**2, H / b, W / b) for a `blocksize` of b, each None if it is not known."""
     block = required_attribute(call, "blocksize")
     count, channels, height, width = map(call.size, "NCHW")
     blocks = [apply_to_sizes(operator.floordiv, size, block) for size in (height, width)]
@@ -96,7 +96,7 @@ def space_to_depth_1(call: Call) -> Shape:
 
 @infer("Concat")
 def concat_1(call: Call) -> Shape:
-    """Return the shape that all inputs share, with their sizes along `axis` added."""
+    """Return the shape of the joined inputs: sizes along `axis` are added. Raises Unknown if no rank is known."""
     indices = [index for index in range(call.input_count) if call.has(index)]
     shapes = [call.shape(index) for index in indices]
     known = [shape for shape in shapes if shape is not None]
@@ -116,7 +116,7 @@ def _concat_axis(call: Call, rank: int) -> int:
 
 @data("Concat")
 def concat_1_data(call: Call) -> Any:
-    """Return the elements of the joined inputs; None for elements of inputs with only a known shape."""
+    """Return the joined elements, each None if not known; None alone if the shape of an input is not known either."""
     parts = [_elements_or_unknown(call, index) for index in range(call.input_count)]
     if any(part is None for part in parts) or not parts:
         return None
@@ -131,7 +131,7 @@ def concat_1_data(call: Call) -> Any:
 
 
 def _elements_or_unknown(call: Call, index: int) -> Constant | None:
-    """Return an input with its elements, None for each if only its shape is known; None if not even that is known."""
+    """Return an input with its elements, each None if only its shape is known; None if not even that is known."""
     constant = call.constant(index)
     shape = call.shape(index)
     if constant is not None or shape is None:
@@ -148,7 +148,7 @@ def _elements_or_unknown(call: Call, index: int) -> Constant | None:
 
 @infer("Tile", since=6)
 def tile_6(call: Call) -> Shape:
-    """Return each size multiplied by its repeats."""
+    """Return each size times its number of repeats, None for each that is not known."""
     shape = call.shape(0)
     repeats = call.sizes(1)
     if shape is None:
@@ -162,7 +162,7 @@ def tile_6(call: Call) -> Shape:
 
 @infer("Tile")
 def tile_1(call: Call) -> Shape:
-    """Return the shape with one size multiplied; count and dimension are numbers of the data's type."""
+    """Return the shape with one size multiplied: the second input is the factor, the third the axis."""
     shape = call.require_shape(0)
     tiles, axis = call.element(1), call.element(2)
     count: Any = int(tiles) if isinstance(tiles, int | float) else tiles
@@ -174,7 +174,7 @@ def tile_1(call: Call) -> Shape:
 
 @data("Tile", since=6)
 def tile_6_data(call: Call) -> Any:
-    """Return the elements repeated along each axis."""
+    """Return the elements repeated along each axis, or None if elements or repeats are not known."""
     constant = call.constant(0)
     repeats = call.numbers(1)
     if constant is None or repeats is None or 0 in constant.dims or 0 in repeats:
@@ -185,7 +185,7 @@ def tile_6_data(call: Call) -> Any:
 
 @infer("Expand")
 def expand_8(call: Call) -> Shape:
-    """Return the shape to which the input and `shape` broadcast."""
+    """Return the shape to which the first input and the sizes in the second broadcast. Raises Violation C2."""
     shape = call.shape(0)
     wanted = call.sizes(1)
     if wanted is None:
@@ -197,7 +197,7 @@ def expand_8(call: Call) -> Shape:
 
 @data("Expand")
 def expand_8_data(call: Call) -> Any:
-    """Return the elements of the input, broadcast."""
+    """Return the elements of the input, broadcast, or None if elements or sizes are not known."""
     constant = call.constant(0)
     wanted = call.numbers(1)
     if constant is None or wanted is None or 0 in wanted:

@@ -10,19 +10,19 @@ from opset.inference.registration import infer
 
 @infer("Det")
 def det_11(call: Call) -> Shape:
-    """Return the shape of a stack of square matrices without the last two dimensions."""
+    """Return the shape of the input, square matrices, without the last two dimensions."""
     return call.require_shape(0)[:-2]
 
 
 @infer("Gemm")
 def gemm_1(call: Call) -> Shape:
-    """Return (rows of A', columns of B'); C may show the size of an unknown one."""
+    """Return (M, N), rows of A and columns of B after transposition, each None if no input shows it."""
     return (call.size("M"), call.size("N"))
 
 
 @infer("Einsum")
 def einsum_12(call: Call) -> Shape:
-    """Return the sizes of the output's letters and of the dimensions of its ellipsis."""
+    """Return the sizes of the output's labels in the equation. Raises Unknown if equation or rank are not known."""
     equation = call.attribute("equation")
     if not isinstance(equation, str):
         raise Unknown("the equation is not known")

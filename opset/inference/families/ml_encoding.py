@@ -18,7 +18,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer_ml("ArrayFeatureExtractor")
 def array_feature_extractor_1(call: Call) -> Shape:
-    """Return the shape of X with the number of indices as last size; a vector becomes one row."""
+    """Return X's shape with the number of indices as last size; a vector becomes a row. Raises Violation C1 or C2."""
     indices = call.shape(1)
     count = None if indices is None else product_if_known(indices)
     if count == 0:
@@ -35,7 +35,7 @@ def array_feature_extractor_1(call: Call) -> Shape:
 
 @infer_ml("CastMap")
 def cast_map_1(call: Call) -> Type:
-    """Return the type of one row of as many elements as the map has, or of `max_map` elements."""
+    """Return the type of one row, of `max_map` elements for a sparse map, else of None, as many as the map has."""
     elements = {"TO_FLOAT": "float", "TO_STRING": "string", "TO_INT64": "int64"}
     count = call.attribute("max_map") if call.attribute("map_form") == "SPARSE" else None
     return tensor(elements[call.attribute("cast_to")], (1, count))
@@ -43,13 +43,13 @@ def cast_map_1(call: Call) -> Type:
 
 @infer_ml("CategoryMapper", "LabelEncoder")
 def category_mapper_1(call: Call) -> Type:
-    """Return the type of X with integers for strings, or strings for integers."""
+    """Return the type of the output, of X's shape: int64 for strings, strings for int64."""
     return tensor({"string": "int64", "int64": "string"}.get(call.dtype(0) or ""), call.shape(0))
 
 
 @infer_ml("DictVectorizer")
 def dict_vectorizer_1(call: Call) -> Type:
-    """Return the type of one row of the values of the map, one for each entry of the vocabulary."""
+    """Return the type of one row with an element for each word of the vocabulary, of the map's value type."""
     _, count = label_type_and_count(call, "string_vocabulary", "int64_vocabulary")
     map_ = call.type(0)
     return tensor(map_.inner.element if map_ is not None and map_.inner is not None else None, (1, count))
@@ -57,7 +57,7 @@ def dict_vectorizer_1(call: Call) -> Type:
 
 @infer_ml("FeatureVectorizer")
 def feature_vectorizer_1(call: Call) -> Shape:
-    """Return the shape of the rows that all inputs share, with the features of all of them or by `inputdimensions`."""
+    """Return (rows, number of features in `inputdimensions`, else in all inputs). Raises Violation C1 or C2."""
     dimensions = call.attribute("inputdimensions")
     if dimensions is not None and len(dimensions) != call.input_count:
         raise Violation("C1", f"inputdimensions {list(dimensions[:8])}, {call.input_count} inputs")
@@ -75,7 +75,7 @@ def feature_vectorizer_1(call: Call) -> Shape:
 
 @infer_ml("Imputer")
 def imputer_1(call: Call) -> Shape:
-    """Return the shape of X."""
+    """Return the shape of X. Raises Violation C1 unless there is one replacement, or one for each feature."""
     element = call.dtype(0)
     if element is not None:
         name = "imputed_value_floats" if element in ("float", "double") else "imputed_value_int64s"
@@ -85,7 +85,7 @@ def imputer_1(call: Call) -> Shape:
 
 @infer_ml("LabelEncoder", since=2)
 def label_encoder_2(call: Call) -> Type:
-    """Return the type of X with elements of the type of the values."""
+    """Return the shape of X with the element type of the values. Raises Violation C1 to C4 for illegal attributes."""
     (keys, key_count), (values, value_count) = _dtype_and_count(call, "keys"), _dtype_and_count(call, "values")
     if key_count != value_count:
         raise Violation("C2", f"{key_count} keys and {value_count} values")
@@ -101,7 +101,7 @@ def label_encoder_2(call: Call) -> Type:
 
 
 def _dtype_and_count(call: Call, what: str) -> tuple[str | None, int]:
-    """Return the element type and the number of keys or values. Raises Violation C1 unless they are in one form."""
+    """Return the element type and number of keys or values (`what`). Raises Violation C1 unless in one attribute."""
     forms: list[tuple[str | None, int]] = [
         (element, list_length(call, f"{what}_{element}s")) for element in ("float", "int64", "string")
     ]
@@ -116,7 +116,7 @@ def _dtype_and_count(call: Call, what: str) -> tuple[str | None, int]:
 
 @infer_ml("OneHotEncoder")
 def one_hot_encoder_1(call: Call) -> Shape:
-    """Return the shape of X with one more dimension, whose size is the number of categories."""
+    """Return X's shape followed by the number of categories. Raises Violation C1 if categories are of another type."""
     categories, count = label_type_and_count(call, "cats_strings", "cats_int64s")
     element = call.dtype(0)
     if element is not None and (element == "string") != (categories == "string"):
@@ -126,6 +126,6 @@ def one_hot_encoder_1(call: Call) -> Shape:
 
 @infer_ml("ZipMap")
 def zip_map_1(call: Call) -> Type | None:
-    """Return the type of a sequence of maps from labels to scores."""
+    """Return the type of a sequence of maps, one for each row, from labels to float scores."""
     element, _ = label_type_and_count(call, "classlabels_strings", "classlabels_int64s")
     return sequence(Type("map", element, None, tensor("float", ())))

@@ -18,13 +18,13 @@ from opset.schemas.constraints.violation import Violation
 
 @infer_ml("Normalizer")
 def normalizer_1(call: Call) -> Shape:
-    """Return the shape of X."""
+    """Return the shape of X, which the output has, too. Raises Unknown if its rank is not known."""
     return call.require_shape(0)
 
 
 @infer_ml("Scaler")
 def scaler_1(call: Call) -> Shape:
-    """Return the shape of X."""
+    """Return the shape of X. Raises Violation C1 unless `offset` and `scale` have one value or one for each feature."""
     for name in ("offset", "scale"):
         if count := list_length(call, name):
             check_one_or_each(call, count, "C1", f"values of {name}")
@@ -33,7 +33,7 @@ def scaler_1(call: Call) -> Shape:
 
 @infer_ml("LinearRegressor")
 def linear_regressor_1(call: Call) -> Shape:
-    """Return the shape of one row of `targets` predictions for each row of features."""
+    """Return (rows of X, targets). Raises Violation C2 if coefficients or intercepts are not as many as these need."""
     rows, features = count_rows_and_features(call)
     targets = call.attribute("targets")
     intercepts = list_length(call, "intercepts")
@@ -47,7 +47,7 @@ def linear_regressor_1(call: Call) -> Shape:
 
 @infer_ml("LinearClassifier")
 def linear_classifier_1(call: Call) -> list[Type]:
-    """Return the types of a label for each row, and of a score for each label, also for one row of coefficients."""
+    """Return the types of a label for each row and a score for each label. Raises Violation C2 or C5."""
     element, labels = label_type_and_count(call, "classlabels_strings", "classlabels_ints")
     rows, features = count_rows_and_features(call)
     numbers, intercepts = list_length(call, "coefficients"), list_length(call, "intercepts")

@@ -17,7 +17,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer_ml("SVMRegressor")
 def svm_regressor_1(call: Call) -> Shape:
-    """Return the shape of one prediction for each row."""
+    """Return (rows of X, 1). Raises Violation C2 if coefficients or support vectors are not as many as stated."""
     rows, features = count_rows_and_features(call)
     supports = call.attribute("n_supports")
     weights = list_length(call, "coefficients")
@@ -32,7 +32,7 @@ def svm_regressor_1(call: Call) -> Shape:
 
 @infer_ml("SVMClassifier")
 def svm_classifier_1(call: Call) -> list[Type]:
-    """Return the types of a label for each row, and of scores: of classes, or without probabilities of pairs."""
+    """Return the types of a label and of scores for each row: by class, or without probabilities by pair of classes."""
     element, labels = label_type_and_count(call, "classlabels_strings", "classlabels_ints")
     rows, features = count_rows_and_features(call)
     counts = call.attribute("vectors_per_class") or ()

@@ -20,7 +20,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer_ml("TreeEnsemble")
 def tree_ensemble_5(call: Call) -> Shape:
-    """Return the shape of one row of predictions for each row of features."""
+    """Return (rows of X, targets). Raises Violation C2 or C4 if attributes do not fit each other or X."""
     rows, features = count_rows_and_features(call)
     nodes, leaves = list_length(call, "nodes_featureids"), list_length(call, "leaf_targetids")
     targets = call.attribute("leaf_targetids") or ()
@@ -38,7 +38,7 @@ def tree_ensemble_5(call: Call) -> Shape:
 
 
 def _check_numbers_below(numbers: Iterable[int], limit: Size | None, label: str, what: str) -> None:
-    """Raise Violation if a number is below 0, or not below a limit that is a number."""
+    """Raise Violation `label` if a number is negative, or not below a limit that is known; `what` begins the reason."""
     known = set(numbers)
     low = min(known, default=0)
     high = max(known, default=0)
@@ -47,14 +47,14 @@ def _check_numbers_below(numbers: Iterable[int], limit: Size | None, label: str,
 
 
 def _check_features(compared: Iterable[int], features: Size | None) -> None:
-    """Raise Violation if a compared feature is not in X; if X has none, the first is allowed."""
+    """Raise Violation C4 if an index of a feature is not in X; index 0 is allowed even if X has no features."""
     limit = max(features, 1) if isinstance(features, int) else None
     _check_numbers_below(compared, limit, "C4", "nodes_featureids holds")
 
 
 @infer_ml("TreeEnsembleRegressor")
 def tree_ensemble_regressor_1(call: Call) -> Shape:
-    """Return the shape of one row of predictions for each row of features."""
+    """Return (rows of X, targets). Raises Violation C2, C4 or C5 if attributes do not fit each other or X."""
     rows, features = count_rows_and_features(call)
     count = call.attribute("n_targets")
     if count is None:
@@ -65,7 +65,7 @@ def tree_ensemble_regressor_1(call: Call) -> Shape:
 
 @infer_ml("TreeEnsembleClassifier")
 def tree_ensemble_classifier_1(call: Call) -> list[Type]:
-    """Return the types of a label for each row, and of a score for each label."""
+    """Return the types of a label for each row, and of a score for each label. Raises Violation C2, C4 or C5."""
     element, labels = label_type_and_count(call, "classlabels_strings", "classlabels_int64s")
     rows, features = count_rows_and_features(call)
     # Where all votes are for the first of two classes, there may be one base value.
@@ -74,27 +74,31 @@ def tree_ensemble_classifier_1(call: Call) -> list[Type]:
     return classifier_outputs(element, rows, labels)
 
 
-def _check_trees(call: Call, votes: str, count: int, features: Size | None, bases: set[int]) -> None:
-    """Raise Violation if the attributes of nodes and votes do not fit together; the structure is not checked."""
+def _check_trees(call: Call, prefix: str, count: int, features: Size | None, base_counts: set[int]) -> None:
+    """Raise Violation C2, C4 or C5 if attributes of nodes and leaves do not fit together; the tree is not followed.
+
+    Attributes of leaves begin with `prefix`, "target" or "class", of which there are `count`; `base_counts` are the
+    legal numbers of base values.
+    """
     nodes = list_length(call, "nodes_nodeids")
     listed = ("nodes_treeids", "nodes_modes", "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids")
     lengths = {list_length(call, name) or (0 if number < 2 else nodes) for number, name in enumerate(listed)}
     lengths |= {list_length(call, "nodes_missing_value_tracks_true") or nodes, _count_numbers(call, "nodes_values")}
     if lengths != {nodes} or not nodes:
         raise Violation("C2", "the attributes nodes_* have different lengths, or are empty")
-    cast = {list_length(call, f"{votes}_{what}") for what in ("treeids", "nodeids", "ids")}
-    if cast != {_count_numbers(call, f"{votes}_weights")}:
-        raise Violation("C2", f"the attributes {votes}_* have different lengths")
-    _check_numbers_below(call.attribute(f"{votes}_ids") or (), count, "C2", "votes are for")
+    cast = {list_length(call, f"{prefix}_{what}") for what in ("treeids", "nodeids", "ids")}
+    if cast != {_count_numbers(call, f"{prefix}_weights")}:
+        raise Violation("C2", f"the attributes {prefix}_* have different lengths")
+    _check_numbers_below(call.attribute(f"{prefix}_ids") or (), count, "C2", "votes are for")
     modes = call.attribute("nodes_modes")
     compared = zip(call.attribute("nodes_featureids") or (0,) * nodes, modes, strict=True)
     _check_features({feature for feature, mode in compared if mode != "LEAF"}, features)
     base = _count_numbers(call, "base_values")
-    if base not in bases:
+    if base not in base_counts:
         raise Violation("C5", f"{base} base values")
 
 
 def _count_numbers(call: Call, name: str) -> int:
-    """Return the length of an attribute that is a list of floats or, under another name, a tensor."""
+    """Return the length of the list of floats `name`, or of the tensor `name`_as_tensor if the node has it instead."""
     tensor = call.attribute(f"{name}_as_tensor")
     return list_length(call, name) if tensor is None else tensor_length(tensor)

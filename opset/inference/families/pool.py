@@ -13,7 +13,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("MaxUnpool")
 def max_unpool_9(call: Call) -> Shape:
-    """Return `output_shape`, or the sizes that the windows of the pool covered."""
+    """Return the output shape: the input `output_shape`, or the sizes of the tensor that the pool's windows covered."""
     kernel = required_attribute(call, "kernel_shape")
     windows = windows_of(call, kernel)
     rank = len(kernel)

@@ -18,7 +18,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("QuantizeLinear")
 def quantize_linear_10(call: Call) -> Type:
-    """Return the type of x with the elements of `output_dtype` or of the zero point, by default uint8."""
+    """Return the type of y: the shape of x, the element type `output_dtype` or the zero point's, by default uint8."""
     stated = dtype_of_attribute(call, "output_dtype")
     zero_point = call.dtype(2)
     if stated is not None and zero_point is not None and stated != zero_point:
@@ -28,7 +28,7 @@ def quantize_linear_10(call: Call) -> Type:
 
 @infer("DequantizeLinear")
 def dequantize_linear_10(call: Call) -> Type:
-    """Return the type of x with the elements of `output_dtype`, by default of the scale."""
+    """Return the type of y: the shape of x, the element type `output_dtype`, by default the scale's."""
     stated = dtype_of_attribute(call, "output_dtype")
     element = stated or call.dtype(1)
     if element is not None and not can_output(call, element):
@@ -37,7 +37,7 @@ def dequantize_linear_10(call: Call) -> Type:
 
 
 def _shape_by_scales(call: Call) -> Shape | None:
-    """Return the shape of x, completed by the scales, or None if its rank is not known. Raises Violation C1 to C3."""
+    """Return the shape of x, completed by the scales', or None if unknown. Raises Violation C1 to C3 for a misfit."""
     shape: Shape | None = call.shape(0)
     scale, zero_point = call.shape(1), call.shape(2)
     if call.version >= 13 and scale is not None and zero_point is not None and certainly_differ(zero_point, scale):

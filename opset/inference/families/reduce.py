@@ -19,7 +19,7 @@ _EXACT = 1 << 24  # up to here, floats add and multiply integers exactly in any 
 
 
 def _accumulate(fold: Fold, identity: int, call: Call) -> tuple[Element, ...] | None:
-    """Return cumulative sums or products along the axis in the second input, or None if they are not known."""
+    """Return the elements of CumSum or CumProd, or None if inputs are not known; `identity` is the first total."""
     constant = call.constant(0)
     axis = call.element(1)
     if constant is None or not isinstance(axis, int):
@@ -45,12 +45,12 @@ def _accumulate(fold: Fold, identity: int, call: Call) -> tuple[Element, ...] | 
 
 
 def _fold_group(fold: Fold, elements: Sequence[Element], type_: str | None) -> Element:
-    """Return elements reduced to one, rounded to their type."""
+    """Return elements reduced to one by `fold`, rounded to their type, or None if one is not known."""
     return apply_to_elements(lambda *known: round_to_type(fold(known, type_), type_), *elements)
 
 
 def _sum(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the sum of elements, or None if floats might round it."""
+    """Return the sum of elements, or None if it is so large that floats may round it."""
     sizes = [as_size(element) for element in elements]
     if type_ in _FLOATS and sum(abs(size) for size in sizes if isinstance(size, int)) > _EXACT:
         return None
@@ -58,7 +58,7 @@ def _sum(elements: Sequence[Any], type_: str | None) -> Element:
 
 
 def _product(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the product of elements, or None if floats might round it."""
+    """Return the product of elements, or None if it is so large that floats may round it."""
     sizes = [as_size(element) for element in elements]
     if type_ in _FLOATS and math.prod(max(abs(size), 1) for size in sizes if isinstance(size, int)) > _EXACT:
         return None
@@ -66,7 +66,7 @@ def _product(elements: Sequence[Any], type_: str | None) -> Element:
 
 
 def _mean(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the mean of elements, for integers truncated towards zero, or None if it is not known."""
+    """Return the mean of elements, truncated towards zero for integers, or None if it is not known exactly."""
     total = _sum(elements, type_)
     if type_ in _FLOATS:
         if len(elements) == 1:
@@ -87,7 +87,7 @@ _FOLDS: dict[str, Fold] = {
 
 
 def _reduce_elements(fold: Fold, call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of a reduction, or None if they are not known."""
+    """Return the elements of a reduction such as ReduceSum, or None if the input's elements or axes are not known."""
     constant = call.constant(0)
     axes = stated_axes(call)
     if constant is None or axes is None:
@@ -103,7 +103,7 @@ def _reduce_elements(fold: Fold, call: Call) -> tuple[Element, ...] | None:
 
 
 def _group_elements(constant: Constant, axes: set[int]) -> list[list[Element]]:
-    """Return for each element of the result the elements that are reduced to it."""
+    """Return, for each element of a reduction in row-major order, the elements of the input that are reduced to it."""
     count = 1
     strides = [0] * len(constant.dims)
     for axis in reversed(range(len(constant.dims))):

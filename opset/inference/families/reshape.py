@@ -17,13 +17,13 @@ from opset.schemas.constraints.violation import Violation
 
 @data("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity")
 def reshape_1_data(call: Call) -> Any:
-    """Return the elements of the input unchanged."""
+    """Return the elements of the output, which are the input's, or None if these are not known."""
     return call.elements(0)
 
 
 @infer("Reshape", since=5)
 def reshape_5(call: Call) -> Shape:
-    """Return the shape in the second input."""
+    """Return the shape that the second input states. Raises Unknown if not even the number of sizes is known."""
     wanted = call.sizes(1)
     if wanted is None:
         raise Unknown("the number of sizes in shape is not known")
@@ -32,7 +32,7 @@ def reshape_5(call: Call) -> Shape:
 
 @infer("Reshape")
 def reshape_1(call: Call) -> Shape:
-    """Return the shape in the attribute; an absent one is the same as an empty one."""
+    """Return the shape that the attribute `shape` states; an absent one is the same as an empty one."""
     wanted = call.attribute("shape") or ()
     if len(wanted) > MAX_RANK:
         raise Unknown(f"shape has {len(wanted):,} sizes")
@@ -41,7 +41,7 @@ def reshape_1(call: Call) -> Shape:
 
 @infer("Flatten")
 def flatten_1(call: Call) -> Shape:
-    """Return the shape of a matrix whose rows are the dimensions before `axis`."""
+    """Return (rows, columns): the products of the sizes before `axis` and of the others, None if not known."""
     axis = call.attribute("axis")
     shape = call.shape(0)
     if shape is None:
@@ -52,7 +52,7 @@ def flatten_1(call: Call) -> Shape:
 
 @infer("Squeeze", since=13)
 def squeeze_13(call: Call) -> Shape | None:
-    """Return the shape without the axes in the second input."""
+    """Return the shape without the axes in the second input, by default all of size 1; None if these are not known."""
     shape = call.require_shape(0)
     if not call.has(1):
         return _squeeze_all(call, shape)
@@ -72,7 +72,7 @@ def squeeze_13(call: Call) -> Shape | None:
 
 @infer("Squeeze")
 def squeeze_1(call: Call) -> Shape | None:
-    """Return the shape without the axes in the attribute."""
+    """Return the shape without the axes in the attribute, by default all of size 1; None if these are not known."""
     shape = call.require_shape(0)
     axes = call.attribute("axes")
     if axes is None:
@@ -81,7 +81,7 @@ def squeeze_1(call: Call) -> Shape | None:
 
 
 def _squeeze_all(call: Call, shape: tuple[Size, ...]) -> Shape | None:
-    """Return the sizes that are not 1, or None if one may or may not be 1, as the rank depends on it."""
+    """Return the sizes that are not 1, or None, with a doubt, if variables decide whether one is 1."""
     ones = [equal(size, 1) for size in shape]
     if None in ones:
         call.doubt(f"there are no axes, and {shape[ones.index(None)]} may be 1")
@@ -91,7 +91,7 @@ def _squeeze_all(call: Call, shape: tuple[Size, ...]) -> Shape | None:
 
 @infer("Unsqueeze", since=13)
 def unsqueeze_13(call: Call) -> Shape:
-    """Return the shape with sizes of 1 inserted at the axes in the second input."""
+    """Return the shape with sizes of 1 at the axes in the second input. Raises Unknown if their number is not known."""
     shape = call.require_shape(0)
     axes = call.numbers(1)
     if axes is not None:
@@ -104,12 +104,12 @@ def unsqueeze_13(call: Call) -> Shape:
 
 @infer("Unsqueeze")
 def unsqueeze_1(call: Call) -> Shape:
-    """Return the shape with sizes of 1 inserted at the axes in the attribute."""
+    """Return the shape with sizes of 1 at the axes in the attribute. Raises Unknown if the rank is not known."""
     return _unsqueeze_shape(call.require_shape(0), required_attribute(call, "axes"))
 
 
 def _unsqueeze_shape(shape: Shape, axes: Sequence[int]) -> Shape:
-    """Return a shape with sizes of 1 inserted at axes of the result. Raises Unknown for too great a rank."""
+    """Return a shape with sizes of 1 inserted, at axes counted in the result. Raises Unknown for too great a rank."""
     rank = len(shape) + len(axes)
     if rank > MAX_RANK:
         raise Unknown(f"the rank would be {rank:,}")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from opset.inference.building.agreement import check_numbers, is_nonempty
+from opset.inference.building.agreement import check_averaged_type, is_nonempty
 from opset.inference.building.call import Call, Element, Unknown
 from opset.inference.building.dimensions import Dim, Size, apply_to_sizes, less
 from opset.inference.building.elements import round_to_single
@@ -18,13 +18,13 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("Upsample")
 def upsample_1(call: Call) -> Shape:
-    """Return the shape of images enlarged in height and width."""
+    """Return the output shape: height and width times the attributes `height_scale` and `width_scale`."""
     return _scale_shape(call, (1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")))
 
 
 @infer("Upsample", since=7)
 def upsample_7(call: Call) -> Shape:
-    """Return the shape of a tensor enlarged along all axes by an attribute."""
+    """Return the output shape: each size times its scale in the attribute `scales`."""
     scales = call.attribute("scales")
     if not isinstance(scales, tuple):
         raise Violation("", "scales is no list of numbers")
@@ -34,12 +34,12 @@ def upsample_7(call: Call) -> Shape:
 @infer("Upsample", since=9)
 @infer("Resize")
 def upsample_9(call: Call) -> Shape:
-    """Return the shape of a tensor resized along all axes by an input."""
+    """Return the output shape: each size times its scale in the second input, or None if that is not known."""
     return _scale_shape(call, _elements_of_input(call, 1))
 
 
 def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
-    """Return the shape of the first input, each size times its scale."""
+    """Return the first input's shape, each size times its scale; each size is None if `scales` is None, not known."""
     shape = call.shape(0)
     if scales is None:
         return (None,) * len(call.require_shape(0))
@@ -47,13 +47,13 @@ def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
         raise Unknown(f"there are {len(scales)} scales")
     result = tuple(_scale_size(size, scale) for size, scale in zip(shape or (None,) * len(scales), scales, strict=True))
     if is_nonempty(result):
-        check_numbers(call)
+        check_averaged_type(call)
     return result
 
 
 @infer("Resize", since=11)
 def resize_11(call: Call) -> Shape:
-    """Return the shape of X with the dimensions `axes` multiplied by `scales` or replaced by `sizes`."""
+    """Return the shape of X with the sizes of `axes` times the input `scales`, or replaced by the input `sizes`."""
     scales, sizes = _elements_of_input(call, 2), _elements_of_input(call, 3)
     # If one has elements, the other is absent or empty.
     if scales is None and sizes:
@@ -74,14 +74,18 @@ def resize_11(call: Call) -> Shape:
             raise Violation("C7", f"axis {index} is 0, and {size} is wanted")
         result[index] = size
     if is_nonempty(result) and indices:
-        check_numbers(call)
+        check_averaged_type(call)
     return tuple(result)
 
 
 def _output_sizes(
     call: Call, lengths: list[Size | None], scales: tuple[Element, ...] | None, sizes: tuple[Element, ...] | None
 ) -> list[Size | None]:
-    """Return the output sizes of axes of these lengths."""
+    """Return the new sizes of axes, which have the sizes `lengths`, by scales or by sizes; the other is ().
+
+    If only their number is known, each of them is None; if not even that, `scales` or `sizes` is None. Raises Violation
+    C1, C5 or C6 if inputs do not fit together.
+    """
     count = len(lengths)
     if scales is not None and sizes is not None and count and bool(scales) == bool(sizes):
         raise Violation("C5", f"{len(scales)} scales and {len(sizes)} sizes")
@@ -106,7 +110,7 @@ def _output_sizes(
 
 
 def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], policy: str) -> list[Size | None]:
-    """Return the wanted sizes, or under a policy other than "stretch" sizes that keep the aspect ratio."""
+    """Return the wanted sizes; a policy other than "stretch" changes them so that the aspect ratio stays."""
     if policy == "stretch" or 0 in lengths or len(wanted) == 1:
         return wanted
     pairs = [(length, want) for length, want in zip(lengths, wanted, strict=True) if isinstance(length, int)]
@@ -120,7 +124,7 @@ def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], poli
 
 
 def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
-    """Return floor(size * span * scale) in single precision, or None if it is not known."""
+    """Return floor(size * span * scale) in single precision, or None if not known; a crop keeps the share `span`."""
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None
     if isinstance(scale, Dim):
@@ -142,7 +146,7 @@ def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> 
 
 
 def _span_between(first: Element, last: Element) -> float | None:
-    """Return the part of an axis between two coordinates, or None if they are not known."""
+    """Return the part of an axis between two coordinates of a crop, or None if one is not known."""
     if not isinstance(first, int | float) or not isinstance(last, int | float):
         return None
     try:
@@ -152,7 +156,7 @@ def _span_between(first: Element, last: Element) -> float | None:
 
 
 def _elements_of_input(call: Call, index: int) -> tuple[Element, ...] | None:
-    """Return the elements of an input, () if it is absent; if only their number is known, each is None."""
+    """Return an input's elements, () if it is absent, each None if only their number is known, else None alone."""
     if not call.has(index):
         return ()
     elements = call.elements(index)

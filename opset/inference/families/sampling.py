@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.inference.building.agreement import check_numbers, is_nonempty
+from opset.inference.building.agreement import check_averaged_type, is_nonempty
 from opset.inference.building.call import Call, Unknown
 from opset.inference.building.types import Shape
 from opset.inference.registration import infer
@@ -11,7 +11,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("AffineGrid")
 def affine_grid_20(call: Call) -> Shape:
-    """Return (N, *spatial sizes, their number) by `size`, or by theta if `size` is not known."""
+    """Return (N, *spatial sizes, number of spatial axes), the sizes as in the input `size`, None if not known."""
     sizes = call.sizes(1)
     if sizes is None:
         _, rows, columns = call.require_shape(0)
@@ -24,13 +24,13 @@ def affine_grid_20(call: Call) -> Shape:
 
 @infer("GridSample")
 def grid_sample_16(call: Call) -> Shape:
-    """Return (N, C, *spatial sizes of the grid)."""
+    """Return (N, C, *spatial sizes of the grid). Raises Violation C4 or C5 if X cannot be sampled as attributes say."""
     output: Shape | None = call.run("D")
     if output is None:
         output = (None,) * ((4 if call.version < 20 else len(call.require_shape(0))) - 2)
     result = (call.size("N"), call.size("C"), *output)
     if is_nonempty(result):
-        check_numbers(call)
+        check_averaged_type(call)
         sizes = call.require_shape(0)
         if 0 in sizes[2:] and call.attribute("padding_mode") != "zeros":
             raise Violation("C5", f"X of {', '.join(map(str, sizes))}")

@@ -14,14 +14,14 @@ from opset.schemas.constraints.violation import Violation
 
 
 def _type_of_tensors(call: Call) -> Type | None:
-    """Return the type that all tensors in the first input, a sequence, have in common."""
+    """Return the type that all tensors in the first input, a sequence, share, or None if it is not known."""
     type_ = call.type(0)
     return type_.inner if type_ is not None and type_.kind == "seq" else None
 
 
 @infer("SequenceConstruct")
 def sequence_construct_11(call: Call) -> Type:
-    """Return a sequence of the type that all inputs have in common."""
+    """Return a sequence type of the type that all inputs share, with a doubt if the rank is not known."""
     types = [call.type(index) for index in range(call.input_count)]
     inner = types[0] if types else None
     for type_ in types[1:]:
@@ -35,13 +35,13 @@ def sequence_construct_11(call: Call) -> Type:
 
 @infer("SequenceEmpty")
 def sequence_empty_11(call: Call) -> Type:
-    """Return a sequence of tensors of the stated element type."""
+    """Return the type of a sequence of tensors of the element type `dtype`, by default float."""
     return sequence(tensor(dtype_of_attribute(call, "dtype") or "float"))
 
 
 @infer("SequenceAt")
 def sequence_at_11(call: Call) -> Type | None:
-    """Return the type of a tensor of the sequence."""
+    """Return the type that the sequence's tensors share, or None if not known; add a doubt if the rank is unknown."""
     inner = _type_of_tensors(call)
     if inner is None or inner.shape is None:
         call.doubt("the rank of the tensors is not known")
@@ -50,7 +50,7 @@ def sequence_at_11(call: Call) -> Type | None:
 
 @infer("SequenceInsert")
 def sequence_insert_11(call: Call) -> Type:
-    """Return a sequence of the type that its tensors and the new one have in common."""
+    """Return the type of the sequence with the new tensor in it. Raises Violation C2 if element types differ."""
     inner = _type_of_tensors(call)
     element = call.dtype(1)
     if inner is not None and None not in (inner.element, element) and inner.element != element:
@@ -63,7 +63,7 @@ def sequence_insert_11(call: Call) -> Type:
 
 @infer("ConcatFromSequence")
 def concat_from_sequence_11(call: Call) -> Type:
-    """Return the type of the tensors with the sizes that all share; the size of the axis depends on their number."""
+    """Return the type of all tensors joined: the sizes that they share, None along the axis. Raises Violation C3."""
     stacked, axis = call.attribute("new_axis"), call.attribute("axis")
     inner = _type_of_tensors(call)
     if inner is None or inner.shape is None:
@@ -78,7 +78,7 @@ def concat_from_sequence_11(call: Call) -> Type:
 
 @infer("SplitToSequence")
 def split_to_sequence_11(call: Call) -> Type:
-    """Return a sequence of the parts; their size along the axis is known if it is the same for all."""
+    """Return the type of a sequence of the parts; their size along the axis is None if it differs or is not known."""
     lengths = call.shape(1)
     shape = call.shape(0)
     size: Size | None = None
@@ -98,7 +98,7 @@ def split_to_sequence_11(call: Call) -> Type:
 
 
 def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
-    """Return the size of parts of one length, or None if the last may be shorter."""
+    """Return the size of equal parts of a dimension, or None if the last may be smaller or the size is not known."""
     step = (call.sizes(1) or (None,))[0] if call.has(1) else 1
     if step is None or step == 1:
         return step
@@ -110,7 +110,7 @@ def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
 
 
 def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
-    """Return the size that all parts of given lengths have, or None if they differ or are not known."""
+    """Return the size that all parts of a dimension have by the second input, or None if they differ or are unknown."""
     parts = call.sizes(1)
     if parts is None:
         return None
@@ -123,7 +123,7 @@ def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
 
 @infer("Optional")
 def optional_15(call: Call) -> Type:
-    """Return the optional type of the input, or the one in the attribute."""
+    """Return the type of an optional value that holds the input, or a value of the type in the attribute."""
     if call.has(0):
         return optional(call.type(0))
 
@@ -136,7 +136,7 @@ def optional_15(call: Call) -> Type:
 
 @infer("OptionalGetElement")
 def optional_get_element_15(call: Call) -> Type | None:
-    """Return the type inside an optional value; an input that is no optional value is returned itself."""
+    """Return the type inside an optional value, or the input's own if it is none; None, with a doubt, if not known."""
     type_ = call.type(0)
     inner = type_.inner if type_ is not None and type_.kind == "optional" else type_
     if is_rankless(inner):
@@ -146,13 +146,13 @@ def optional_get_element_15(call: Call) -> Type | None:
 
 @data("OptionalGetElement")
 def optional_get_element_15_data(call: Call) -> object:
-    """Return the elements of a tensor, which is passed through."""
+    """Return the elements of the input, as it is passed through, or None if they are not known."""
     return call.elements(0)
 
 
 @data("OptionalHasElement")
 def optional_has_element_15_data(call: Call) -> object:
-    """Return whether there is a value; an input that is no optional value always is one."""
+    """Return (True,) or (False,), whether there is a value, or None if that depends on data."""
     type_ = call.type(0)
     if not call.has(0):
         return (False,)

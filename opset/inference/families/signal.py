@@ -12,13 +12,13 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("HannWindow", "HammingWindow", "BlackmanWindow")
 def hann_window_17(call: Call) -> Type:
-    """Return the type of a window of `size` values."""
+    """Return the type of a vector with as many values as the first input says, None if that is not known."""
     return tensor(dtype_of_attribute(call, "output_datatype"), (element_as_size(call, 0),))
 
 
 @infer("MelWeightMatrix")
 def mel_weight_matrix_17(call: Call) -> Type:
-    """Return the type of one row for each bin of the spectrum, one column for each mel band."""
+    """Return the type of a matrix: a row for each bin of the spectrum, a column for each mel band."""
     bands, length = element_as_size(call, 0), element_as_size(call, 1)
     bins = None if length is None else length // 2 + 1
     return tensor(dtype_of_attribute(call, "output_datatype"), (bins, bands))
@@ -26,7 +26,7 @@ def mel_weight_matrix_17(call: Call) -> Type:
 
 @infer("DFT")
 def dft_17(call: Call) -> Shape:
-    """Return the shape of the input with the size of the transform along its axis, and 1 or 2 for the parts."""
+    """Return the input's shape with the size of the transform along its axis, and a last size of 2 (1 if real)."""
     shape = call.require_shape(0)
     one_sided, inverse = bool(call.attribute("onesided")), bool(call.attribute("inverse"))
     stated = element_as_size(call, 1)
@@ -51,7 +51,7 @@ def dft_17(call: Call) -> Shape:
 
 @infer("STFT")
 def stft_17(call: Call) -> Shape:
-    """Return the shape of the transforms of as many frames as fit into the signal."""
+    """Return (N, number of frames that fit, bins, 2). Raises Violation C2 if frame_length differs from the window."""
     batch = call.size("N")
     samples = call.size("T")
     step = element_as_size(call, 1)

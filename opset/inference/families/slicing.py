@@ -26,7 +26,7 @@ _Bounds = tuple["Sizes | None", "Sizes | None", "list[int] | None", "Sizes | Non
 
 @infer("Slice")
 def slice_1(call: Call) -> Shape:
-    """Return the sizes between the bounds; the size of an axis whose bounds are not known is not known."""
+    """Return the sizes between the bounds along axes; a size is None if its bounds, or the axes, are not known."""
     shape = call.require_shape(0)
     starts, ends, axes, steps = _slice_bounds(call, len(shape))
     if axes is None:
@@ -39,7 +39,7 @@ def slice_1(call: Call) -> Shape:
 
 
 def _slice_bounds(call: Call, rank: int) -> _Bounds:
-    """Return starts, ends, axes and steps, attributes in version 1, as far as known; axes only if all of them are."""
+    """Return starts, ends, axes and steps, each None if not known; starts, ends and steps may have None in them."""
     starts: Sizes | None
     ends: Sizes | None
     axes: Sizes | None
@@ -61,7 +61,7 @@ def _slice_bounds(call: Call, rank: int) -> _Bounds:
 
 
 def _normalize_axes(axes: Sizes | None, rank: int) -> list[int] | None:
-    """Return axes counted from the front, or None if one is not known."""
+    """Return axes counted from the front, or None if one is not known or `axes` is None."""
     known = [axis % rank for axis in axes or () if isinstance(axis, int)]
     return known if axes is not None and len(known) == len(axes) else None
 
@@ -91,7 +91,7 @@ def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None
 
 
 def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
-    """Return whether a bound counts from the end, and the bound; None if that depends on its symbols."""
+    """Return whether a bound counts from the end, and the bound; None if that depends on its variables."""
     if isinstance(bound, int):
         if isinstance(size, Dim) and abs(bound) >= _FAR:
             return (False, size) if bound > 0 else (True, -size - 1)
@@ -109,7 +109,7 @@ def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size]
 
 @data("Slice")
 def slice_1_data(call: Call) -> Any:
-    """Return the elements between the bounds."""
+    """Return the elements between the bounds, or None if the input or a bound is not known."""
     constant = call.constant(0)
     if constant is None:
         return None
@@ -136,7 +136,7 @@ def slice_1_data(call: Call) -> Any:
 
 @infer("Split")
 def split_1(call: Call) -> list[Shape]:
-    """Return the shapes of the parts, whose sizes are given or equal; the last of equal ones may be smaller."""
+    """Return the shape of each part. Raises Violation C2 if stated sizes, or the number of outputs, do not fit."""
     shape = call.require_shape(0)
     axis = (call.attribute("axis") or 0) % len(shape)
     shapes: dict[Size | None, Shape] = {}
@@ -147,7 +147,7 @@ def split_1(call: Call) -> list[Shape]:
 
 
 def _sizes_of_parts(call: Call, whole: Size) -> Sizes:
-    """Return the size of each part. Raises Violation C2 if their sum is not the whole."""
+    """Return the size of each part of the dimension `whole`, None if unknown. Raises Violation C2 for a wrong sum."""
     count = call.output_count
     stated: Sizes | None = None
     if call.has(1):
@@ -167,7 +167,7 @@ def _sizes_of_parts(call: Call, whole: Size) -> Sizes:
 
 
 def _sizes_of_version_1(call: Call) -> Sizes | None:
-    """Return the sizes in the second input, which version 1 takes in the type of the data."""
+    """Return the sizes in the second input, perhaps floats, each None if unknown; None alone for an unknown number."""
     elements = call.elements(1)
     if elements is None:
         shape = call.shape(1)
@@ -178,7 +178,7 @@ def _sizes_of_version_1(call: Call) -> Sizes | None:
 
 @data("Split")
 def split_1_data(call: Call) -> Any:
-    """Return the elements of the parts."""
+    """Return a list of the elements of each part, up to the first of unknown size; None if the input is not known."""
     constant = call.constant(0)
     if constant is None:
         return None
@@ -198,24 +198,24 @@ def split_1_data(call: Call) -> Any:
 
 @infer("Pad", since=11)
 def pad_11(call: Call) -> Shape:
-    """Return the padded sizes; the size of an axis whose pads are not known is not known."""
+    """Return the sizes padded by the second input; a size is None if its pads are not known."""
     return _pad_sizes(call, call.sizes(1))
 
 
 @infer("Pad", since=2)
 def pad_2(call: Call) -> Shape:
-    """Return the sizes padded by an attribute."""
+    """Return the sizes padded by the attribute `pads`. Raises Violation C3 or C6 if these do not fit."""
     return _pad_sizes(call, required_attribute(call, "pads"))
 
 
 @infer("Pad")
 def pad_1(call: Call) -> Shape:
-    """Return the sizes padded by an attribute."""
+    """Return the sizes padded by the attribute `paddings`. Raises Violation C3 or C6 if these do not fit."""
     return _pad_sizes(call, required_attribute(call, "paddings"))
 
 
 def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
-    """Return the padded sizes of the first input, None for each if pads or axes are not known."""
+    """Return the first input's sizes padded by `pads`; each is None if `pads` is None, or the axes are not known."""
     shape = call.shape(0)
     mode = call.attribute("mode")
     if shape is None:
@@ -231,13 +231,13 @@ def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
 
 
 def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
-    """Return the axes to which the pads apply, or None if they are not known."""
+    """Return the axes that are padded: all, or those in the fourth input, None if they are not known."""
     return _normalize_axes(call.sizes(3), rank) if call.has(3) else range(rank)
 
 
 @data("Pad")
 def pad_1_data(call: Call) -> Any:
-    """Return the elements padded with the constant."""
+    """Return the elements padded with a constant, or None if an input is not known or `mode` is not "constant"."""
     constant = call.constant(0)
     if constant is None or call.attribute("mode") != "constant":
         return None
@@ -262,7 +262,7 @@ def pad_1_data(call: Call) -> Any:
 
 @infer("CenterCropPad")
 def center_crop_pad_18(call: Call) -> Shape:
-    """Return the sizes with the wanted ones along the axes, by default along all."""
+    """Return the input's sizes with the wanted ones along `axes`, by default all; a wanted size may be None."""
     shape = call.shape(0)
     wanted = call.sizes(1)
     stated_axes = call.attribute("axes")

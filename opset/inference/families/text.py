@@ -12,7 +12,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("StringNormalizer")
 def string_normalizer_10(call: Call) -> Shape:
-    """Return the shape of the strings; with stop words, the number of strings depends on data."""
+    """Return the shape of the strings; their number is at least 1, and None if `stopwords` are given."""
     shape = call.require_shape(0)
     # Without strings, the result is one empty string.
     count = None if call.attribute("stopwords") else maximum(1, shape[-1])
@@ -21,14 +21,14 @@ def string_normalizer_10(call: Call) -> Shape:
 
 @infer("StringSplit")
 def string_split_20(call: Call) -> list[Shape]:
-    """Return the shape of the strings, for the first output followed by the greatest number of parts."""
+    """Return the shape of the parts, with a last size of None, and the shape of their numbers, which is the input's."""
     shape = call.require_shape(0)
     return [(*shape, None), shape]
 
 
 @infer("TfIdfVectorizer")
 def tf_idf_vectorizer_9(call: Call) -> Shape:
-    """Return one element for each coordinate, after the batch if there is one."""
+    """Return (N, coordinates), or (coordinates,) for a vector. Raises Violation C4 to C7 if the pool is not legal."""
     numbers, strings = call.attribute("pool_int64s"), call.attribute("pool_strings")
     element = call.dtype(0)
     pool = numbers or strings

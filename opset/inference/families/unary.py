@@ -24,13 +24,13 @@ _FAR = 2**62
 
 @data("Clip")
 def clip_1_data(call: Call) -> Any:
-    """Return the elements limited by attributes."""
+    """Return the elements limited by the attributes `min` and `max`, or None if they are not known."""
     return _clip_elements(call, call.attribute("min"), call.attribute("max"))
 
 
 @data("Clip", since=11)
 def clip_11_data(call: Call) -> Any:
-    """Return the elements limited by inputs."""
+    """Return the elements limited by the second and third input, or None if an input is not known."""
     bounds: list[Element] = []
     for index in (1, 2):
         if call.has(index):
@@ -44,7 +44,7 @@ def clip_11_data(call: Call) -> Any:
 
 
 def _clip_elements(call: Call, low: Any, high: Any) -> Any:
-    """Return the elements limited by bounds, None for an absent bound."""
+    """Return the first input's elements limited by bounds, None for an absent one; None if they are not known."""
     type_ = call.dtype(0)
 
     def limit(element: Any) -> Element:
@@ -62,7 +62,10 @@ def _clip_elements(call: Call, low: Any, high: Any) -> Any:
 
 
 def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, end: float) -> Any:
-    """Return the larger or smaller of an element and a bound; sizes ignore a bound from `start` to `end`."""
+    """Return the larger or smaller of an element and a bound: `plain` is max or min, `symbolic` the same for sizes.
+
+    A symbolic size ignores a bound from `start` to `end`, such as the limits of int64.
+    """
     if not isinstance(element, Dim) and not isinstance(bound, Dim):
         return plain(element, bound)
     if not isinstance(bound, Dim) and start <= bound <= end:
@@ -71,7 +74,7 @@ def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: f
 
 
 def _sign(x: Any) -> Element:
-    """Return -1, 0 or 1 by the sign of an element, in its type; NaN stays."""
+    """Return -1, 0 or 1 by the sign of an element, as a float if it is one; NaN stays."""
     if isinstance(x, Dim):
         return maximum(minimum(x, 1), -1)
     sign: int = (x > 0) - (x < 0)
@@ -81,7 +84,7 @@ def _sign(x: Any) -> Element:
 
 
 def _rounding(function: Any) -> ElementFunction:
-    """Return a function that rounds floats, and returns integers and sizes unchanged."""
+    """Return a function that rounds floats by `function`, and returns integers and symbolic sizes unchanged."""
     return lambda x: math.copysign(function(x), x) if isinstance(x, float) else x
 
 
@@ -101,5 +104,5 @@ for _name, _function in _OF_NUMBERS.items():
 
 @data("Not")
 def not_1_data(call: Call) -> Any:
-    """Return the negation of each element."""
+    """Return the negation of each element, or None if the elements are not known."""
     return map_elements(call, lambda x: not x)

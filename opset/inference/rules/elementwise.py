@@ -15,26 +15,26 @@ from opset.schemas.constraints.violation import Violation
 
 @rule("same")
 def same(call: Call, output: int, source: int) -> Shape | None:
-    """Return the shape of an input: `same(X)`."""
+    """Return the shape of the input `source`, for `same(X)`. Raises Unknown if its rank is not known."""
     return call.require_shape(source)
 
 
 @rule("same_type")
 def same_type(call: Call, output: int, source: int) -> Type | None:
-    """Return the whole type of an input, also of a sequence or an optional: `same_type(input)`."""
+    """Return the whole type of the input `source`, also of a sequence or an optional, for `same_type(input)`."""
     return call.type(source)
 
 
 @rule("broadcast")
 def broadcast_all(call: Call, output: int, *sources: int) -> Shape:
-    """Return the shape to which all inputs, or the named ones, broadcast (Multidirectional Broadcasting)."""
+    """Return the shape to which all inputs, or the `sources`, broadcast. Raises Violation C1 if they do not."""
     indices = sources or range(call.input_count)
     return broadcast_shapes(*(call.require_shape(index) for index in indices if call.has(index)))
 
 
 @rule("onto")
 def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape:
-    """Return the shape of the first named input, to which the others broadcast (Unidirectional Broadcasting)."""
+    """Return the shape of the input `target`. Raises Violation C1 if one of the `sources` does not broadcast to it."""
     shape = call.require_shape(target)
     for source in sources:
         source_shape = call.shape(source)
@@ -49,7 +49,7 @@ def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape
 
 @rule("all_same")
 def all_same(call: Call, output: int) -> Shape:
-    """Return the shape that all inputs share."""
+    """Return the shape that all inputs share. Raises Violation C1 if they differ, Unknown if no rank is known."""
     shape = common_shape(call, range(call.input_count), "C1")
     if shape is None:
         raise Unknown("the rank of no input is known")
@@ -58,7 +58,7 @@ def all_same(call: Call, output: int) -> Shape:
 
 @rule("scalar")
 def scalar(call: Call, output: int) -> Shape:
-    """Return the shape of a scalar."""
+    """Return (), the shape of a scalar, for every output."""
     return ()
 
 

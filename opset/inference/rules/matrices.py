@@ -11,36 +11,36 @@ from opset.schemas.constraints.violation import Violation
 
 
 @rule("matmul")
-def matmul(call: Call, output: int, left: int, right: int, *grains: int) -> Shape:
-    """Return the shape of products of matrices, as in numpy: `matmul(A, B)`.
+def matmul(call: Call, output: int, left: int, right: int, *quantization: int) -> Shape:
+    """Return the shape of products of matrices, as in numpy: `matmul(A, B)`. Raises Violation if shapes do not fit.
 
-    Further inputs are scales or zero points of quantized operators: one value, or one for each row of A, each column of
-    B, or each row of the product: `matmul(A, B, a_zero_point, b_zero_point)`.
+    The inputs `quantization` are scales or zero points: one value, or one for each row of A, each column of B, or each
+    row of the product.
     """
     a = call.require_shape(left)
     b = call.require_shape(right)
     if not a or not b:
         raise Violation("C1", f"ranks {len(a)} and {len(b)}")
-    inner = "C1" if grains else "C2"
+    inner = "C1" if quantization else "C2"
     call.same(a[-1], b[-2] if len(b) > 1 else b[0], inner, f"with shapes {list(a)} and {list(b)}, the inner size")
     batch = broadcast_shapes(a[:-2], b[:-2])
     shape = (*batch, *a[-2:-1], *b[1:][-1:])
     rows = (*batch, a[-2] if len(a) > 1 else 1, 1)
     expected = (("C2", _shapes_by_row(a)), ("C3", _shapes_by_column(b)), ("C5", _shapes_by_row(rows)))
-    for index, (label, legal) in zip(grains, expected, strict=False):
-        grain = call.shape(index)
-        if grain is None or has_one_element(grain) is not False:
+    for index, (label, legal) in zip(quantization, expected, strict=False):
+        actual = call.shape(index)
+        if actual is None or has_one_element(actual) is not False:
             continue
-        if all(certainly_differ(grain, legal_shape) for legal_shape in legal):
-            raise Violation(label, f"shape({call.parameter(index)}) = {list(grain)}, and the product is {list(shape)}")
+        if all(certainly_differ(actual, legal_shape) for legal_shape in legal):
+            raise Violation(label, f"shape({call.parameter(index)}) = {list(actual)}, and the product is {list(shape)}")
     return shape
 
 
 def _shapes_by_row(shape: KnownShape) -> tuple[KnownShape, ...]:
-    """Return the legal shapes of values for each row of a matrix or of stacked matrices."""
+    """Return the legal shapes of scales that are given for each row of matrices of this shape."""
     return (shape[-2:-1], (*shape[:-1], 1)) if len(shape) > 1 else ()
 
 
 def _shapes_by_column(shape: KnownShape) -> tuple[KnownShape, ...]:
-    """Return the legal shapes of values for each column of a matrix or of stacked matrices."""
+    """Return the legal shapes of scales that are given for each column of matrices of this shape."""
     return (shape[-1:], (*shape[:-2], 1, shape[-1])) if len(shape) > 1 else ()

@@ -49,12 +49,12 @@ def arg_reduce(call: Call, output: int) -> Shape:
 
 
 def stated_axes(call: Call) -> tuple[Element, ...] | None:
-    """Return the axes of a reduction, None for an unknown one, or None alone if their number is unknown."""
+    """Return a reduction's axes, () if none are stated, each None if unknown; None alone if their number is unknown."""
     if "axes" in call.schema.attributes:
         return tuple(call.attribute("axes") or ())
     return call.sizes(1) if call.has(1) else ()
 
 
 def _one_or_unknown(size: Size) -> int | None:
-    """Return 1 for a size of 1, which is the same whether or not its axis is reduced; None for any other size."""
+    """Return 1 for a size of 1, which is the same if its axis is reduced; None for any other size."""
     return 1 if size == 1 else None

@@ -36,7 +36,7 @@ class SlidingWindows(NamedTuple):
 
 @rule("conv")
 def conv(call: Call, output: int, x: int, w: int, bias: int | None = None) -> Shape:
-    """Return (N, filters, *spatial sizes) of a convolution of x with the filters w: `conv(X, W, B)`, `conv(x, w)`."""
+    """Return (N, filters, *spatial sizes) of a convolution of x with filters w. Raises Violation C2, C4 or C6."""
     windows = windows_of(call, filter_sizes(call, x, w), "C6" if call.schema.name in _QUANTIZED else "C2")
     shape, filters = call.shape(x), call.shape(w)
     if filters is None and bias is not None:
@@ -47,7 +47,7 @@ def conv(call: Call, output: int, x: int, w: int, bias: int | None = None) -> Sh
 
 @rule("pool")
 def pool(call: Call, output: int, x: int) -> Shape:
-    """Return the shape of one value for each channel and window of x: `pool(X)`."""
+    """Return the shape of one value for each channel and window of x. Raises Violation C2 or C4 for illegal windows."""
     kernel = required_attribute(call, "kernel_shape")
     shape = call.shape(x)
     windows = windows_of(call, kernel)
@@ -59,15 +59,15 @@ def pool(call: Call, output: int, x: int) -> Shape:
 
 @rule("global_pool")
 def global_pool(call: Call, output: int, x: int) -> Shape:
-    """Return the shape of one value for each channel of x: `global_pool(X)`."""
+    """Return the shape of one value for each channel of x, with spatial sizes of 1. Raises Unknown without its rank."""
     shape = call.require_shape(x)
     return (*shape[:2], *[1] * (len(shape) - 2))
 
 
 def filter_sizes(call: Call, x: int, w: int) -> tuple[Size | None, ...]:
-    """Return the spatial sizes of filters by their shape and `kernel_shape`, None for those that are unknown.
+    """Return the spatial sizes of the filters w by their shape or `kernel_shape`, None for each that is not known.
 
-    Their number is the number of spatial axes of inputs, else of attributes. Raises Unknown if neither shows it.
+    Raises Unknown if neither inputs nor attributes show the number of spatial axes.
     """
     shape, filters = call.shape(x), call.shape(w)
     sizes = call.run("kernel_shape") or (filters or ())[2:] or call.attribute("kernel_shape")
@@ -80,15 +80,15 @@ def filter_sizes(call: Call, x: int, w: int) -> tuple[Size | None, ...]:
 
 
 def rank_by_attributes(call: Call) -> int:
-    """Return the number of spatial axes that attributes have values for, 0 without such attributes."""
+    """Return the number of spatial axes by the lengths of attributes such as `strides`, 0 without such attributes."""
     lengths = {name: len(call.attribute(name) or ()) for name in ("kernel_shape", "strides", "dilations", "pads")}
     return lengths["kernel_shape"] or lengths["strides"] or lengths["dilations"] or lengths["pads"] // 2
 
 
 def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> SlidingWindows:
-    """Return how windows of these sizes slide by attributes.
+    """Return how windows with the sizes `kernel` slide, by the attributes `strides`, `dilations`, `pads`, `auto_pad`.
 
-    Raises Violation with the label for a size below 1, Unknown for too many axes.
+    Raises Violation `label` for a size below 1, Unknown for too many axes.
     """
     rank = len(kernel)
     if rank > MAX_RANK:
@@ -104,9 +104,10 @@ def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> 
 
 
 def window_counts(windows: SlidingWindows, sizes: Sequence[Size | None], ceil_mode: bool = False) -> list[Size | None]:
-    """Return the number of windows along each axis. Raises Violation C4 if a window does not fit.
+    """Return the number of windows along axes of these sizes, None for an unknown one.
 
     With `ceil_mode`, a last window that starts in the padding at the end is dropped, at every version, as kernels do.
+    Raises Violation C4 if a window does not fit.
     """
     if windows.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
         return [apply_to_sizes(ceil_div, size, stride) for size, stride in zip(sizes, windows.strides, strict=True)]
