@@ -96,6 +96,15 @@ FLOAT8: Final = frozenset(
     each.name for each in _TABLE if each.bits == 8 and each.small_float and each.small_float.special != POWER
 )
 """The floats of 8 bits that have a mantissa."""
+CONSTANT_FORMS: Final = {
+    "value_float": "float",
+    "value_floats": "float",
+    "value_int": "int64",
+    "value_ints": "int64",
+    "value_string": "string",
+    "value_strings": "string",
+}
+"""Attributes of Constant that hold numbers and texts, with the element types that these have."""
 
 
 def element_name(number: int) -> str | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from opset.budget import Budget, Limits
 from opset.model.attributes import FIELDS
-from opset.model.elements import element_name
+from opset.model.elements import CONSTANT_FORMS, element_name
 from opset.model.graph.index import Body, ModelIndex
 from opset.model.graph.walking import function_key, names_read, subgraphs
 from opset.model.storage.container import Model
@@ -29,17 +29,6 @@ if TYPE_CHECKING:
     from opset.inference.engine.engine import Engine
     from opset.inference.engine.scopes import Scope
     from opset.opsets.registry import Registry
-
-
-CONSTANT_FORMS = {
-    "value_float": "float",
-    "value_floats": "float",
-    "value_int": "int64",
-    "value_ints": "int64",
-    "value_string": "string",
-    "value_strings": "string",
-}
-"""Attributes of Constant that hold numbers and texts, with the element types that these have."""
 
 
 @dataclass(eq=False)

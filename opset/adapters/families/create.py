@@ -7,10 +7,9 @@ import math
 from opset.adapters.building.positions import integers_below, sizes_of, vector_along
 from opset.adapters.building.shared import BFLOAT16, SMALL_FLOATS, cast, float32, negative_mask
 from opset.adapters.limits import MAX_WRITTEN_OUT
-from opset.model.elements import NUMBERS, element_name
+from opset.model.elements import CONSTANT_FORMS, NUMBERS, element_name
 from opset.model.storage.tensor import make_tensor
 from opset.model.types import MAX_CONSTANT, Constant
-from opset.version_converter.facts import CONSTANT_FORMS
 from opset.version_converter.registration import down, lower, refuses
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 

@@ -12,20 +12,11 @@ from opset.inference.building.dimensions import Dim, Size, TooComplex, ceil_div,
 from opset.inference.building.elements import apply_to_elements, round_to_type
 from opset.inference.building.types import Shape, Type, tensor
 from opset.inference.registration import data, infer
-from opset.model.elements import element_name
+from opset.model.elements import CONSTANT_FORMS, element_name
 from opset.model.storage.tensor import tensor_values
 from opset.schemas.constraints.violation import Violation
 
 # Constants
-
-_ELEMENTS = {
-    "value_float": "float",
-    "value_floats": "float",
-    "value_int": "int64",
-    "value_ints": "int64",
-    "value_string": "string",
-    "value_strings": "string",
-}
 
 
 def _value_of_constant(call: Call) -> tuple[str, Any]:
@@ -41,8 +32,8 @@ def _value_of_constant(call: Call) -> tuple[str, Any]:
 def constant_1(call: Call) -> Type:
     """Return the type of the value that the node holds; a sparse one becomes dense."""
     name, value = _value_of_constant(call)
-    if name in _ELEMENTS:
-        return tensor(_ELEMENTS[name], (len(value),) if name.endswith("s") else ())
+    if name in CONSTANT_FORMS:
+        return tensor(CONSTANT_FORMS[name], (len(value),) if name.endswith("s") else ())
     elements = value.values if name == "sparse_value" else value
     return tensor(element_name(elements.data_type), value.dims)
 
@@ -51,9 +42,11 @@ def constant_1(call: Call) -> Type:
 def constant_1_data(call: Call) -> tuple[Element, ...] | None:
     """Return the elements of a value that the node holds as numbers or strings; None if it is a tensor."""
     name, value = _value_of_constant(call)
-    if name not in _ELEMENTS:
+    if name not in CONSTANT_FORMS:
         return None
-    return tuple(round_to_type(element, _ELEMENTS[name]) for element in (value if name.endswith("s") else (value,)))
+    return tuple(
+        round_to_type(element, CONSTANT_FORMS[name]) for element in (value if name.endswith("s") else (value,))
+    )
 
 
 @infer("ConstantOfShape")
