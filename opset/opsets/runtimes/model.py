@@ -213,6 +213,27 @@ class Runtime:
             runtime = runtime.kernels_of or runtime.fallback
         return False
 
+    def answers_alike(self, other: Runtime) -> bool:
+        """Whether a release of the same runtime has the same kernels of all operators that were asked of this one."""
+        if self.table is not other.table or self.lists_operators != other.lists_operators:
+            return False
+        if any(other.kernels(*operator) != kernels for operator, kernels in self._known.items()):
+            return False
+        if any(self.cast_of(element) != other.cast_of(element) for element in self.casts):
+            return False
+        if self.fallback is None or other.fallback is None:
+            return self.fallback is other.fallback
+        return self.fallback.answers_alike(other.fallback)
+
+    def cast_of(self, element: str) -> str:
+        """Return the element type in which it computes one, which may be that itself.
+
+        "int32 before 9.0" holds for its older releases.
+        """
+        other, _, release = self.casts.get(element, element).partition(" before ")
+        is_cast = not release or release_sort_key(self.release) < release_sort_key(release)
+        return other if is_cast else element
+
     def takes_version(self, kernel: Kernel, since_version: int, opset: int) -> bool:
         """Whether a kernel serves a version of its operator in a model at an opset, by the match rule.
 
