@@ -8,11 +8,12 @@ A release is not planned if an earlier one of its runtime gave the same answers 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from opset.errors import Finding, UsageError
 from opset.opsets.runtimes import Runtime
-from opset.opsets.runtimes.names import releases_of, runtime_names
+from opset.opsets.runtimes.names import parse_spec, runtime_at, table_named, tables_with
 from opset.version_converter.survey import Outcome, Survey
 from opset.version_converter.targets import Target, target_at_runtime
 
@@ -29,9 +30,9 @@ class ReleaseRange(NamedTuple):
 
 
 class Obstacle(NamedTuple):
-    """The reason why a release of a runtime does not take a model: the first refusal, and how many nodes are refused.
+    """The reason why a release of a runtime does not take a model: the refusal of most nodes, and how many are refused.
 
-    `operator` is empty if the reason is not about a node.
+    `nodes` is 0 if the reason is not about nodes.
     """
 
     release: str
@@ -57,18 +58,23 @@ class RuntimeAnswer(NamedTuple):
     obstacle: Obstacle | None
 
 
-def survey_runtimes(survey: Survey, names: Iterable[str] = (), files: Sequence[object] = ()) -> list[RuntimeAnswer]:
+def survey_runtimes(survey: Survey, names: Iterable[str] = (), files: Sequence[Path] = ()) -> list[RuntimeAnswer]:
     """Return which releases of runtimes take a model, by default of all that are known.
 
     Args:
         survey: The model.
         names: The names of runtimes.
-        files: YAML files of further runtimes, which are Path objects.
+        files: YAML files of further runtimes.
 
     Raises:
+        BudgetExceeded: The model is too large, or has too many different nodes.
+        SchemaError: A file of a runtime has faults.
         UsageError: U101 for a name that is not known.
     """
-    return [survey_releases(survey, releases_of(name)) for name in names or runtime_names()]
+    known = tables_with(files)
+    tables = {table.name: table for name in names or known for table in [table_named(parse_spec(name).name, known)]}
+    releases = [[runtime_at(table, row, known) for row in table.releases] for table in tables.values()]
+    return [survey_releases(survey, each) for each in releases]
 
 
 def survey_releases(survey: Survey, releases: Sequence[Runtime]) -> RuntimeAnswer:
@@ -80,7 +86,9 @@ def survey_releases(survey: Survey, releases: Sequence[Runtime]) -> RuntimeAnswe
         newest.name,
         newest.title,
         newest.lists_operators,
-        *(_ranges(releases, words, word) for word in (AS_IT_IS, CONVERTED, REFUSED)),
+        _ranges(releases, words, AS_IT_IS),
+        _ranges(releases, words, CONVERTED),
+        _ranges(releases, words, REFUSED),
         _obstacle(survey, releases, words),
     )
 
@@ -103,7 +111,7 @@ class _Answers:
             if domain in opsets
         ]
         limit = runtime.max_ir
-        facts = tuple(fits), tuple(sorted(runtime.opsets)), limit is None or limit >= ir_version
+        facts: Hashable = tuple(fits), tuple(sorted(runtime.opsets)), limit is None or limit >= ir_version
         taken = _known(self._as_it_is, runtime, facts)
         if taken is None:
             taken = survey.find_lack(runtime) is None

@@ -7,7 +7,6 @@ counts as refused.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -54,8 +53,10 @@ if TYPE_CHECKING:
 
 MAX_FORMS = 2_000
 """Forms up to which nodes differ by the elements of constants in floating point."""
+MOST_FORMS = 5_000
+"""Forms of a model whose conversions are planned."""
 WHOLE = 1_000
-"""Nodes of a model that is converted as a whole if one node of each form does not settle it."""
+"""Nodes of a model that is converted as a whole if one node of each form does not settle it, or if it has functions."""
 SEQUENCES = frozenset(("SequenceEmpty", "SequenceInsert", "SequenceConstruct"))
 """Operators that fill the sequences in place of which loops may stack tensors."""
 
@@ -63,7 +64,7 @@ SEQUENCES = frozenset(("SequenceEmpty", "SequenceInsert", "SequenceConstruct"))
 class NodeForm(NamedTuple):
     """A node that stands for those of its form, and the indices of all of them in their body."""
 
-    index: int
+    node: int
     members: list[int]
 
 
@@ -157,10 +158,10 @@ class Survey:
         from opset.version_converter.opset_choice import Sample  # most conversions need no runtime
 
         return [
-            Sample(body.nodes[each.index], *operator, facts.versions.get(operator[1], 0), facts, len(each.members))
+            Sample(body.nodes[each.node], *operator, facts.versions.get(operator[1], 0), facts, len(each.members))
             for body, facts in self.facts.items()
             for each in self.forms[body]
-            if (operator := body.operators[each.index])[0] not in LOADED or operator[1]
+            if (operator := body.operators[each.node])[0] not in LOADED or operator[1]
         ]
 
     @cached_property
@@ -173,9 +174,19 @@ class Survey:
         return target_for_model(target, self.index.opsets)
 
     def convert(self, target: Target) -> Outcome:
-        """Return what a conversion of the model to a target comes to."""
+        """Return what a conversion of the model to a target comes to.
+
+        Raises:
+            BudgetExceeded: The model has too many different nodes, or a conversion takes too much.
+        """
+        size = sum(len(body.nodes) for body in self.index.bodies)
         if self.index.functions:
+            if size > WHOLE:
+                why = f"it has functions, and more than {WHOLE:,} nodes: opset inline puts nodes in their place"
+                raise BudgetExceeded("steps", why)
             return self._convert_whole(target)
+        if sum(map(len, self.forms.values())) > MOST_FORMS:
+            raise BudgetExceeded("steps", f"it has more than {MOST_FORMS:,} nodes that differ")
         tried: list[tuple[int, int, Outcome]] = []
         for candidate in self._candidates(target):
             outcome = self._convert_forms(candidate)
@@ -183,8 +194,7 @@ class Survey:
                 return outcome
             distance = abs(candidate.opsets.get("", 0) - self.index.opsets.get("", 0))
             tried.append((outcome.nodes, distance, outcome))
-        is_small = sum(len(body.nodes) for body in self.index.bodies) <= WHOLE
-        if is_small and not all(outcome.is_settled for *_, outcome in tried):
+        if size <= WHOLE and not all(outcome.is_settled for *_, outcome in tried):
             return self._convert_whole(target)
         return min(tried, key=lambda each: each[:2])[2]
 
@@ -195,6 +205,9 @@ class Survey:
 
     def _convert_whole(self, target: Target) -> Outcome:
         conversion = convert_model(self._given, target, self.registry, None, self._limits)
+        for finding in conversion.refusals:
+            if finding.code == "C401":
+                raise BudgetExceeded("steps", finding.why)
         counted = {finding.kind: count for finding, count in conversion.blocked.values()}
         refusals = [(finding, counted.get(finding.kind, 0)) for finding in conversion.refusals.group_by_kind()]
         return Outcome(refusals, conversion.target)
@@ -222,11 +235,7 @@ class Survey:
         refused: dict[Hashable, tuple[Finding, int]] = {}
         is_settled = target.opsets.get("", CARRIED) >= CARRIED or not self._has_sequences
         for body in reversed(bodies):
-            try:
-                plan_refusals = body.refusals_of_plan(checked=is_there)
-            except BudgetExceeded as exhausted:
-                return Outcome([(body.budget_finding(exhausted), 0)], conversion.target)
-            for finding, count in plan_refusals:
+            for finding, count in body.refusals_of_plan(checked=is_there):
                 first, counted = refused.get(finding.kind, (finding, 0))
                 refused[finding.kind] = first, counted + count
             is_settled &= not body.is_open
@@ -286,7 +295,7 @@ class Survey:
         if runtime.max_ir is not None and ir_version > runtime.max_ir:
             why = f"the model has IR version {ir_version}"
             return Finding("C209", f"{label} takes IR version {runtime.max_ir} at most", "ir_version", why)
-        target = Target({domain: 0 for domain in runtime.opsets}, runtime=runtime)
+        target = Target(dict.fromkeys(runtime.opsets, 0), runtime=runtime)
         if needless := needless_imports(index.proto, target):
             why = f"nothing uses the import of {domain_name(needless[0])}"
             return Finding("C209", f"{label} may not know a domain", "opset_import", why)
@@ -300,10 +309,10 @@ class Survey:
         for body, forms in self.forms.items():
             facts = self.facts[body]
             for each in forms:
-                op_type, domain = body.operators[each.index]
-                lack = availability.find_lack(body.nodes[each.index], facts.versions.get(domain, 0), facts)
+                op_type, domain = body.operators[each.node]
+                lack = availability.find_lack(body.nodes[each.node], facts.versions.get(domain, 0), facts)
                 if lack is not None:
-                    return Finding("C209", f"{op_type} does not run on {label}", body.location(each.index), lack.why)
+                    return Finding("C209", f"{op_type} does not run on {label}", body.location(each.node), lack.why)
         return None
 
 
@@ -334,7 +343,7 @@ class FormsConversion(BodyConversion):
     def refusals_of_plan(self, *, checked: bool) -> list[tuple[Finding, int]]:
         """Return the refusals with the number of nodes of each; with `checked`, nodes only have to be valid."""
         conversion = self._context.conversion
-        members = {each.index: each.members for each in self._nodes}
+        members = {each.node: each.members for each in self._nodes}
         before = len(conversion.refusals)
         if checked:
             self.check()
@@ -347,7 +356,7 @@ class FormsConversion(BodyConversion):
         """Yield the index of each node that stands for others, with its route, and whether it certainly fits."""
         body, routes = self.body, dict[Any, Route]()
         for each in self._nodes:
-            self._index = index = each.index
+            self._index = index = each.node
             operator = body.operators[index]
             if operator not in routes:
                 routes[operator] = self._route_of(operator)
@@ -360,7 +369,7 @@ class FormsConversion(BodyConversion):
         body = self.body
         pending: list[str] = []
         for each in self._nodes:
-            places = [at for at, name in enumerate(body.reads[each.index]) if name in self._released.get(each.index, ())]
+            places = [at for at, name in enumerate(body.reads[each.node]) if name in self._released.get(each.node, ())]
             pending += [body.reads[member][at] for member in each.members for at in places]
         seen: set[int] = set()
         while pending:
@@ -386,18 +395,7 @@ def _brief_form(form: Any) -> Hashable:
     """Return a form in which only the type and the sizes of constants in floating point count."""
     *first, inputs, outputs = form
     brief = [
-        (type_, shape, is_constant, constant and "float" in constant.element and constant[:2] or constant)
+        (type_, shape, is_constant, (constant and "float" in constant.element and constant[:2]) or constant)
         for type_, shape, is_constant, constant in inputs
     ]
     return (*first, tuple(brief), outputs)
-
-
-def count_nodes(survey: Survey) -> Counter[tuple[str, str]]:
-    """Return how many nodes are of domains without schemas, by domain and operator: nothing is known of them."""
-    known, functions = survey.registry.domains, survey.index.functions
-    counts: Counter[tuple[str, str]] = Counter()
-    for body in survey.index.bodies:
-        for index, (op_type, domain) in enumerate(body.operators):
-            if domain not in known and not (functions and body.function_key(index) in functions):
-                counts[domain, op_type] += 1
-    return counts

@@ -102,6 +102,7 @@ VERBS = [
     ("inline", "model.onnx", "-o", "out.onnx"),
     ("text", "model.onnx"),
     ("blockers", "model.onnx", "--to", "14"),
+    ("info", "model.onnx", "--runtime", "tensorrt"),
     ("infer", "model.onnx", "--report"),
     ("run", "model.onnx", "--set", "x=[1, 2]", "--trace", "--format", "json"),
     ("show", "model.onnx"),
