@@ -216,12 +216,28 @@ def targets_by_kernels(
     if target.runtime is None or target.least is None or "" not in index.opsets:
         yield nearest
         return
-    from opset.version_converter.opset_choice import opsets_by_kernels
+    from opset.version_converter.opset_choice import lacking_at, opsets_by_kernels
 
-    opsets = opsets_by_kernels(samples, target.runtime, registry, index.opsets, nearest.opsets)
-    last = min(opsets, key=lambda opset: abs(opset - index.opsets[""]))
+    runtime, last = target.runtime, nearest_opset(target.runtime, index.opsets[""], registry)
+    is_first = last == index.opsets[""] and not lacking_at(last, samples, runtime, registry, nearest.opsets)
+    if is_first:
+        yield at_opset(nearest, last)
+    opsets = opsets_by_kernels(samples, runtime, registry, index.opsets, nearest.opsets)
     for opset in dict.fromkeys((*opsets[: MAX_CANDIDATES - 1], last)):
-        yield nearest._replace(opsets={**nearest.opsets, "": opset}, least=None, release=release_with(opset).name)
+        if opset != last or not is_first:
+            yield at_opset(nearest, opset)
+
+
+def nearest_opset(runtime: Runtime, opset: int, registry: Registry) -> int:
+    """Return the opset that a runtime takes and that is nearest to one: the newer of two."""
+    from opset.version_converter.opset_choice import opsets_of
+
+    return min(reversed(opsets_of(runtime, registry)), key=lambda each: abs(each - opset))
+
+
+def at_opset(target: Target, opset: int) -> Target:
+    """Return a target with another version of ai.onnx, as the release of onnx with it has the operators."""
+    return target._replace(opsets={**target.opsets, "": opset}, least=None, release=release_with(opset).name)
 
 
 def distance_to(index: ModelIndex, target: Target) -> int:
@@ -256,7 +272,7 @@ def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[N
     Raises:
         ModelError: The model is malformed.
     """
-    from opset.version_converter.availability import Availability
+    from opset.version_converter.availability import availability_at
 
     model, index = read_model(model, registry, ())
     budget = Budget(Limits(), max_steps=BASE_STEPS + STEPS_PER_BYTE * model.proto.ByteSize(), max_bytes=BASE_BYTES)
@@ -265,7 +281,7 @@ def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[N
     inference = LazyInference(model, index, registry)
     task = Task(Target(index.opsets, runtime=runtime), registry, routes, budget, inference)
     facts = _facts_of(model, index, task)
-    availability = Availability(runtime, routes, by_function=True)
+    availability = availability_at(runtime, routes, by_function=True)
     for body in index.bodies:
         versions = facts[body].versions
         for position, (op_type, domain) in enumerate(body.operators):
@@ -551,12 +567,16 @@ def _body_conversions(
 
 def _availability_of(task: Task) -> Availability | None:
     """Return the nodes that the runtime of a target runs, None if it is none, or lists no operators."""
-    runtime = task.target.runtime
-    if runtime is None or not runtime.lists_operators:
-        return None
-    from opset.version_converter.availability import Availability  # most conversions need no runtime
+    return availability_for(task.target, task.routes)
 
-    return Availability(runtime, task.routes, task.target.inexact)
+
+def availability_for(target: Target, routes: Routes) -> Availability | None:
+    """Return the nodes that the runtime of a target runs, None if it is none, or lists no operators."""
+    if target.runtime is None or not target.runtime.lists_operators:
+        return None
+    from opset.version_converter.availability import availability_at  # most conversions need no runtime
+
+    return availability_at(target.runtime, routes, target.inexact)
 
 
 def _names_read_in_training(index: ModelIndex) -> frozenset[str]:

@@ -99,6 +99,7 @@ class _Answers:
     def __init__(self, survey: Survey) -> None:
         self._survey = survey
         self._as_it_is: list[tuple[Runtime, Hashable, bool]] = []
+        self._nearest: list[tuple[Runtime, Hashable, bool]] = []
         self._converted: list[tuple[Runtime, Hashable, bool]] = []
 
     def word_of(self, runtime: Runtime) -> str:
@@ -121,22 +122,25 @@ class _Answers:
         target = _target_at(runtime, survey)
         if target is None:
             return REFUSED
-        nearest = survey.target_of(target)
-        # A target that has the model's version is the only one; else all that the runtime takes are compared.
-        is_fixed = nearest.opsets.get("") == opsets.get("")
-        spans: Hashable = tuple(sorted(nearest.opsets.items())), is_fixed or runtime.opsets.get("")
-        needed = limit is None or limit >= survey.needed_ir[0]
-        facts = spans, target.release, limit is None or limit >= ir_version, needed
+        nearest = survey.nearest_target(target)
+        limits = limit is None or limit >= ir_version, limit is None or limit >= survey.needed_ir[0]
+        facts = tuple(sorted(nearest.opsets.items())), nearest.release, limits
+        converted = _known(self._nearest, runtime, facts)
+        if converted is None:
+            converted = survey.convert_nearest(target) is not None
+            self._nearest.append((runtime, facts, converted))
+        if converted:
+            return CONVERTED
+        facts = facts, runtime.opsets.get("")
         converted = _known(self._converted, runtime, facts)
         if converted is None:
-            # A runtime remembers what is asked of it: a new one was asked nothing else.
             converted = not survey.convert(target).refusals
             self._converted.append((runtime, facts, converted))
         return CONVERTED if converted else REFUSED
 
 
 def _known(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runtime, facts: Hashable) -> bool | None:
-    """Return the answer of a release with the same facts that has the same kernels of what it was asked, else None."""
+    """Return the answer of a release with the same facts that answers alike, else None."""
     for other, others, answer in found:
         if others == facts and other.answers_alike(runtime):
             return answer

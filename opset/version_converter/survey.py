@@ -28,11 +28,14 @@ from opset.version_converter.conversion import (
     BASE_STEPS,
     BYTES_PER_BYTE,
     STEPS_PER_BYTE,
+    at_opset,
+    availability_for,
     begin_conversion,
     convert_model,
     find_foreign_types,
     find_newer_imports,
     has_target,
+    nearest_opset,
     needless_imports,
     targets_by_kernels,
     versions_of_bodies,
@@ -169,12 +172,8 @@ class Survey:
         """The lowest IR version that the model could have, and what needs it."""
         return needed_ir_version(self.model.proto, self.index.bodies)
 
-    def target_of(self, target: Target) -> Target:
-        """Return the target of the model: a runtime's keeps the versions that it takes."""
-        return target_for_model(target, self.index.opsets)
-
     def convert(self, target: Target) -> Outcome:
-        """Return what a conversion of the model to a target comes to.
+        """Return the outcome of a conversion of the model to a target.
 
         Raises:
             BudgetExceeded: The model has too many different nodes, or a conversion takes too much.
@@ -188,7 +187,8 @@ class Survey:
         if sum(map(len, self.forms.values())) > MOST_FORMS:
             raise BudgetExceeded("steps", f"it has more than {MOST_FORMS:,} nodes that differ")
         tried: list[tuple[int, int, Outcome]] = []
-        for candidate in self._candidates(target):
+        nearest = self.nearest_target(target)
+        for candidate in (nearest, *self._others(target, nearest)):
             outcome = self._convert_forms(candidate)
             if not outcome.refusals:
                 return outcome
@@ -198,10 +198,30 @@ class Survey:
             return self._convert_whole(target)
         return min(tried, key=lambda each: each[:2])[2]
 
-    def _candidates(self, target: Target) -> Iterator[Target]:
-        if target.runtime is None or not target.runtime.lists_operators:
-            return iter((self.target_of(target),))
-        return targets_by_kernels(self.samples, self.index, target, self.registry)
+    def convert_nearest(self, target: Target) -> Outcome | None:
+        """Return the outcome at the opset that is nearest to the model's, None if that alone does not decide.
+
+        A conversion for a runtime tries it in any case, at last.
+        """
+        if self.index.functions:
+            return None
+        outcome = self._convert_forms(self.nearest_target(target))
+        return None if outcome.refusals else outcome
+
+    def nearest_target(self, target: Target) -> Target:
+        """Return the target of the model with the opset that is nearest to its own."""
+        nearest = target_for_model(target, self.index.opsets)
+        runtime, opset = target.runtime, self.index.opsets.get("")
+        if runtime is None or not runtime.lists_operators or opset is None:
+            return nearest
+        return at_opset(nearest, nearest_opset(runtime, opset, self.registry))
+
+    def _others(self, target: Target, nearest: Target) -> Iterator[Target]:
+        """Yield the other targets that a conversion tries."""
+        if target.runtime is not None and target.runtime.lists_operators:
+            for each in targets_by_kernels(self.samples, self.index, target, self.registry):
+                if each.opsets != nearest.opsets:
+                    yield each
 
     def _convert_whole(self, target: Target) -> Outcome:
         conversion = convert_model(self._given, target, self.registry, None, self._limits)
@@ -213,7 +233,7 @@ class Survey:
         return Outcome(refusals, conversion.target)
 
     def _convert_forms(self, target: Target) -> Outcome:
-        """Return what a conversion to a target with fixed opsets comes to, by the node of each form."""
+        """Return the outcome of a conversion to a target with fixed opsets, by the node of each form."""
         if target.release == RELEASES[-1].name:
             target = target._replace(release="")
         routes = routes_of(self.registry, target.release)
@@ -282,7 +302,7 @@ class Survey:
 
     def find_lack(self, runtime: Runtime) -> Finding | None:
         """Return the reason why a release of a runtime does not run the model as it is, None if it does."""
-        from opset.version_converter.availability import Availability
+        from opset.version_converter.availability import availability_at
 
         index, label = self.index, f"{runtime.name} {runtime.release}"
         for domain, (least, most) in runtime.opsets.items():
@@ -305,7 +325,7 @@ class Survey:
             return None
         newest = self.registry.domains[""]
         routes = routes_of(self.registry, release_with(min(index.opsets.get("", newest), newest)).name)
-        availability = Availability(runtime, routes, by_function=True)
+        availability = availability_at(runtime, routes, by_function=True)
         for body, forms in self.forms.items():
             facts = self.facts[body]
             for each in forms:
@@ -314,15 +334,6 @@ class Survey:
                 if lack is not None:
                     return Finding("C209", f"{op_type} does not run on {label}", body.location(each.node), lack.why)
         return None
-
-
-def availability_for(target: Target, routes: Routes) -> Availability | None:
-    """Return the nodes that the runtime of a target runs, None if it is none, or lists no operators."""
-    if target.runtime is None or not target.runtime.lists_operators:
-        return None
-    from opset.version_converter.availability import Availability  # most conversions need no runtime
-
-    return Availability(target.runtime, routes, target.inexact)
 
 
 class FormsConversion(BodyConversion):

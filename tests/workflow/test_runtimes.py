@@ -14,13 +14,13 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
+from opset.child_process import death_text
 from opset.errors import UsageError
 from opset.reference.value_info import ValueInfo
 from opset.workflow.conformance import runtimes
 from opset.workflow.conformance.runtimes import (
     Request,
     Runtime,
-    _death_text,
     _decode_value,
     _environment,
     _take_message,
@@ -153,8 +153,8 @@ def test_closing_ends_all_processes(worker, tmp_path):
 def test_a_process_ends_where_this_one_is_killed(tmp_path):
     code = """if True:
         import os, signal, sys
-        from opset.workflow.conformance.runtimes import _Process
-        process = _Process(["sleep", "60"], None, serves=False)
+        from opset.child_process import ChildProcess
+        process = ChildProcess(["sleep", "60"], None, serves=False)
         print(process._process.pid, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     """
@@ -263,7 +263,7 @@ def test_a_worker_has_one_thread_and_knows_where_to_answer(monkeypatch):
     ],
 )
 def test_how_a_process_died(status, words, how):
-    assert _death_text(status, words) == how
+    assert death_text(status, words) == how
 
 
 def message(header, data=b""):

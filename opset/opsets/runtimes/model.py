@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opset.schemas.names import normalize_domain
+
+if TYPE_CHECKING:
+    from opset.opsets.runtimes.installed import Loader
 
 MEASURED, DOCUMENTED, DERIVED = "measured", "documented", "derived"
 HOW = {
@@ -154,6 +157,7 @@ class Runtime:
         casts: Element types that it computes in another one, with a remark where that holds.
         union_types: Whether not every combination of the types of two parameters need have a kernel.
         table: Its file.
+        loader: The installed package, which says what it takes, by loading models; None if the file says it.
     """
 
     name: str
@@ -172,6 +176,7 @@ class Runtime:
     io_types_not: frozenset[str] = frozenset()
     casts: Mapping[str, str] = field(default_factory=dict)
     union_types: bool = False
+    loader: Loader | None = field(default=None, repr=False)
     _known: dict[tuple[str, str], tuple[Kernel, ...]] = field(default_factory=dict, repr=False)
 
     def kernels(self, op_type: str, domain: str = "") -> tuple[Kernel, ...]:
