@@ -122,6 +122,8 @@ class Trial(NamedTuple):
     imports: Mapping[str, int]
     inputs: Sequence[Given]
     outputs: Sequence[str]
+    ir_version: int = 0
+    """The IR version of the model; 0 stands for the lowest that serves."""
 
     def load(self) -> str:
         """Return "" if the model loads, else the reason."""
@@ -133,14 +135,14 @@ class Trial(NamedTuple):
 
     def with_type(self, schema: OpSchema, parameter: str, old: str, new: str) -> Trial | None:
         """Return a trial in which the values of a type parameter have another type, None if none has the old one."""
-        inputs = [
-            _other_type(each, new) if each.type == old and _type_of(schema.inputs, position) == parameter else each
-            for position, each in enumerate(self.inputs)
-        ]
+        inputs = [*self.inputs]
+        for position, each in enumerate(inputs):
+            if each.type == old and type_parameter(schema.inputs, position) == parameter:
+                inputs[position] = _other_type(each, new)
         if inputs == [*self.inputs]:
             return None
         outputs = [
-            new if type_ == old and _type_of(schema.outputs, position) == parameter else type_
+            new if type_ == old and type_parameter(schema.outputs, position) == parameter else type_
             for position, type_ in enumerate(self.outputs)
         ]
         return self._replace(inputs=inputs, outputs=outputs)
@@ -148,7 +150,8 @@ class Trial(NamedTuple):
     def model(self) -> bytes:
         """Return the model of the node alone, in which values have names of their own."""
         highest = self.runtime.max_ir or releases.newest_ir_version()
-        model = pb.ModelProto(ir_version=min(max(4, releases.ir_version_of_opset(self.imports[""])), highest))
+        lowest = min(max(4, releases.ir_version_of_opset(self.imports[""])), highest)
+        model = pb.ModelProto(ir_version=self.ir_version or lowest)
         for domain, version in self.imports.items():
             model.opset_import.add(domain=domain, version=version)
         graph, node = model.graph, model.graph.node.add()
@@ -170,7 +173,7 @@ class Trial(NamedTuple):
         return data
 
 
-def _type_of(formals: Sequence[Parameter], position: int) -> str:
+def type_parameter(formals: Sequence[Parameter], position: int) -> str:
     """Return the type parameter of the input or output at a position; the last formal one takes all others."""
     return formals[min(position, len(formals) - 1)].type if formals else ""
 

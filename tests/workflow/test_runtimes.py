@@ -14,6 +14,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
+from opset import child_process
 from opset.child_process import death_text
 from opset.errors import UsageError
 from opset.reference.value_info import ValueInfo
@@ -22,7 +23,6 @@ from opset.workflow.conformance.runtimes import (
     Request,
     Runtime,
     _decode_value,
-    _environment,
     _take_message,
     find_runtime,
     run_requests,
@@ -250,7 +250,7 @@ def test_what_a_process_may_take_and_where_it_prints(tmp_path, memory):
 def test_a_worker_has_one_thread_and_knows_where_to_answer(monkeypatch):
     monkeypatch.setattr("os.environ", {"HOME": "/home", "OMP_NUM_THREADS": "8"})
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    assert _environment(7) == {"HOME": "/home", **threads, "OPSET_ANSWERS": "7"}
+    assert child_process._settings(7) == {**threads, "OPSET_ANSWERS": "7"}
 
 
 @pytest.mark.parametrize(

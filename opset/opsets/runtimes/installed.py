@@ -62,7 +62,7 @@ def installed_runtime(name: str) -> Runtime:
     loader = Loader(package)
     tables = standard_tables()
     table = tables[TABLES[package]]
-    row, notes = release_row(table, loader.version)
+    row, notes = release_row(table, loader.release)
     nearest = runtime_at(table, row, tables, notes)
     what = f"{package} {loader.version} is installed: its opsets and IR version are taken from {row.release}"
     return replace(
@@ -88,7 +88,7 @@ def package_of(name: str) -> str:
 class Loader:
     """Loads models in an installed package, in a child process that is started when it is first needed.
 
-    `version` is the version of the package.
+    `version` is the version of the package, `release` the numbers that it begins with.
     """
 
     def __init__(self, package: str) -> None:
@@ -98,6 +98,8 @@ class Loader:
         self._owner = os.getpid()
         self._deaths = 0
         self.version = self._start()
+        numbers = re.match(r"\d+(\.\d+)*", self.version)
+        self.release = numbers[0] if numbers is not None else self.version
         self._cache = LoadCache(package, self.version)
 
     def load(self, model: bytes) -> str:
