@@ -22,6 +22,7 @@ from opset.opsets.runtimes.model import MATCH, RANGE, Kernel, Runtime, RuntimeTa
 from opset.opsets.runtimes.names import (
     INSTALLED,
     find_runtime,
+    installed_runtime,
     parse_spec,
     releases_of,
     runtime_at,
@@ -164,7 +165,6 @@ def command(
 
 def _probe(spec: str, operator: str | None, given: str | None, force: bool, form: str) -> int:
     """Ask the installed runtime, and write its YAML to stdout or to a file; return the exit status."""
-    from opset.opsets.runtimes.installed import installed_runtime  # which starts a process
     from opset.workflow.probing import probe_runtime, runtime_text  # which imports numpy
 
     if given is not None and not force and os.path.lexists(given):  # before work that takes long

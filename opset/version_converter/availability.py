@@ -271,15 +271,6 @@ class Availability:
             self.unchecked[schema.name] = "; ".join(words)
 
 
-def availability_at(runtime: Runtime, routes: Routes, inexact: bool = False, by_function: bool = False) -> Availability:
-    """Return the nodes that a runtime runs: by its table, or for an installed one by loading models."""
-    if runtime.loader is None:
-        return Availability(runtime, routes, inexact, by_function)
-    from opset.version_converter.trials import TriedAvailability  # few ask an installed runtime
-
-    return TriedAvailability(runtime, routes, inexact, by_function)
-
-
 def _demands_of(runtime: Runtime, op_type: str, domain: str) -> Demands:
     """Return the facts about nodes of an operator on which kernels of a runtime, and of its fallback, depend."""
     kernels: list[Kernel] = []

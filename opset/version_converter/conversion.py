@@ -272,7 +272,7 @@ def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[N
     Raises:
         ModelError: The model is malformed.
     """
-    from opset.version_converter.availability import availability_at
+    from opset.version_converter.trials import availability_at
 
     model, index = read_model(model, registry, ())
     budget = Budget(Limits(), max_steps=BASE_STEPS + STEPS_PER_BYTE * model.proto.ByteSize(), max_bytes=BASE_BYTES)
@@ -574,7 +574,7 @@ def availability_for(target: Target, routes: Routes) -> Availability | None:
     """Return the nodes that the runtime of a target runs, None if it is none, or lists no operators."""
     if target.runtime is None or not target.runtime.lists_operators:
         return None
-    from opset.version_converter.availability import availability_at  # most conversions need no runtime
+    from opset.version_converter.trials import availability_at  # most conversions need no runtime
 
     return availability_at(target.runtime, routes, target.inexact)
 

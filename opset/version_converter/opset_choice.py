@@ -11,9 +11,10 @@ from opset.opsets.registry import Registry
 from opset.opsets.releases import release_with
 from opset.opsets.runtimes import Runtime
 from opset.schemas.constraints.signature import type_misfits
-from opset.version_converter.availability import LOADED, Availability, availability_at
+from opset.version_converter.availability import LOADED, Availability
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.routes import Routes, routes_of
+from opset.version_converter.trials import availability_at
 
 
 class Sample(NamedTuple):

@@ -302,7 +302,7 @@ class Survey:
 
     def find_lack(self, runtime: Runtime) -> Finding | None:
         """Return the reason why a release of a runtime does not run the model as it is, None if it does."""
-        from opset.version_converter.availability import availability_at
+        from opset.version_converter.trials import availability_at
 
         index, label = self.index, f"{runtime.name} {runtime.release}"
         for domain, (least, most) in runtime.opsets.items():

@@ -22,9 +22,16 @@ from opset.schemas.model import OpSchema, Parameter
 from opset.schemas.names import normalize_domain
 from opset.version_converter.availability import LOADED, Availability, Lack
 from opset.version_converter.facts import ValueFacts
+from opset.version_converter.routes import Routes
 
 MAX_ZEROS = 1 << 16
 """Elements of a constant that is written as zeros, since its own elements do not matter for loading."""
+
+
+def availability_at(runtime: Runtime, routes: Routes, inexact: bool = False, by_function: bool = False) -> Availability:
+    """Return the nodes that a runtime runs: by its table, or for an installed one by loading models."""
+    kind = Availability if runtime.loader is None else TriedAvailability
+    return kind(runtime, routes, inexact, by_function)
 
 
 class Given(NamedTuple):

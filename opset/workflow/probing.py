@@ -25,6 +25,7 @@ MOST_EXAMPLES = 8
 """Examples of a version of which one has to load."""
 MOST_ELEMENTS = 256
 """Elements of an input that becomes a constant."""
+_ELEMENT = re.compile(r"tensor\(\w+\)")
 DATA_TYPE = "data_type"
 """The kind of an attribute that names the element type of an output."""
 Progress = Callable[[int, int], None]
@@ -137,28 +138,35 @@ def _entries(
             continue
         imports = {"": limits[""][1], domain: opset}
         held = [each for each in examples if example_versions(each, [since])]
-        trial = next(_loading_trials(runtime, schema, held[:MOST_EXAMPLES], imports), None)
-        if trial is None:
+        trials = _loading_trials(runtime, schema, held[:MOST_EXAMPLES], imports)
+        if not trials:
             yield {}
             continue
         entry: dict[str, Any] = {"versions": [since, since]}
-        if types := _types_of(trial, schema):
+        types = _types_of(trials, schema)
+        if types and any(each.type == "graph" for each in schema.attributes.values()):
+            entry["unasked"] = [*types]  # the graphs of examples have types of their own
+        elif types:
             entry["types"] = types
-        if constants := _constant_inputs(trial, schema):
+        if constants := _constant_inputs(trials[0], schema):
             entry["constant_inputs"] = constants
         yield entry
 
 
 def _loading_trials(
     runtime: Runtime, schema: OpSchema, examples: Sequence[Example], imports: Mapping[str, int]
-) -> Iterator[Trial]:
-    """Yield trials that load: examples as they are, then with constants, then with other types."""
+) -> list[Trial]:
+    """Return trials that load: examples as they are, or else with constants, or else with other types."""
     trials = [trial for each in examples if (trial := _trial_of(runtime, schema, each, imports)) is not None]
-    yield from (each for each in trials if not each.load())
-    yield from (each for trial in trials if not (each := _with_constants(trial)).load())
-    for trial in trials[:2]:
-        for parameter in schema.types:
-            yield from (other for _, other in _variants(trial, schema, parameter) if not other.load())
+    others = (
+        other
+        for trial in trials[:2]
+        for parameter in schema.types
+        for _, other in _variants(trial, schema, parameter)
+        if not other.load()
+    )
+    plain = [each for each in trials if not each.load()]
+    return plain or [each for trial in trials if not (each := _with_constants(trial)).load()] or [*others]
 
 
 def _trial_of(runtime: Runtime, schema: OpSchema, example: Example, imports: Mapping[str, int]) -> Trial | None:
@@ -190,15 +198,37 @@ def _with_constants(trial: Trial) -> Trial:
     return trial._replace(inputs=[*first, *(each._replace(is_constant=bool(each.type)) for each in rest)])
 
 
-def _types_of(trial: Trial, schema: OpSchema) -> dict[str, list[str]]:
-    """Return the types of each type parameter with which a trial loads, unless these are all of them."""
+def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]:
+    """Return the types of each type parameter with which one of some trials loads, unless these are all of them."""
     types: dict[str, list[str]] = {}
     for parameter, allowed in schema.types.items():
-        loading = {type_ for type_, other in _variants(trial, schema, parameter) if not other.load()}
-        variants = {type_ for type_, _ in _variants(trial, schema, parameter)}
-        if variants and loading != {*allowed}:
+        loading: set[str] = set()
+        is_varied = False
+        for trial in trials:
+            for type_, other in _variants(trial, schema, parameter):
+                is_varied = True
+                if type_ not in loading and (not other.load() or _loads_together(trial, other, parameter, schema)):
+                    loading.add(type_)
+        if is_varied and loading != {*allowed}:
             types[parameter] = [re.sub(r"^tensor\((.*)\)$", r"\1", each) for each in sorted(loading)]
     return types
+
+
+def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema) -> bool:
+    """Whether a trial with another type of a parameter loads if all values of the old element type change with it."""
+    places = enumerate(_parameters(schema.inputs, len(trial.inputs)))
+    position = next((at for at, name in places if name == parameter and trial.inputs[at].type), None)
+    if position is None:
+        return False
+    old, new = (_ELEMENT.search(each.inputs[position].type) for each in (trial, other))
+    if old is None or new is None or old[0] == new[0]:
+        return False
+    inputs = [
+        each._replace(type=each.type.replace(old[0], new[0]), elements=None) if old[0] in each.type else each
+        for each in trial.inputs
+    ]
+    outputs = [each.replace(old[0], new[0]) for each in trial.outputs]
+    return not trial._replace(inputs=inputs, outputs=outputs).load()
 
 
 def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[str, Trial]]:

@@ -185,6 +185,7 @@ FORMS = {
         },
         "CONFIGURATIONS": {"": ["list"]},
         "ARGUMENTS": {
+            "probed": ["probe", "IT"], "probed operator": ["probe", "onnxruntime", "IT"],
             "runtime": ["show", "IT"], "release": ["show", "tract==IT"], "provider": ["show", "ort==1.17:IT"],
             "operator": ["show", "tract==0.23", "IT"], "target": ["list", "--target", "IT"], "action": ["IT"],
         },

@@ -1,7 +1,7 @@
 """The runtimes that are installed beside Python, asked in a child process which models they load.
 
-    runtime = installed_runtime("onnxruntime")     # opsets and IR version as its release in the tables
-    runtime.loader.load(model)                     # "" if it loads, else the reason
+    loader = Loader(package_of("ort"))     # starts the child
+    loader.load(model)                     # "" if it loads, else the reason
 
 The package is never imported in this process. Answers are kept in the user's cache folder by runtime, version and
 machine; what cannot be read or written there is asked again.
@@ -21,20 +21,18 @@ import sys
 import time
 import weakref
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from opset.child_process import ChildProcess, death_text, environment_without_folder
 from opset.errors import Finding, UsageError, quote, safe_text
-from opset.opsets.runtimes.compiled import standard_tables
-from opset.opsets.runtimes.model import Runtime
-from opset.opsets.runtimes.names import SHOWN, release_row, runtime_at
 from opset.schemas.names import near_miss
 
 TABLES = {"onnxruntime": "onnxruntime-cpu", "openvino": "openvino"}
 """The packages that can be asked, each with the runtime of the tables that it is."""
 ALIASES = {"ort": "onnxruntime", "onnxruntime-cpu": "onnxruntime", "ov": "openvino"}
+SHOWN = 100
+"""Characters of a name or an output that a message repeats."""
 PROGRAM = Path(__file__).with_name("loading_program.py")
 STARTING = 120.0
 """Seconds that the package has to be imported."""
@@ -50,30 +48,6 @@ LARGEST = 1 << 26
 """Bytes of a cache file that is read, and added to."""
 _LENGTH = struct.Struct(">I")
 _TICK = 0.05
-
-
-def installed_runtime(name: str) -> Runtime:
-    """Return a runtime as it is installed: with the opsets and IR version of the nearest release that is known.
-
-    Raises:
-        UsageError: U101 if no such package can be asked, T224 if it is not installed or cannot be started.
-    """
-    package = package_of(name)
-    loader = Loader(package)
-    tables = standard_tables()
-    table = tables[TABLES[package]]
-    row, notes = release_row(table, loader.release)
-    nearest = runtime_at(table, row, tables, notes)
-    what = f"{package} {loader.version} is installed: its opsets and IR version are taken from {row.release}"
-    return replace(
-        nearest,
-        name=f"installed:{package}",
-        title=f"the installed {package}",
-        how="measured",
-        notes=(what, "kernels are those for which a model of the node alone loads there"),
-        lists_operators=True,
-        loader=loader,
-    )
 
 
 def package_of(name: str) -> str:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from opset.schemas.names import normalize_domain
-
-if TYPE_CHECKING:
-    from opset.opsets.runtimes.installed import Loader
 
 MEASURED, DOCUMENTED, DERIVED = "measured", "documented", "derived"
 HOW = {
@@ -86,6 +83,17 @@ class Release:
     fallback_release: str = ""
     lists_operators: bool = True
     union_types: bool = False
+
+
+class ModelLoader(Protocol):
+    """An installed package that is asked which models it loads, with its name, version, and release as a number."""
+
+    package: str
+    version: str
+    release: str
+
+    def load(self, model: bytes) -> str:
+        """Return "" if it loads a model, else the reason."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +184,7 @@ class Runtime:
     io_types_not: frozenset[str] = frozenset()
     casts: Mapping[str, str] = field(default_factory=dict)
     union_types: bool = False
-    loader: Loader | None = field(default=None, repr=False)
+    loader: ModelLoader | None = field(default=None, repr=False)
     _known: dict[tuple[str, str], tuple[Kernel, ...]] = field(default_factory=dict, repr=False)
 
     def kernels(self, op_type: str, domain: str = "") -> tuple[Kernel, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -44,8 +45,6 @@ def find_runtime(spec: str, files: Sequence[Path] = ()) -> Runtime:
     """
     wanted = parse_spec(spec)
     if wanted.name.startswith(INSTALLED):
-        from opset.opsets.runtimes.installed import installed_runtime  # which starts a process
-
         return installed_runtime(_package_of(wanted))
     tables = tables_with(files)
     table = table_named(wanted.name, tables)
@@ -54,6 +53,32 @@ def find_runtime(spec: str, files: Sequence[Path] = ()) -> Runtime:
         raise UsageError(Finding("U101", f"{quote(spec[:SHOWN])} names no release of the runtime", help=help))
     row, notes = release_row(table, wanted.release, wanted.name)
     return runtime_at(table, row, tables, notes)
+
+
+def installed_runtime(name: str) -> Runtime:
+    """Return a runtime as it is installed: with the opsets and IR version of the nearest release that is known.
+
+    Raises:
+        UsageError: U101 if no such package can be asked, T224 if it is not installed or cannot be started.
+    """
+    from opset.opsets.runtimes.installed import TABLES, Loader, package_of  # which starts processes
+
+    package = package_of(name)
+    loader = Loader(package)
+    tables = standard_tables()
+    table = tables[TABLES[package]]
+    row, notes = release_row(table, loader.release)
+    nearest = runtime_at(table, row, tables, notes)
+    what = f"{package} {loader.version} is installed: its opsets and IR version are taken from {row.release}"
+    return replace(
+        nearest,
+        name=f"installed:{package}",
+        title=f"the installed {package}",
+        how="measured",
+        notes=(what, "kernels are those for which a model of the node alone loads there"),
+        lists_operators=True,
+        loader=loader,
+    )
 
 
 def _package_of(wanted: Spec) -> str:
