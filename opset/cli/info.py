@@ -1,4 +1,4 @@
-"""`opset info`: what models contain, which versions they could have, and which releases of runtimes take them."""
+"""`opset info`: the contents of models, which versions they could have, and which releases of runtimes take them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Settings(NamedTuple):
 @target_option
 @reading_options
 def command(inputs: tuple[str, ...], runtimes: tuple[str, ...], files: tuple[Path, ...], call: Call) -> int:
-    """Show what a model contains, which versions it could have, and which releases of runtimes take it.
+    """Show the contents of a model, which versions it could have, and which releases of runtimes take it.
 
     INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. Shown are inputs and
     outputs, weights, files of external data, operators, the lowest opsets and IR version to which the model can be

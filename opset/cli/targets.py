@@ -131,7 +131,7 @@ def command(
     force: bool,
     form: str,
 ) -> int:
-    """List runtimes, show what a release of one takes, or ask the installed one.
+    """List runtimes, show a release of one, or ask the installed one.
 
     `list` has the runtimes that --for knows. `show onnxruntime` has the releases of one, `show onnxruntime==1.17:cuda`
     opsets, IR version and operators of a release, with OPERATOR those of one operator: Gelu, or
@@ -164,7 +164,7 @@ def command(
 
 
 def _probe(spec: str, operator: str | None, given: str | None, force: bool, form: str) -> int:
-    """Ask the installed runtime, and write its YAML to stdout or to a file; return the exit status."""
+    """Write the YAML of the installed runtime to stdout or to a file; return the exit status."""
     from opset.workflow.probing import probe_runtime, runtime_text  # which imports numpy
 
     if given is not None and not force and os.path.lexists(given):  # before work that takes long

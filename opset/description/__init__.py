@@ -2,6 +2,6 @@
 
     describe(load("model.onnx"), default_registry())
 
-`contents` has what a model contains, which needs no conversion; `report` adds which versions the model could have, and
+`contents` has the contents of a model, which need no conversion; `report` adds which versions the model could have, and
 which releases of runtimes take it.
 """

@@ -1,4 +1,4 @@
-"""What a model contains: its versions, inputs and outputs, weights, files of external data, and operators.
+"""The contents of a model: its versions, inputs and outputs, weights, files of external data, and operators.
 
 Strings of the model are escaped, and domains are named as people write them. Weights are not read.
 """

@@ -47,7 +47,7 @@ class LowestVersion(NamedTuple):
 class ModelDescription:
     """The contents of a model, the lowest versions that it could have, and which releases of runtimes take it.
 
-    Notes say what is not known, and why.
+    Notes name facts that are not known, and why.
     """
 
     ir_version: int
@@ -76,7 +76,7 @@ def info(
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
 ) -> ModelDescription:
-    """Return what a model contains, the lowest versions that it could have, and which releases of runtimes take it.
+    """Return the contents of a model, the lowest versions that it could have, and which releases of runtimes take it.
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
@@ -87,7 +87,7 @@ def info(
         limits: How much the work may do; without them, that is in proportion to the model.
 
     Returns:
-        The description; its notes say what is not known.
+        The description; its notes name facts that are not known.
 
     Raises:
         ModelError: The model is malformed.

@@ -87,7 +87,7 @@ class Loader:
         return why
 
     def _ask(self, model: bytes) -> str:
-        """Return what the child answers; if it dies, or takes too long, that is the reason why nothing loads."""
+        """Return the answer of the child; if it dies, or takes too long, that is the reason why nothing loads."""
         if self._process is None or self._owner != os.getpid():  # a process that was forked needs its own
             self._start()
         assert self._process is not None

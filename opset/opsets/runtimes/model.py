@@ -165,7 +165,7 @@ class Runtime:
         casts: Element types that it computes in another one, with a remark where that holds.
         union_types: Whether not every combination of the types of two parameters need have a kernel.
         table: Its file.
-        loader: The installed package, which says what it takes, by loading models; None if the file says it.
+        loader: The installed package, which is asked by loading models; None if the file says it.
     """
 
     name: str
