@@ -62,7 +62,8 @@ def probe_runtime(
             operators.setdefault(domain_name(domain), {})[name] = entries
         if progress is not None:
             progress(done, len(names))
-    release: dict[str, Any] = {"release": loader.release, "opset": [*limits[""]]}
+    number = ".".join(loader.release.split(".")[:2])  # as tables name releases
+    release: dict[str, Any] = {"release": number, "opset": [*limits[""]]}
     if ML in limits:
         release["ml"] = limits[ML][1]
     release |= {"ir": limits["ir"][1], "how": "measured", "union_types": True}
