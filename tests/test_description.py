@@ -99,6 +99,11 @@ def test_a_survey_says_what_conversions_say(path):
     assert model.proto.SerializeToString() == before
 
 
+def test_a_version_that_there_is_not_takes_no_time():
+    found = described(MIXED.replace('"": 20', '"": 2000000000'), "tract")
+    assert found.lowest_opsets[0].version is None and "newer than" in found.lowest_opsets[0].why
+
+
 def test_functions_are_converted_as_a_whole(monkeypatch):
     survey = Survey(load(parser.parse_model(FUNCTION)), REGISTRY)
     assert not survey.convert(target_of_version(13, REGISTRY)).refusals

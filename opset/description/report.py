@@ -148,7 +148,7 @@ def describe(
 def _lowest_version(survey: Survey, domain: str) -> LowestVersion:
     """Return the lowest version of a domain to which a model can be converted while its others stay."""
     why = ""
-    for version in range(1, survey.index.opsets[domain] + 1):
+    for version in range(1, min(survey.index.opsets[domain], survey.registry.domains[domain]) + 1):
         refusals = survey.convert(Target({domain: version})).refusals
         if not refusals:
             return LowestVersion(escape_text(domain_name(domain)), version, why)

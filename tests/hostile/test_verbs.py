@@ -65,8 +65,8 @@ FORMS = {
     },
     "info": {
         "MODELS": {
-            "": ["IT", "--runtime", "tract", *BOUNDED, "--format", "json"],
-            "stream": ["-", "--runtime", "onnxruntime", *BOUNDED],
+            "": ["IT", "--runtime", "tract", "--format", "json"],
+            "stream": ["-", "--runtime", "onnxruntime", "--max-steps", "300000"],
         },
         "STREAMS": {"": ["-", "--runtime", "tract"]},
         "FOLDERS": {"": ["FOLDER", "--runtime", "tract"]},
