@@ -2,6 +2,7 @@
 
 import gc
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ from judges.conformance.validity import watch
 
 # Hundreds of processes are started, and half of what the start of one takes is to compile the package anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# What installed runtimes answer is kept for the tests of this run alone.
+os.environ["XDG_CACHE_HOME"] = os.path.join(tempfile.gettempdir(), f"opset-tests-{os.getuid()}")
 
 FOLDER = Path(__file__).parent
 # A few modules of each package, chosen by the time of the processor that they take, about 40 s in all: without cases of

@@ -16,9 +16,9 @@ from opset import errors, extend
 
 NAMES = [
     "CheckError", "Conversion", "ConversionError", "Finding", "Inference", "InferenceError", "Limits", "Model",
-    "ModelError", "OpSchema", "OpsetError", "ReferenceEvaluator", "Registry", "RunError", "SchemaError", "UsageError",
-    "convert", "get_schema", "infer", "infer_shapes", "inline_functions", "load", "lower",
-    "parse_function", "parse_graph", "parse_model", "parse_node", "plan", "to_text",
+    "ModelDescription", "ModelError", "OpSchema", "OpsetError", "ReferenceEvaluator", "Registry", "RunError",
+    "SchemaError", "UsageError", "convert", "get_schema", "infer", "infer_shapes", "info", "inline_functions", "load",
+    "lower", "parse_function", "parse_graph", "parse_model", "parse_node", "plan", "to_text",
 ]  # fmt: skip
 
 

@@ -31,6 +31,7 @@ VERBS = {
     "infer": "Infer the types and shapes of a model's values.",
     "run": "Evaluate a model with the reference kernels.",
     "show": "Show what an operator is, or what a model contains.",
+    "info": "Show what a model contains, and which runtimes take it.",
     "text": "Show a model in ONNX text syntax, and make models of it.",
     "list": "List operators, domains, releases or runtimes.",
     "targets": "Show what runtimes take: operators, versions, types, limits.",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -19,38 +18,21 @@ from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.inputs import STREAM, TEXT_STREAM, parse_input
 from opset.cli.operator_sets import domain_with_versions, opset_lines
 from opset.cli.operators import change_lines, example_lines, schema_lines, version_at, versions_of
+from opset.description.contents import (
+    CalledFunction,
+    Import,
+    UsedOperator,
+    count_operators,
+    imports_of,
+    producer_of,
+)
 from opset.errors import SHOWN, Finding, UsageError, brief_name, escape_text, listing, safe_text
 from opset.model.graph.index import ModelIndex
 from opset.model.storage.parts import TEXT_SUFFIX
 from opset.opsets.registry import Registry
 from opset.plain_text import style_text, table_lines
 from opset.schemas.model import example_versions
-from opset.schemas.names import domain_name, normalize_domain
-
-
-class Import(NamedTuple):
-    """An import of a model, with the newest version that is known, None without schemas of the domain."""
-
-    domain: str
-    version: int
-    newest: int | None
-
-
-class UsedOperator(NamedTuple):
-    """An operator with the number of its nodes; `since` is None if it is not known."""
-
-    domain: str
-    operator: str
-    since: int | None
-    nodes: int
-
-
-class CalledFunction(NamedTuple):
-    """A function of a model with the number of its calls."""
-
-    domain: str
-    function: str
-    calls: int
+from opset.schemas.names import normalize_domain
 
 
 @dataclass(frozen=True)
@@ -156,38 +138,19 @@ def _contents_of(path: str, registry: Registry) -> ModelContents:
     model = load_input(parse_input(path), ())
     proto = model.proto
     index = ModelIndex(proto, registry.domains)
-    counts: Counter[tuple[str, str, int]] = Counter()
-    calls: Counter[tuple[str, str]] = Counter()
-    for body in index.bodies:
-        imports = index.imports(body)
-        for number, (op_type, domain) in enumerate(body.operators):
-            if index.functions and body.function_key(number) in index.functions:
-                calls[domain_name(escape_text(domain)), escape_text(op_type)] += 1
-            else:
-                counts[domain, op_type, imports.get(domain, 0)] += 1
-    operators: dict[tuple[str, str, int | None], int] = {}
-    for (domain, op_type, version), nodes in counts.items():
-        schema = registry.schema(op_type, version, domain)
-        key = escape_text(domain), escape_text(op_type), schema.since_version if schema else None
-        operators[key] = operators.get(key, 0) + nodes
-    used = sorted(operators.items(), key=lambda each: (-each[1], each[0][:2]))
+    operators, functions = count_operators(index, registry)
     return ModelContents(
         model=path,
         ir_version=proto.ir_version,
-        opsets=[
-            Import(escape_text(domain_name(domain)), version, registry.domains.get(domain))
-            for domain, version in index.opsets.items()
-        ],
-        producer=" ".join(escape_text(part) for part in (proto.producer_name, proto.producer_version) if part),
+        opsets=imports_of(index, registry),
+        producer=producer_of(proto),
         graph=escape_text(proto.graph.name),
         inputs=[escape_text(value.name) for value in proto.graph.input],
         outputs=[escape_text(value.name) for value in proto.graph.output],
         initializers=len(proto.graph.initializer) + len(proto.graph.sparse_initializer),
         nodes=sum(len(body.nodes) for body in index.bodies),
-        operators=[
-            UsedOperator(domain_name(domain), op_type, since, nodes) for (domain, op_type, since), nodes in used
-        ],
-        functions=[CalledFunction(domain, name, count) for (domain, name), count in sorted(calls.items())],
+        operators=operators,
+        functions=functions,
     )
 
 
@@ -207,12 +170,18 @@ def _model_lines(contents: ModelContents) -> list[str]:
         ["initializers", str(contents.initializers)],
         ["nodes", str(contents.nodes)],
     ]
-    rows = [["operator", "since", "nodes"]]
-    for domain, operator, since, nodes in contents.operators:
-        name = operator if domain == "ai.onnx" else f"{domain}.{operator}"
-        rows.append([brief_name(name), str(since or "unknown"), str(nodes)])
-    for domain, function, calls in contents.functions:
-        rows.append([brief_name(f"{domain}.{function}"), "function", str(calls)])
+    rows = operator_rows(contents.operators, contents.functions)
     name = "stdin" if contents.model in (STREAM, TEXT_STREAM) else safe_text(contents.model)
     title = style_text(name, "bold", sys.stdout)
     return [title, *table_lines([fact for fact in facts if fact[1]]), "", *table_lines(rows, right=[2])]
+
+
+def operator_rows(operators: Sequence[UsedOperator], functions: Sequence[CalledFunction]) -> list[list[str]]:
+    """Return the rows of a table of operators and functions with the numbers of their nodes."""
+    rows = [["operator", "since", "nodes"]]
+    for domain, operator, since, nodes in operators:
+        name = operator if domain == "ai.onnx" else f"{domain}.{operator}"
+        rows.append([brief_name(name), str(since or "unknown"), str(nodes)])
+    for domain, function, calls in functions:
+        rows.append([brief_name(f"{domain}.{function}"), "function", str(calls)])
+    return rows

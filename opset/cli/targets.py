@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,14 +13,26 @@ import click
 
 from opset.cli import output
 from opset.cli.configuration import target_files, target_option
-from opset.errors import Finding, UsageError, quote
+from opset.cli.progress import show_progress
+from opset.errors import Finding, UsageError, quote, safe_text
+from opset.model.storage.atomic import output_exists_error
+from opset.model.storage.writing import write_files
 from opset.opsets.registry import default_registry
-from opset.opsets.runtimes.model import MATCH, RANGE, Kernel, Runtime, RuntimeTable, Span
-from opset.opsets.runtimes.names import find_runtime, parse_spec, releases_of, table_named, tables_with
+from opset.opsets.runtimes.model import MATCH, RANGE, Kernel, Runtime, RuntimeTable, Span, make_table
+from opset.opsets.runtimes.names import (
+    INSTALLED,
+    find_runtime,
+    installed_runtime,
+    parse_spec,
+    releases_of,
+    runtime_at,
+    table_named,
+    tables_with,
+)
 from opset.plain_text import prose_lines, table_lines
 from opset.schemas.names import domain_name, near_miss, normalize_domain
 
-ACTIONS = ["list", "show"]
+ACTIONS = ["list", "show", "probe"]
 _INDENT = 14
 """Characters before the facts of a release."""
 _UNION = "types of several parameters are unions over kernels: not every combination need have one"
@@ -105,14 +119,30 @@ class TargetReport:
 @click.argument("spec", required=False, metavar="[RUNTIME[==RELEASE]]")
 @click.argument("operator", required=False, metavar="[OPERATOR]")
 @target_option
+@click.option("-o", "--output", "given", metavar="FILE", help="With probe, write the YAML to this file.")
+@click.option("--force", is_flag=True, help="Overwrite an output that exists.")
 @output.format_option
-def command(action: str, spec: str | None, operator: str | None, files: tuple[Path, ...], form: str) -> int:
-    """List runtimes, or show what a release of one takes.
+def command(
+    action: str,
+    spec: str | None,
+    operator: str | None,
+    files: tuple[Path, ...],
+    given: str | None,
+    force: bool,
+    form: str,
+) -> int:
+    """List runtimes, show a release of one, or ask the installed one.
 
     `list` has the runtimes that --for knows. `show onnxruntime` has the releases of one, `show onnxruntime==1.17:cuda`
     opsets, IR version and operators of a release, with OPERATOR those of one operator: Gelu, or
-    ai.onnx.ml.TreeEnsemble.
+    ai.onnx.ml.TreeEnsemble. `probe onnxruntime`, or openvino, loads a model of one node for each version and type of
+    the standard's operators in the package that is installed beside opset, and prints the result as YAML, which
+    --target reads.
     """
+    if action == "probe":
+        return _probe(spec or "onnxruntime", operator, given, force, form)
+    if given is not None or force:
+        raise UsageError(Finding("U103", f"{action} writes no file", help="-o and --force are for probe"))
     if action == "list":
         if spec is not None:
             raise UsageError(Finding("U103", "list takes no runtime", help="opset targets show RUNTIME"))
@@ -130,6 +160,33 @@ def command(action: str, spec: str | None, operator: str | None, files: tuple[Pa
     runtime = find_runtime(spec, known)
     report = TargetReport(_release_data(runtime), tuple(_operators_of(runtime, operator)))
     output.write_product(report, lambda: _report_lines(runtime, report, operator), form)
+    return 0
+
+
+def _probe(spec: str, operator: str | None, given: str | None, force: bool, form: str) -> int:
+    """Write the YAML of the installed runtime to stdout or to a file; return the exit status."""
+    from opset.workflow.probing import probe_runtime, runtime_text  # which imports numpy
+
+    if given is not None and not force and os.path.lexists(given):  # before work that takes long
+        raise output_exists_error(given)
+    runtime = installed_runtime(spec.strip().lower().removeprefix(INSTALLED))
+    with show_progress(False, 1) as show:
+        document = probe_runtime(runtime, default_registry(), operator or "", show)
+    text = runtime_text(document)
+    if given is not None:
+        write_files({given: text.encode()}, force=force)
+    if form == "json":
+        from opset.opsets.runtimes.loader import parse_runtime
+
+        table = make_table(parse_runtime(text.encode(), given or "stdout"))
+        probed = runtime_at(table, table.releases[0], {table.name: table})
+        report = TargetReport(_release_data(probed), tuple(_operators_of(probed, None)))
+        output.write_product(report, list, form)
+    elif given is None:
+        sys.stdout.write(text)
+    else:
+        counts = ", ".join(f"{len(each)} of {domain}" for domain, each in document["operators"].items())
+        sys.stdout.write(f"{document['title']}: {counts or 'no operators'}\n  wrote {safe_text(given)}\n")
     return 0
 
 

@@ -25,7 +25,7 @@ WIDTH = 88
 
 TOPICS = {
     opset: {
-        "Models": "load Model to_text parse_model parse_graph parse_function parse_node",
+        "Models": "load Model info ModelDescription to_text parse_model parse_graph parse_function parse_node",
         "Conversion": "convert plan Conversion lower inline_functions",
         "Types and shapes": "infer Inference infer_shapes",
         "Evaluation": "ReferenceEvaluator",

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from opset.errors import SHOWN, listing, quote, safe_text
 from opset.model.attributes import attribute_value
 from opset.opsets.runtimes import Kernel, Runtime
-from opset.opsets.runtimes.model import release_sort_key
 from opset.schemas.function_bodies import body_nodes
 from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.names import normalize_domain
@@ -355,15 +354,8 @@ def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema
 
 
 def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None) -> str:
-    """Return the type in which a runtime computes an element type: itself if a kernel takes it, else what it casts to.
-
-    A cast to "int32 before 9.0" holds for releases of the runtime before 9.0 alone.
-    """
-    if allowed is None or element in allowed:
-        return element
-    other, _, release = runtime.casts.get(element, element).partition(" before ")
-    is_cast = not release or release_sort_key(runtime.release) < release_sort_key(release)
-    return other if is_cast else element
+    """Return the type in which a runtime computes an element type: itself if a kernel takes it, else what it casts to."""
+    return element if allowed is None or element in allowed else runtime.cast_of(element)
 
 
 def _formals(parameters: Sequence[Parameter], count: int) -> Iterator[Parameter]:

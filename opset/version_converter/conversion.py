@@ -160,7 +160,7 @@ def convert_model(
         conversion = _convert_to(given, model, index, task_of(candidate), dims, samples)
         if not conversion.refusals:
             return conversion
-        refused.append((max(conversion.refused, len(conversion.refusals)), _distance(index, candidate), conversion))
+        refused.append((max(conversion.refused, len(conversion.refusals)), distance_to(index, candidate), conversion))
     return min(refused, key=itemgetter(0, 1))[2]
 
 
@@ -177,18 +177,18 @@ def _convert_to(
     `given` is the model before; `samples` stand for its nodes if the target has the kernels of a runtime.
     """
     target = task.target
-    start = _begin_conversion(index, target, dims)
+    start = begin_conversion(index, target, dims)
     availability = _availability_of(task)
-    is_at_target = _is_at_target(index, target)
+    is_at_target = has_target(index, target)
     if is_at_target and availability is not None:
         from opset.version_converter.opset_choice import count_lacking
 
         lacking = count_lacking(samples, availability, task.routes, target.opsets)
-        is_at_target = not lacking and not _needless_imports(index.proto, target)
+        is_at_target = not lacking and not needless_imports(index.proto, target)
     if not is_at_target:
-        start.refusals += _find_newer_imports(index, target, task.registry)
+        start.refusals += find_newer_imports(index, target, task.registry)
     if target.runtime is not None and target.runtime.io_types_not:
-        start.refusals += _find_foreign_types(index, target.runtime)
+        start.refusals += find_foreign_types(index, target.runtime)
     if start.refusals:
         return start
     if is_at_target:
@@ -216,21 +216,37 @@ def targets_by_kernels(
     if target.runtime is None or target.least is None or "" not in index.opsets:
         yield nearest
         return
-    from opset.version_converter.opset_choice import opsets_by_kernels
+    from opset.version_converter.opset_choice import lacking_at, opsets_by_kernels
 
-    opsets = opsets_by_kernels(samples, target.runtime, registry, index.opsets, nearest.opsets)
-    last = min(opsets, key=lambda opset: abs(opset - index.opsets[""]))
+    runtime, last = target.runtime, nearest_opset(target.runtime, index.opsets[""], registry)
+    is_first = last == index.opsets[""] and not lacking_at(last, samples, runtime, registry, nearest.opsets)
+    if is_first:
+        yield at_opset(nearest, last)
+    opsets = opsets_by_kernels(samples, runtime, registry, index.opsets, nearest.opsets)
     for opset in dict.fromkeys((*opsets[: MAX_CANDIDATES - 1], last)):
-        yield nearest._replace(opsets={**nearest.opsets, "": opset}, least=None, release=release_with(opset).name)
+        if opset != last or not is_first:
+            yield at_opset(nearest, opset)
 
 
-def _distance(index: ModelIndex, target: Target) -> int:
+def nearest_opset(runtime: Runtime, opset: int, registry: Registry) -> int:
+    """Return the opset that a runtime takes and that is nearest to one: the newer of two."""
+    from opset.version_converter.opset_choice import opsets_of
+
+    return min(reversed(opsets_of(runtime, registry)), key=lambda each: abs(each - opset))
+
+
+def at_opset(target: Target, opset: int) -> Target:
+    """Return a target with another version of ai.onnx, as the release of onnx with it has the operators."""
+    return target._replace(opsets={**target.opsets, "": opset}, least=None, release=release_with(opset).name)
+
+
+def distance_to(index: ModelIndex, target: Target) -> int:
     """Return how far the version of ai.onnx of a target is from that of a model."""
     source = index.opsets.get("", 0)
     return abs(target.opsets.get("", source) - source)
 
 
-def _needless_imports(proto: Any, target: Target) -> list[str]:
+def needless_imports(proto: Any, target: Target) -> list[str]:
     """Return the imports of a ModelProto that nothing uses, and that the runtime of the target may refuse."""
     return [domain for domain in unused_imports(proto) if domain not in target.opsets]
 
@@ -256,7 +272,7 @@ def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[N
     Raises:
         ModelError: The model is malformed.
     """
-    from opset.version_converter.availability import Availability
+    from opset.version_converter.trials import availability_at
 
     model, index = read_model(model, registry, ())
     budget = Budget(Limits(), max_steps=BASE_STEPS + STEPS_PER_BYTE * model.proto.ByteSize(), max_bytes=BASE_BYTES)
@@ -265,7 +281,7 @@ def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[N
     inference = LazyInference(model, index, registry)
     task = Task(Target(index.opsets, runtime=runtime), registry, routes, budget, inference)
     facts = _facts_of(model, index, task)
-    availability = Availability(runtime, routes, by_function=True)
+    availability = availability_at(runtime, routes, by_function=True)
     for body in index.bodies:
         versions = facts[body].versions
         for position, (op_type, domain) in enumerate(body.operators):
@@ -281,7 +297,7 @@ def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[N
 
 def _facts_of(model: Model, index: ModelIndex, task: Task) -> Mapping[Body, ValueFacts]:
     """Return the facts about the values of a model that is not changed, by body."""
-    bodies = _body_conversions(model, index, model.proto, _begin_conversion(index, task.target, None), task)
+    bodies = _body_conversions(model, index, model.proto, begin_conversion(index, task.target, None), task)
     return {body.body: body.facts for body in bodies}
 
 
@@ -327,7 +343,7 @@ def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task,
         if (alias := quirks.alias(op_type, index.opsets.get("", 0))) is not None:
             conversion.notes.append(f"{op_type} is no operator of the standard at this version: {alias.what}")
     if task.target.runtime is not None:
-        if needless := _needless_imports(proto, task.target):
+        if needless := needless_imports(proto, task.target):
             drop_imports(proto, needless)
             conversion.notes.append(f"imports that nothing uses were dropped: {listing(needless, SHOWN)}")
         availability = bodies[0].availability
@@ -374,7 +390,7 @@ def _convert_stacked(model: Model, index: ModelIndex, start: Conversion, task: T
     return None if conversion.refusals else conversion
 
 
-def _begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int] | None) -> Conversion:
+def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int] | None) -> Conversion:
     """Return a conversion with its versions and notes, and nothing converted yet."""
     after = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     ir_version = index.proto.ir_version
@@ -415,7 +431,7 @@ def _state_outputs(index: ModelIndex, inference: LazyInference) -> None:
             fill_proto(value.type, type_, False)
 
 
-def _is_at_target(index: ModelIndex, target: Target) -> bool:
+def has_target(index: ModelIndex, target: Target) -> bool:
     """Whether a model needs no conversion."""
     ir_version = index.proto.ir_version
     if (target.max_ir is not None and ir_version > target.max_ir) or target.ir_version not in (None, ir_version):
@@ -433,7 +449,7 @@ def _is_at_target(index: ModelIndex, target: Target) -> bool:
     )
 
 
-def _versions_of_bodies(index: ModelIndex) -> dict[Body, dict[str, int]]:
+def versions_of_bodies(index: ModelIndex) -> dict[Body, dict[str, int]]:
     """Return the versions that bodies are written in: one mapping for each function, and one for all graphs."""
     versions = {index.main: dict(index.opsets)}
     for body in index.bodies:
@@ -444,9 +460,9 @@ def _versions_of_bodies(index: ModelIndex) -> dict[Body, dict[str, int]]:
     return versions
 
 
-def _find_newer_imports(index: ModelIndex, target: Target, registry: Registry) -> Iterator[Finding]:
+def find_newer_imports(index: ModelIndex, target: Target, registry: Registry) -> Iterator[Finding]:
     """Yield a refusal of each import that is newer than the schemas: nothing says what its operators mean."""
-    versions = _versions_of_bodies(index)
+    versions = versions_of_bodies(index)
     for body in index.bodies:
         if body is not index.main and not body.function:
             continue
@@ -462,7 +478,7 @@ def _find_newer_imports(index: ModelIndex, target: Target, registry: Registry) -
                 )
 
 
-def _find_foreign_types(index: ModelIndex, runtime: Runtime) -> Iterator[Finding]:
+def find_foreign_types(index: ModelIndex, runtime: Runtime) -> Iterator[Finding]:
     """Yield a refusal of each input and output of a model whose type a runtime does not take from a caller."""
     graph = index.main.proto
     for word, values in (("input", graph.input), ("output", graph.output)):
@@ -485,7 +501,7 @@ def _prepare_functions(
 
     A note counts the functions that were added. Raises BudgetExceeded if the copies of functions take too much.
     """
-    routes, target, versions = task.routes, task.target, _versions_of_bodies(index)
+    routes, target, versions = task.routes, task.target, versions_of_bodies(index)
     availability = _availability_of(task)
 
     def keeps(body: Body, position: int) -> bool:
@@ -519,7 +535,7 @@ def _body_conversions(
     model: Model, index: ModelIndex, proto: Any, conversion: Conversion, task: Task
 ) -> list[BodyConversion]:
     """Return the conversions of the bodies of an indexed model, in its order; `proto` is changed by them."""
-    versions = _versions_of_bodies(index)
+    versions = versions_of_bodies(index)
     messages = messages_of(index, proto)
     context = Context(
         index,
@@ -551,12 +567,16 @@ def _body_conversions(
 
 def _availability_of(task: Task) -> Availability | None:
     """Return the nodes that the runtime of a target runs, None if it is none, or lists no operators."""
-    runtime = task.target.runtime
-    if runtime is None or not runtime.lists_operators:
-        return None
-    from opset.version_converter.availability import Availability  # most conversions need no runtime
+    return availability_for(task.target, task.routes)
 
-    return Availability(runtime, task.routes, task.target.inexact)
+
+def availability_for(target: Target, routes: Routes) -> Availability | None:
+    """Return the nodes that the runtime of a target runs, None if it is none, or lists no operators."""
+    if target.runtime is None or not target.runtime.lists_operators:
+        return None
+    from opset.version_converter.trials import availability_at  # most conversions need no runtime
+
+    return availability_at(target.runtime, routes, target.inexact)
 
 
 def _names_read_in_training(index: ModelIndex) -> frozenset[str]:

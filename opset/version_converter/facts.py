@@ -8,6 +8,7 @@ was exported. Nothing is guessed: a fact that is not certain is None.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from math import prod
@@ -229,6 +230,23 @@ class ValueFacts:
     def __post_init__(self) -> None:
         """Begin with the types of the body's values that were found before."""
         self._types.update(self._inference.known_types.get(self.body, ()))
+
+    def copy_for_plan(self, versions: Mapping[str, int], outer: ValueFacts | None, budget: Budget) -> ValueFacts:
+        """Return facts that know the same, to which the nodes of another plan are added.
+
+        Args:
+            versions: The opset of each domain that the nodes are written in.
+            outer: The facts of the body around, of the same plan.
+            budget: Elements that are read are charged to it.
+        """
+        if not self._built:
+            self._read_declarations()
+        other = copy(self)
+        other.versions, other.outer, other.budget = versions, outer, budget
+        other._added, other._tensors = {}, {**self._tensors}
+        other._types, other._full_types = {**self._types}, {**self._full_types}
+        other._shapes, other._constants = {**self._shapes}, {**self._constants}
+        return other
 
     def _read_declarations(self) -> None:
         """Read the inputs, initializers and declared types of the body; called once, before they are first needed."""

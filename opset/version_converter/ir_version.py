@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from opset.errors import Finding
+from opset.model import proto as pb
 from opset.model.elements import ELEMENTS
 from opset.model.graph.index import Body, bodies
 from opset.model.graph.walking import list_as_input
@@ -18,6 +19,7 @@ Feature = tuple[int, str, bool]
 """IR version that it needs, its name, and whether it is an annotation, which older readers skip."""
 _INITIALIZERS = 4
 """The IR version from which initializers need not be graph inputs."""
+_UNLISTED = "initializers that are no graph inputs"
 
 
 def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding]:
@@ -79,6 +81,23 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
     return findings
 
 
+def needed_ir_version(proto: Any, all_bodies: list[Body]) -> tuple[int, list[str]]:
+    """Return the lowest IR version that a ModelProto can have with all that it holds, and the features that need it.
+
+    That is what `set_ir_version` accepts at most: below version 4, initializers are listed as inputs.
+    """
+    needed: dict[int, dict[str, None]] = {3: {}}
+    for version, name, is_annotation in _features(proto, all_bodies, 3, proto.ir_version):
+        if not is_annotation and name != _UNLISTED:
+            needed.setdefault(version, {})[name] = None
+    for version in sorted(needed) if proto.functions else ():
+        changed = pb.ModelProto()
+        changed.CopyFrom(proto)
+        if not set_ir_version(changed, Target({}, ir_version=version), []):
+            return version, [*needed[version]]
+    return max(needed), [*needed[max(needed)]]
+
+
 def _has_overridable(body: Body) -> bool:
     """Whether a graph has inputs with defaults (initializers), which some runtimes take as constant before IR 4."""
     inputs = () if body.function else {value.name for value in body.proto.input}
@@ -137,7 +156,7 @@ def _body_features(body: Body, above: int) -> Iterator[Feature]:
         values += [graph.input, graph.output]
         inputs = {value.name for value in graph.input}
         if above < 4 and any(tensor.name not in inputs for tensor in graph.initializer):
-            yield 4, "initializers that are no graph inputs", False
+            yield 4, _UNLISTED, False
         if graph.quantization_annotation:
             yield 5, "quantization annotations", True
         if graph.sparse_initializer:

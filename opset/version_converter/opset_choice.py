@@ -14,6 +14,7 @@ from opset.schemas.constraints.signature import type_misfits
 from opset.version_converter.availability import LOADED, Availability
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.routes import Routes, routes_of
+from opset.version_converter.trials import availability_at
 
 
 class Sample(NamedTuple):
@@ -94,11 +95,21 @@ def opsets_by_kernels(
         source: The versions of the model, by domain.
         target: The versions that other domains than ai.onnx have in the result.
     """
+    choices = opsets_of(runtime, registry)
+    lacking = {opset: lacking_at(opset, samples, runtime, registry, target) for opset in choices}
+    return sorted(choices, key=lambda opset: (lacking[opset], abs(opset - source[""]), -opset))
+
+
+def opsets_of(runtime: Runtime, registry: Registry) -> range:
+    """Return the opsets that a runtime takes, as far as they are known."""
     least, most = runtime.opsets.get("", (None, None))
     newest = registry.domains[""]
-    choices = range(least or 1, min(most or newest, newest) + 1)
-    lacking = {}
-    for opset in choices:
-        routes = routes_of(registry, release_with(opset).name)
-        lacking[opset] = count_lacking(samples, Availability(runtime, routes), routes, {**target, "": opset})
-    return sorted(choices, key=lambda opset: (lacking[opset], abs(opset - source[""]), -opset))
+    return range(least or 1, min(most or newest, newest) + 1)
+
+
+def lacking_at(
+    opset: int, samples: Sequence[Sample], runtime: Runtime, registry: Registry, target: Mapping[str, int]
+) -> int:
+    """Return how many nodes a runtime does not run at an opset; `target` has the versions of other domains."""
+    routes = routes_of(registry, release_with(opset).name)
+    return count_lacking(samples, availability_at(runtime, routes), routes, {**target, "": opset})

@@ -79,7 +79,16 @@ def target_of_runtime(
     """
     from opset.opsets.runtimes import find_runtime  # most conversions need no runtime
 
-    runtime = find_runtime(spec, files)
+    return target_at_runtime(find_runtime(spec, files), registry, ir_version, inexact)
+
+
+def target_at_runtime(
+    runtime: Runtime, registry: Registry, ir_version: int | None = None, inexact: bool = False
+) -> Target:
+    """Return the target of one release of a runtime, as `target_of_runtime` does.
+
+    Raises UsageError U101 if it is not known which opsets the release takes.
+    """
     lowest, highest = runtime.opsets[""]
     newest = registry.domains[""]
     if lowest is None and highest is None:

@@ -25,6 +25,7 @@ from opset.cli.show import ModelContents
 from opset.cli.targets import ListedTarget, TargetRelease, TargetReport
 from opset.cli.test import ExamplesReport
 from opset.cli.testgen import CorpusReport, ListedCase
+from opset.description.report import ModelDescription
 from opset.errors import Finding, FindingList
 from opset.version_converter.blockers import BlockersReport
 from opset.version_converter.report import ConversionReport
@@ -34,6 +35,7 @@ REPORTS = {
     "All that work on models": [BatchReport, ModelReport, Finding],
     "`convert`, `lower`": [ConversionReport],
     "`blockers`": [BlockersBatch, BlockersReport],
+    "`info`": [ModelDescription],
     "`infer`": [InferenceReport],
     "`inline`": [InliningReport],
     "`run`": [RunReport],

@@ -38,7 +38,7 @@ MODEL = """<ir_version: 8, opset_import: ["": 13, "com.example": 1]>
     main (float[2] x) => (float[2] y) { a = Relu (x)  b = com.example.Twice (a)  y = Relu (b) }"""
 SHADOWED = """yaml numpy ml_dtypes click json google typing __future__ signal locale pathlib bisect zlib dataclasses re
     copy contextvars importlib_metadata email csv zipfile multiprocessing pickle threading tomllib tomli difflib PIL re2
-    sitecustomize_opset opset_hooks kernels inference adapters example""".split()
+    sitecustomize_opset onnxruntime openvino opset_hooks kernels inference adapters example""".split()
 
 
 def marking(mark: Path, name: str) -> str:
@@ -102,12 +102,15 @@ VERBS = [
     ("inline", "model.onnx", "-o", "out.onnx"),
     ("text", "model.onnx"),
     ("blockers", "model.onnx", "--to", "14"),
+    ("info", "model.onnx", "--runtime", "tensorrt"),
     ("infer", "model.onnx", "--report"),
     ("run", "model.onnx", "--set", "x=[1, 2]", "--trace", "--format", "json"),
     ("show", "model.onnx"),
     ("show", "com.example.Twice"),
     ("list", "domains"),
     ("targets", "list"),
+    ("targets", "probe", "onnxruntime", "Celu"),
+    ("convert", "model.onnx", "--for", "installed:onnxruntime", "--plan"),
     ("diff", "com.example.Twice", "1", "2"),
     ("breaking", "folder:.", "--no-examples"),
     ("docs", "--domain", "com.example", "-o", "site"),
@@ -157,6 +160,17 @@ def test_a_path_of_imports_with_the_working_folder_in_it(project, mark, path):
     shown = own(launch("list", "domains", cwd=project, env=environment)).text
     assert not mark.exists(), mark.read_text()
     assert "com.example" in shown and "com.evil" not in shown
+
+
+@pytest.mark.parametrize("path", [":", ".:{package}", "{project}:{package}"])
+def test_an_installed_runtime_is_not_taken_from_the_working_folder(project, mark, path):
+    # The API is not the command line, which cleans the path itself.
+    text = '<ir_version: 8, opset_import: ["": 17]> m (float[2] x) => (float[2] y) { y = Relu (x) }'
+    code = f"import opset; opset.plan(opset.parse_model({text!r}), runtime='installed:onnxruntime')"
+    (project / "sitecustomize.py").write_text(marking(mark, "sitecustomize"))
+    environment = {"PYTHONPATH": path.format(package=PACKAGE, project=project), "PYTHONSAFEPATH": ""}
+    own(python("-I", "-c", f"import os, sys; sys.path.append({PACKAGE!r}); {code}", cwd=project, env=environment), 0, 1)
+    assert not mark.exists(), mark.read_text()
 
 
 @pytest.mark.parametrize("how", ["script", "-I", *(["-P"] if sys.version_info >= (3, 11) else [])])

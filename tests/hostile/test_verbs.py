@@ -63,6 +63,23 @@ FORMS = {
             "target": ["SAMPLE", "--for", "tract==0.23", "--target", "IT"],
         },
     },
+    "info": {
+        "MODELS": {
+            "": ["IT", "--runtime", "tract", "--format", "json"],
+            "stream": ["-", "--runtime", "onnxruntime", "--max-steps", "300000"],
+        },
+        "STREAMS": {"": ["-", "--runtime", "tract"]},
+        "FOLDERS": {"": ["FOLDER", "--runtime", "tract"]},
+        "SCHEMAS": {
+            "": ["SAMPLE", "--runtime", "tract", "--schemas", "FOLDER/schemas"],
+            "target": ["SAMPLE", "--runtime", "tract", "--target", "IT"],
+        },
+        "CONFIGURATIONS": {"": ["SAMPLE", "--runtime", "tract"]},
+        "ARGUMENTS": {
+            "input": ["IT", "--runtime", "tract"], "runtime": ["SAMPLE", "--runtime", "IT"],
+            "target": ["SAMPLE", "--runtime", "tract", "--target", "IT"],
+        },
+    },
     "lower": {
         "MODELS": {"": ["IT", "--ops", "LayerNormalization,Gelu", "-o", "OUT"]},
         "STREAMS": {"": ["-", "--ops", "Gelu", "-o", "OUT"]},
@@ -168,6 +185,7 @@ FORMS = {
         },
         "CONFIGURATIONS": {"": ["list"]},
         "ARGUMENTS": {
+            "probed": ["probe", "IT"], "probed operator": ["probe", "onnxruntime", "IT"],
             "runtime": ["show", "IT"], "release": ["show", "tract==IT"], "provider": ["show", "ort==1.17:IT"],
             "operator": ["show", "tract==0.23", "IT"], "target": ["list", "--target", "IT"], "action": ["IT"],
         },
@@ -371,6 +389,8 @@ def commands(built, tmp_path):
                     statuses = *statuses, 0  # where none of the operators is in the model, it is left as it is
                 if verb == "blockers" or "for" in form.split():
                     statuses = *statuses, 0, 1  # nothing is written, and a runtime may take the model as it is
+                if verb == "info":
+                    statuses = *statuses, 0  # what a model contains is shown even if it cannot be converted
                 if verb == "breaking" and table == "SCHEMAS":
                     statuses = 0, 3  # a state that cannot be read is not compared
                 if verb == "targets":

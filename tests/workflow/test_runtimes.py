@@ -14,15 +14,15 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
+from opset import child_process
+from opset.child_process import death_text
 from opset.errors import UsageError
 from opset.reference.value_info import ValueInfo
 from opset.workflow.conformance import runtimes
 from opset.workflow.conformance.runtimes import (
     Request,
     Runtime,
-    _death_text,
     _decode_value,
-    _environment,
     _take_message,
     find_runtime,
     run_requests,
@@ -153,8 +153,8 @@ def test_closing_ends_all_processes(worker, tmp_path):
 def test_a_process_ends_where_this_one_is_killed(tmp_path):
     code = """if True:
         import os, signal, sys
-        from opset.workflow.conformance.runtimes import _Process
-        process = _Process(["sleep", "60"], None, serves=False)
+        from opset.child_process import ChildProcess
+        process = ChildProcess(["sleep", "60"], None, serves=False)
         print(process._process.pid, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     """
@@ -250,7 +250,7 @@ def test_what_a_process_may_take_and_where_it_prints(tmp_path, memory):
 def test_a_worker_has_one_thread_and_knows_where_to_answer(monkeypatch):
     monkeypatch.setattr("os.environ", {"HOME": "/home", "OMP_NUM_THREADS": "8"})
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    assert _environment(7) == {"HOME": "/home", **threads, "OPSET_ANSWERS": "7"}
+    assert child_process._settings(7) == {**threads, "OPSET_ANSWERS": "7"}
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_a_worker_has_one_thread_and_knows_where_to_answer(monkeypatch):
     ],
 )
 def test_how_a_process_died(status, words, how):
-    assert _death_text(status, words) == how
+    assert death_text(status, words) == how
 
 
 def message(header, data=b""):

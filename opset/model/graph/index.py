@@ -435,6 +435,12 @@ class FreshNames:
         self._given.add(name)
         return name
 
+    def restart(self) -> FreshNames:
+        """Return fresh names of the same model, of which none is given yet."""
+        other = FreshNames(self._bodies)
+        other.__dict__["_used_names"] = self._used_names
+        return other
+
     def is_in_model(self, name: str) -> bool:
         """Whether the model itself has a name, anywhere."""
         return name in self._used_names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from opset.schemas.names import normalize_domain
 
@@ -85,6 +85,17 @@ class Release:
     union_types: bool = False
 
 
+class ModelLoader(Protocol):
+    """An installed package that is asked which models it loads, with its name, version, and release as a number."""
+
+    package: str
+    version: str
+    release: str
+
+    def load(self, model: bytes) -> str:
+        """Return "" if it loads a model, else the reason."""
+
+
 @dataclass(frozen=True, eq=False)
 class RuntimeTable:
     """What a file says of a runtime: its names, its releases oldest first, and its operators, which are read late."""
@@ -154,6 +165,7 @@ class Runtime:
         casts: Element types that it computes in another one, with a remark where that holds.
         union_types: Whether not every combination of the types of two parameters need have a kernel.
         table: Its file.
+        loader: The installed package, which is asked by loading models; None if the file says it.
     """
 
     name: str
@@ -172,6 +184,7 @@ class Runtime:
     io_types_not: frozenset[str] = frozenset()
     casts: Mapping[str, str] = field(default_factory=dict)
     union_types: bool = False
+    loader: ModelLoader | None = field(default=None, repr=False)
     _known: dict[tuple[str, str], tuple[Kernel, ...]] = field(default_factory=dict, repr=False)
 
     def kernels(self, op_type: str, domain: str = "") -> tuple[Kernel, ...]:
@@ -212,6 +225,27 @@ class Runtime:
                 return True
             runtime = runtime.kernels_of or runtime.fallback
         return False
+
+    def answers_alike(self, other: Runtime) -> bool:
+        """Whether a release of the same runtime has the same kernels of all operators that were asked of this one."""
+        if self.table is not other.table or self.lists_operators != other.lists_operators:
+            return False
+        if any(other.kernels(*operator) != kernels for operator, kernels in self._known.items()):
+            return False
+        if any(self.cast_of(element) != other.cast_of(element) for element in self.casts):
+            return False
+        if self.fallback is None or other.fallback is None:
+            return self.fallback is other.fallback
+        return self.fallback.answers_alike(other.fallback)
+
+    def cast_of(self, element: str) -> str:
+        """Return the element type in which it computes one, which may be that itself.
+
+        "int32 before 9.0" holds for its older releases.
+        """
+        other, _, release = self.casts.get(element, element).partition(" before ")
+        is_cast = not release or release_sort_key(self.release) < release_sort_key(release)
+        return other if is_cast else element
 
     def takes_version(self, kernel: Kernel, since_version: int, opset: int) -> bool:
         """Whether a kernel serves a version of its operator in a model at an opset, by the match rule.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -16,6 +17,8 @@ MAX_FILES = 100
 SHOWN = 100
 """Characters of a name that a message repeats."""
 _NUMBERS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,7}")
+INSTALLED = "installed:"
+"""Begins the name of a runtime that is installed beside Python: "installed:onnxruntime"."""
 _PROVIDER_END = "executionprovider"
 
 
@@ -32,21 +35,59 @@ def find_runtime(spec: str, files: Sequence[Path] = ()) -> Runtime:
     A release between two known ones is taken as the older one, and one newer than all as the newest; `notes` says so.
 
     Args:
-        spec: The runtime: "onnxruntime==1.17:cuda".
+        spec: The runtime: "onnxruntime==1.17:cuda", or "installed:onnxruntime", which asks the installed package.
         files: YAML files of further runtimes.
 
     Raises:
-        UsageError: U101, there is no such runtime, or the release is missing or older than all that are known.
+        UsageError: U101, there is no such runtime, or the release is missing or older than all that are known; T224,
+            the installed package cannot be asked.
         SchemaError: A file of a runtime has faults.
     """
-    tables = tables_with(files)
     wanted = parse_spec(spec)
+    if wanted.name.startswith(INSTALLED):
+        return installed_runtime(_package_of(wanted))
+    tables = tables_with(files)
     table = table_named(wanted.name, tables)
     if not wanted.release:
         help = f"write {_written(wanted._replace(release='RELEASE'))}; known: {_release_list(table)}"
         raise UsageError(Finding("U101", f"{quote(spec[:SHOWN])} names no release of the runtime", help=help))
-    row, notes = _row_of(table, wanted)
+    row, notes = release_row(table, wanted.release, wanted.name)
     return runtime_at(table, row, tables, notes)
+
+
+def installed_runtime(name: str) -> Runtime:
+    """Return a runtime as it is installed: with the opsets and IR version of the nearest release that is known.
+
+    Raises:
+        UsageError: U101 if no such package can be asked, T224 if it is not installed or cannot be started.
+    """
+    from opset.opsets.runtimes.installed import TABLES, Loader, package_of  # which starts processes
+
+    package = package_of(name)
+    loader = Loader(package)
+    tables = standard_tables()
+    table = tables[TABLES[package]]
+    row, notes = release_row(table, loader.release)
+    nearest = runtime_at(table, row, tables, notes)
+    what = f"{package} {loader.version} is installed: its opsets and IR version are taken from {row.release}"
+    return replace(
+        nearest,
+        name=f"installed:{package}",
+        title=f"the installed {package}",
+        how="measured",
+        notes=(what, "kernels are those for which a model of the node alone loads there"),
+        lists_operators=True,
+        loader=loader,
+    )
+
+
+def _package_of(wanted: Spec) -> str:
+    """Return the package of `installed:PACKAGE`. Raises UsageError U101 if a release is written, too."""
+    package = wanted.name.removeprefix(INSTALLED)
+    if wanted.release:
+        help = f"write {INSTALLED}{package[:SHOWN]}, which has the release that it has"
+        raise UsageError(Finding("U101", "the installed runtime has one release alone", help=help))
+    return package
 
 
 def runtime_names() -> list[str]:
@@ -63,6 +104,8 @@ def releases_of(name: str, files: Sequence[Path] = ()) -> list[Runtime]:
 
 def later_releases(runtime: Runtime) -> list[Runtime]:
     """Return the releases of a runtime that come after the one that it is at, oldest first."""
+    if runtime.loader is not None:
+        return []
     tables: dict[str, RuntimeTable] = {}
     pending = [runtime]
     while pending:
@@ -133,6 +176,9 @@ def table_named(name: str, tables: Mapping[str, RuntimeTable]) -> RuntimeTable:
     """Return the table of the runtime with a name or alias. Raises UsageError U101, with similar names, without one."""
     if name in tables:
         return tables[name]
+    if name.startswith(INSTALLED):
+        help = f"opset targets probe {name.removeprefix(INSTALLED)[:SHOWN]} says what it takes"
+        _raise_unknown("an installed runtime has no releases to list", help)
     for table in tables.values():
         if name in table.aliases:
             return table
@@ -151,9 +197,11 @@ def _raise_unknown(message: str, help: str) -> NoReturn:
     raise UsageError(Finding("U101", message, help=help))
 
 
-def _row_of(table: RuntimeTable, wanted: Spec) -> tuple[Release, tuple[str, ...]]:
-    """Return the row for a wanted release, with a note if its number is another. Raises UsageError U101 without one."""
-    release = wanted.release
+def release_row(table: RuntimeTable, release: str, name: str = "") -> tuple[Release, tuple[str, ...]]:
+    """Return the row of a runtime that is meant by a release, and the note if it has another number.
+
+    Raises UsageError U101, which names the runtime as it was written (`name`), if it is older than all that are known.
+    """
     numbers = _significant(release)
     for row in table.releases:
         if row.release.lower() == release.lower() or (numbers and _significant(row.release) == numbers):
@@ -172,7 +220,7 @@ def _row_of(table: RuntimeTable, wanted: Spec) -> tuple[Release, tuple[str, ...]
     help = f"known: {_release_list(table)}"
     if numbers and known:
         help = f"the oldest known one is {known[0].release}; {help}"
-    _raise_unknown(f"what {wanted.name} {release[:SHOWN]} accepts is not known", help)
+    _raise_unknown(f"what {name or table.name} {release[:SHOWN]} accepts is not known", help)
 
 
 def _significant(release: str) -> tuple[int, ...]:

@@ -8,22 +8,18 @@ case with the paths of the model, of the folder with its inputs and of a folder 
 from __future__ import annotations
 
 import json
-import os
 import select
 import shutil
-import signal
 import struct
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from opset.child_process import TAIL, ChildProcess, death_text
 from opset.errors import Finding, OpsetError, RunError, UsageError
 from opset.model import proto as pb
 from opset.model.arrays import array_of, tensor_of
@@ -35,27 +31,17 @@ __all__ = ["BUILT_IN", "Answer", "Request", "Runtime", "find_runtime", "run_requ
 
 BUILT_IN = ("onnxruntime", "onnx", "opset")
 WORKER = Path(__file__).with_name("worker.py")
-ANSWERS = "OPSET_ANSWERS"
-"""The variable that names the descriptor which a worker answers on."""
 NOT_SUPPORTED = 77
 """Exit status of a command that lacks the operator, version or type of a case."""
 STARTING = 120.0
 """Seconds that a worker has to import its runtime."""
-PATIENCE = 10.0
-"""Seconds that a killed process has to be gone."""
 MOST = 1 << 28
 """Bytes of an answer, or of the outputs of a command."""
 MEMORY = 8 << 30
 """Bytes of addresses that a worker may have by default; graphics processors need more of them than there is memory."""
-FILE_SIZE = 1 << 30
-"""Bytes of the largest file that a process may write."""
-TAIL = 4000
-"""Bytes that are kept from the end of a process's output."""
-_END_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _DEPTH = 16
 _TICK = 0.02
 _LENGTHS = struct.Struct(">II")
-_INTERRUPTS = {signal.SIGINT, signal.SIGTERM}
 
 
 class Request(NamedTuple):
@@ -184,147 +170,12 @@ def run_requests(
             runner.end()
 
 
-class _Process:
-    """A process in a session of its own, written to and read from without waiting; `serves` says if it is a worker."""
-
-    def __init__(self, command: Sequence[str], memory: int | None, *, serves: bool) -> None:
-        self.printed, self.answered = bytearray(), bytearray()
-        self._unsent = memoryview(b"")
-        printing, prints = os.pipe()
-        answering, answers = os.pipe() if serves else (-1, -1)
-        self._reading = {printing: self.printed} | ({answering: self.answered} if serves else {})
-        system = _c_library()
-        # Until the process is known, nothing may interrupt: it would be left alone.
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
-        try:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE if serves else subprocess.DEVNULL,
-                stdout=prints,
-                stderr=prints,
-                pass_fds=[answers] if serves else [],
-                start_new_session=True,
-                preexec_fn=lambda: _limit_process(mask, memory, system),
-                env=_environment(answers) if serves else None,
-            )
-        except OSError:
-            for descriptor in self._reading:
-                os.close(descriptor)
-            raise
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            for descriptor in (prints, answers):
-                if descriptor >= 0:
-                    os.close(descriptor)
-        for descriptor in self._reading:
-            os.set_blocking(descriptor, False)
-        if self._process.stdin is not None:
-            os.set_blocking(self._process.stdin.fileno(), False)
-
-    def send(self, data: bytes) -> None:
-        """Begin to send bytes to the process; those that it does not take at once are sent by `status`."""
-        self._unsent = memoryview(data)
-        self._write()
-
-    def _write(self) -> None:
-        """Write as many of the bytes that remain to be sent as the process takes now."""
-        assert self._process.stdin is not None
-        with suppress(BlockingIOError):
-            while self._unsent:
-                try:
-                    self._unsent = self._unsent[os.write(self._process.stdin.fileno(), self._unsent) :]
-                except BrokenPipeError:
-                    self._unsent = memoryview(b"")  # it died, which its status shows
-
-    def poll_events(self) -> Iterator[tuple[int, int]]:
-        """Yield the file descriptors of the process, each with the events to wait for in poll()."""
-        yield from ((descriptor, select.POLLIN) for descriptor in self._reading)
-        if self._unsent and self._process.stdin is not None:
-            yield self._process.stdin.fileno(), select.POLLOUT
-
-    def status(self) -> int | None:
-        """Read and write whatever is possible now, and return the exit status; None while the process runs.
-
-        The status is minus the number of a signal if one ended the process.
-        """
-        status = self._process.poll()
-        if self._unsent:
-            self._write()
-        for descriptor, buffer in [*self._reading.items()]:
-            with suppress(BlockingIOError):
-                # Bounded, as a process may print faster than this reads.
-                for _ in range(64):
-                    data = os.read(descriptor, 1 << 16)
-                    if not data:
-                        os.close(descriptor)
-                        del self._reading[descriptor]
-                        break
-                    buffer += data
-        del self.printed[:-TAIL]
-        return status
-
-    def end(self) -> None:
-        """Kill the process and all others in its session, and close its descriptors."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(PATIENCE)
-        for descriptor in self._reading:
-            os.close(descriptor)
-        self._reading.clear()
-        if self._process.stdin is not None:
-            with suppress(OSError):
-                self._process.stdin.close()
-
-    def last_output(self) -> str:
-        """Return the last TAIL bytes that the process printed, as text."""
-        return bytes(self.printed).decode("utf-8", "replace").strip()
-
-
-@lru_cache(maxsize=1)
-def _c_library() -> Any:
-    """Return the C library on Linux, None on other systems."""
-    if sys.platform != "linux":
-        return None
-    import ctypes
-
-    return ctypes.CDLL(None)
-
-
-def _limit_process(mask: Iterable[int], memory: int | None, system: Any) -> None:
-    """Set blocked signals (`mask`) and limits in a new process; given the C library, it ends if this one is killed."""
-    import resource
-
-    if system is not None:
-        system.prctl(_END_WITH_PARENT, signal.SIGKILL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    limits = [(resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, FILE_SIZE)]
-    for limit, most in [*limits, *([(resource.RLIMIT_AS, memory)] if memory else [])]:
-        with suppress(ValueError, OSError):  # there is a lower one already
-            resource.setrlimit(limit, (most, most))
-
-
-def _environment(answers: int) -> dict[str, str]:
-    """Return the environment variables of a worker: with the descriptor for answers, and one thread for libraries."""
-    threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    return {**os.environ, **dict.fromkeys(threads, "1"), ANSWERS: str(answers)}
-
-
-def _death_text(status: int, words: str) -> str:
-    """Return the exit status or the signal that ended a process, and its last output, in words."""
-    try:
-        how = f"ended by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
-    except ValueError:
-        how = f"ended by signal {-status}"
-    return f"{how}: {words}" if words else how
-
-
 class _WorkerRunner:
     """Runs cases on a worker, which first sends a greeting that its runtime is there, and replaces one that died."""
 
     def __init__(self, runtime: Runtime, on_version: Callable[[str], None]) -> None:
         self._runtime, self._welcome = runtime, on_version
-        self._process: _Process | None = None
+        self._process: ChildProcess | None = None
         self._started = False  # the worker has said that it has its runtime
         self._once = False  # … or an earlier one has
         self._served = 0  # cases by this worker
@@ -341,7 +192,7 @@ class _WorkerRunner:
         """Send the present case, or start a worker, which gets it after its greeting. Raises UsageError T224."""
         if self._process is None:
             try:
-                self._process = _Process(self._runtime.command, self._runtime.memory, serves=True)
+                self._process = ChildProcess(self._runtime.command, self._runtime.memory, serves=True)
             except OSError as error:
                 raise _start_error(self._runtime.name, error.strerror or str(error), "name another --python") from error
             self._started, self._served = False, 0
@@ -372,7 +223,7 @@ class _WorkerRunner:
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OpsetError) as error:
             return self._handle_failure(Answer("crash", why=f"its answer cannot be read: {error}"[:TAIL]))
         if status is not None:
-            return self._handle_failure(Answer("crash", why=_death_text(status, self._process.last_output())))
+            return self._handle_failure(Answer("crash", why=death_text(status, self._process.last_output())))
         if time.monotonic() > self._deadline:
             limit = self._runtime.seconds if self._started else STARTING
             return self._handle_failure(Answer("timeout", why=f"no answer in {limit:g} s"))
@@ -429,7 +280,7 @@ class _CommandRunner:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._process: _Process | None = None
+        self._process: ChildProcess | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._outputs: Sequence[ValueInfo] = ()
         self._deadline = 0.0
@@ -440,7 +291,7 @@ class _CommandRunner:
         self._outputs = request.outputs
         command = [*self._runtime.command, request.path, request.folder, self._folder.name]
         try:
-            self._process = _Process(command, self._runtime.memory, serves=False)
+            self._process = ChildProcess(command, self._runtime.memory, serves=False)
         except OSError as error:
             self.end()
             help = "name a program that can be run"
@@ -470,7 +321,7 @@ class _CommandRunner:
         if status == NOT_SUPPORTED:
             return Answer("refused", why=words or "the command says that it does not support this")
         if status:
-            return Answer("crash" if status < 0 else "error", why=_death_text(status, words))
+            return Answer("crash" if status < 0 else "error", why=death_text(status, words))
         assert self._folder is not None
         try:
             values = read_values(self._folder.name, self._outputs, MOST, "output") if self._outputs else {}

@@ -1,0 +1,127 @@
+"""`opset info`: the contents of models, which versions they could have, and which releases of runtimes take them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import click
+
+from opset.cli.batch import Call, ModelReport, Verb, load_input, process_files, reading_options, write_report
+from opset.cli.configuration import target_files, target_option
+from opset.cli.inputs import Input
+from opset.cli.show import operator_rows
+from opset.description.contents import DescribedValue
+from opset.description.report import LowestVersion, ModelDescription, describe
+from opset.errors import SHOWN, FindingList, brief_name, listing, safe_text
+from opset.opsets.registry import Registry
+from opset.opsets.runtimes.names import parse_spec, table_named, tables_with
+from opset.plain_text import prose_lines, table_lines
+from opset.version_converter.runtime_survey import ReleaseRange, RuntimeAnswer
+
+WORDS = {"described": "described", "failed": "failed"}
+VERB = Verb(WORDS, "the model was not described", ("adapters.py", "inference.py"))
+LISTED = 5
+"""Ranges of releases of a runtime that text shows."""
+
+
+class Settings(NamedTuple):
+    """The settings for every model: the runtimes that are named, and files of further ones."""
+
+    runtimes: tuple[str, ...]
+    files: tuple[Path, ...]
+
+
+@click.command(no_args_is_help=True)
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("--runtime", "runtimes", multiple=True, metavar="NAME", help="Only this runtime: tensorrt. Repeatable.")
+@target_option
+@reading_options
+def command(inputs: tuple[str, ...], runtimes: tuple[str, ...], files: tuple[Path, ...], call: Call) -> int:
+    """Show the contents of a model, which versions it could have, and which releases of runtimes take it.
+
+    INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. Shown are inputs and
+    outputs, weights, files of external data, operators, the lowest opsets and IR version to which the model can be
+    converted, and the releases that take it as it is, and after `opset convert --for`. Nothing is written, and weights
+    are not read.
+    """
+    known = target_files(files)
+    tables = tables_with(known)
+    for name in runtimes:
+        table_named(parse_spec(name).name, tables)
+    return process_files(inputs, call, VERB, describe_file, Settings(runtimes, known), _write_report, writes=False)
+
+
+def describe_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[ModelDescription]:
+    """Return the report on one model."""
+    model = load_input(source, call.roots)
+    description = describe(model, registry, settings.runtimes, settings.files, call.limits)
+    return ModelReport(source.path, None, description, FindingList(), "described", 0)
+
+
+def _write_report(report: ModelReport[ModelDescription], stream: IO[str], quiet: bool) -> None:
+    lines = [] if quiet or report.result is None else [*_report_lines(report.result)]
+    write_report(report, lines, stream)
+
+
+def _report_lines(model: ModelDescription) -> Iterator[str]:
+    """Yield the lines about one model: versions and contents, operators, runtimes, notes."""
+    opsets = [f"{brief_name(each.domain)} {each.version}" for each in model.opsets]
+    nodes = f"{model.nodes:,} node{'' if model.nodes == 1 else 's'}"
+    yield f"{listing(opsets, SHOWN)}, IR version {model.ir_version}: {nodes}"
+    facts = [["producer", brief_name(model.producer)], ["graph", brief_name(model.graph)]]
+    facts += _value_rows("inputs", model.inputs)
+    facts += _value_rows("outputs", model.outputs)
+    count, size = sum(each.tensors for each in model.weights), sum(each.bytes for each in model.weights)
+    types = [f"{each.type} {_bytes_text(each.bytes)}" for each in model.weights]
+    facts.append(["weights", f"{count:,}, {_bytes_text(size)}: {', '.join(types)}" if count else "none"])
+    for data in model.external_data[:SHOWN]:
+        tensors = f"{data.tensors:,} tensor{'' if data.tensors == 1 else 's'}"
+        facts.append(["external data", f"{brief_name(data.location)}: {tensors}, {_bytes_text(data.bytes)}"])
+    lowest = [_lowest_text(each) for each in model.lowest_opsets]
+    lowest += [f"IR version {model.lowest_ir_version}"] if model.lowest_ir_version is not None else []
+    facts.append(["could have", listing(lowest, SHOWN)])
+    yield from table_lines([fact for fact in facts if fact[1]])
+    if model.operators or model.functions:
+        yield ""
+        yield from table_lines(operator_rows(model.operators, model.functions), right=[2])
+    if model.runtimes:
+        yield ""
+        yield from _runtime_lines(model.runtimes)
+    yield from (f"  note: {safe_text(note)}" for note in model.notes[:SHOWN])
+
+
+def _value_rows(title: str, values: Sequence[DescribedValue]) -> list[list[str]]:
+    rows = [[brief_name(each.name), each.type or "of no stated type"] for each in values[:SHOWN]]
+    lines = [[title if not number else "", " ".join(row)] for number, row in enumerate(rows)]
+    return [*lines, ["", f"… and {len(values) - SHOWN:,} more"]] if len(values) > SHOWN else lines
+
+
+def _lowest_text(lowest: LowestVersion) -> str:
+    version = "no version" if lowest.version is None else str(lowest.version)
+    return f"{brief_name(lowest.domain)} {version}"
+
+
+def _bytes_text(count: int) -> str:
+    return f"{count:,} byte{'' if count == 1 else 's'}"
+
+
+def _runtime_lines(answers: Sequence[RuntimeAnswer]) -> Iterator[str]:
+    """Yield a table of runtimes with the releases that take the model, and why the nearest others do not."""
+    rows = [["runtime", "as it is", "after a conversion"]]
+    for each in answers:
+        name = each.runtime if each.lists_operators else f"{each.runtime} (operators are not known)"
+        rows.append([name, _ranges_text(each.as_it_is), _ranges_text(each.converted)])
+    yield from table_lines(rows)
+    for each in answers:
+        if each.obstacle is not None:
+            refused = each.obstacle
+            why = f"{refused.message}: {refused.why}" if refused.why else refused.message
+            yield from prose_lines(f"not {each.runtime} {refused.release}: {safe_text(why)}", "  ")
+
+
+def _ranges_text(ranges: Sequence[ReleaseRange]) -> str:
+    """Return releases as text: "1.14 to 1.17, 1.20"."""
+    texts = [each.first if each.first == each.last else f"{each.first} to {each.last}" for each in ranges]
+    return listing(texts, LISTED) or "-"

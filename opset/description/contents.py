@@ -1,0 +1,158 @@
+"""The contents of a model: its versions, inputs and outputs, weights, files of external data, and operators.
+
+Strings of the model are escaped, and domains are named as people write them. Weights are not read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from opset.errors import ModelError, escape_text, safe_text
+from opset.model.elements import element_name
+from opset.model.graph.index import ModelIndex
+from opset.model.storage.encoding import data_size
+from opset.model.storage.external import is_external, reference, tensors
+from opset.model.types import shape_of, type_string
+from opset.opsets.registry import Registry
+from opset.schemas.names import domain_name
+
+MOST_DIMS = 64
+"""Sizes of a shape that are shown."""
+
+
+class Import(NamedTuple):
+    """An import of a model, with the newest version that is known, None without schemas of the domain."""
+
+    domain: str
+    version: int
+    newest: int | None
+
+
+class UsedOperator(NamedTuple):
+    """An operator with the number of its nodes; `since` is None if it is not known."""
+
+    domain: str
+    operator: str
+    since: int | None
+    nodes: int
+
+
+class CalledFunction(NamedTuple):
+    """A function of a model with the number of its calls."""
+
+    domain: str
+    function: str
+    calls: int
+
+
+class DescribedValue(NamedTuple):
+    """An input or output of a model with its type, None if it states none: "tensor(float)[N, 3]"."""
+
+    name: str
+    type: str | None
+
+
+class WeightsOfType(NamedTuple):
+    """The initializers of one element type: how many there are, and how many bytes they have."""
+
+    type: str
+    tensors: int
+    bytes: int
+
+
+class ExternalData(NamedTuple):
+    """A file with data of tensors: its path as the model states it, the tensors in it, and their bytes."""
+
+    location: str
+    tensors: int
+    bytes: int
+
+
+def imports_of(index: ModelIndex, registry: Registry) -> list[Import]:
+    """Return the imports of a model with the newest versions that are known."""
+    return [
+        Import(escape_text(domain_name(domain)), version, registry.domains.get(domain))
+        for domain, version in index.opsets.items()
+    ]
+
+
+def producer_of(proto: Any) -> str:
+    """Return the name and the version of the program that wrote a ModelProto."""
+    return " ".join(escape_text(part) for part in (proto.producer_name, proto.producer_version) if part)
+
+
+def count_operators(index: ModelIndex, registry: Registry) -> tuple[list[UsedOperator], list[CalledFunction]]:
+    """Return the operators of a model, those with most nodes first, and the functions that it calls."""
+    counts: Counter[tuple[str, str, int]] = Counter()
+    calls: Counter[tuple[str, str]] = Counter()
+    for body in index.bodies:
+        imports = index.imports(body)
+        for number, (op_type, domain) in enumerate(body.operators):
+            if index.functions and body.function_key(number) in index.functions:
+                calls[domain_name(escape_text(domain)), escape_text(op_type)] += 1
+            else:
+                counts[domain, op_type, imports.get(domain, 0)] += 1
+    operators: dict[tuple[str, str, int | None], int] = {}
+    for (domain, op_type, version), nodes in counts.items():
+        schema = registry.schema(op_type, version, domain)
+        key = escape_text(domain), escape_text(op_type), schema.since_version if schema else None
+        operators[key] = operators.get(key, 0) + nodes
+    used = sorted(operators.items(), key=lambda each: (-each[1], each[0][:2]))
+    return (
+        [UsedOperator(domain_name(domain), op_type, since, nodes) for (domain, op_type, since), nodes in used],
+        [CalledFunction(domain, name, count) for (domain, name), count in sorted(calls.items())],
+    )
+
+
+def described_value(value: Any) -> DescribedValue:
+    """Return an input or output with its type and shape as the model states them."""
+    text = type_string(value.type)
+    shape = shape_of(value.type) if text is not None else None
+    if shape is not None:
+        sizes = ["?" if size is None else str(size) for size in shape[:MOST_DIMS]]
+        text = f"{text}[{', '.join([*sizes, '…'] if len(shape) > MOST_DIMS else sizes)}]"
+    return DescribedValue(escape_text(value.name), None if text is None else safe_text(text))
+
+
+def weights_of(index: ModelIndex) -> Iterator[WeightsOfType]:
+    """Yield the initializers of all graphs by type, those of most bytes first; sparse ones count as they are stored."""
+    counts: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for body in index.bodies:
+        if body.function:
+            continue
+        for tensor in body.proto.initializer:
+            name = element_name(tensor.data_type) or "unknown"
+            counts[name] += 1
+            sizes[name] += _size_of(tensor)
+        for sparse in body.proto.sparse_initializer:
+            name = f"sparse {element_name(sparse.values.data_type) or 'unknown'}"
+            counts[name] += 1
+            sizes[name] += _size_of(sparse.values) + _size_of(sparse.indices)
+    for name in sorted(counts, key=lambda name: (-sizes[name], name)):
+        yield WeightsOfType(name, counts[name], sizes[name])
+
+
+def _size_of(tensor: Any) -> int:
+    """Return the bytes of a tensor's data by its dims and type, or of its strings; 0 if they say nothing."""
+    try:
+        return data_size(tensor)
+    except ModelError:
+        return sum(map(len, tensor.string_data))
+
+
+def external_data_of(proto: Any) -> Iterator[ExternalData]:
+    """Yield the files with data of a ModelProto's tensors, as it states them."""
+    counts: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for tensor in filter(is_external, tensors(proto)):
+        try:
+            said = reference(tensor)
+        except ModelError:  # it names no file, or no place in it
+            continue
+        counts[said.location] += 1
+        sizes[said.location] += _size_of(tensor) if said.length is None else said.length
+    for location in sorted(counts):
+        yield ExternalData(safe_text(location), counts[location], sizes[location])

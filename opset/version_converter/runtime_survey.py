@@ -1,0 +1,186 @@
+"""Which releases of runtimes take a model: as it is, after a conversion, or not.
+
+    for each in survey_runtimes(Survey(model, registry), releases_of("tensorrt")): ...
+
+A release is not planned if an earlier one of its runtime gave the same answers about everything that was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from opset.errors import Finding, UsageError
+from opset.opsets.runtimes import Runtime
+from opset.opsets.runtimes.names import parse_spec, runtime_at, table_named, tables_with
+from opset.version_converter.survey import Outcome, Survey
+from opset.version_converter.targets import Target, target_at_runtime
+
+AS_IT_IS, CONVERTED, REFUSED = "as it is", "converted", "refused"
+"""Whether a release takes a model."""
+
+
+class ReleaseRange(NamedTuple):
+    """Releases of a runtime that follow each other: the first and the last one, and how many there are."""
+
+    first: str
+    last: str
+    releases: int
+
+
+class Obstacle(NamedTuple):
+    """The reason why a release of a runtime does not take a model: the refusal of most nodes, and how many are refused.
+
+    `nodes` is 0 if the reason is not about nodes.
+    """
+
+    release: str
+    code: str
+    message: str
+    why: str
+    nodes: int
+
+
+class RuntimeAnswer(NamedTuple):
+    """The releases of a runtime that take a model as it is, after a conversion, and not, each oldest first.
+
+    `obstacle` is the reason of the nearest release that does not: the one before the oldest that does, or the newest of
+    all. `lists_operators` is false if only opsets and IR versions of its newest release are known.
+    """
+
+    runtime: str
+    title: str
+    lists_operators: bool
+    as_it_is: Sequence[ReleaseRange]
+    converted: Sequence[ReleaseRange]
+    refused: Sequence[ReleaseRange]
+    obstacle: Obstacle | None
+
+
+def survey_runtimes(survey: Survey, names: Iterable[str] = (), files: Sequence[Path] = ()) -> list[RuntimeAnswer]:
+    """Return which releases of runtimes take a model, by default of all that are known.
+
+    Args:
+        survey: The model.
+        names: The names of runtimes.
+        files: YAML files of further runtimes.
+
+    Raises:
+        BudgetExceeded: The model is too large, or has too many different nodes.
+        SchemaError: A file of a runtime has faults.
+        UsageError: U101 for a name that is not known.
+    """
+    known = tables_with(files)
+    tables = {table.name: table for name in names or known for table in [table_named(parse_spec(name).name, known)]}
+    releases = [[runtime_at(table, row, known) for row in table.releases] for table in tables.values()]
+    return [survey_releases(survey, each) for each in releases]
+
+
+def survey_releases(survey: Survey, releases: Sequence[Runtime]) -> RuntimeAnswer:
+    """Return which releases of one runtime take a model; they are given oldest first."""
+    answers = _Answers(survey)
+    words = [answers.word_of(each) for each in releases]
+    newest = releases[-1]
+    return RuntimeAnswer(
+        newest.name,
+        newest.title,
+        newest.lists_operators,
+        _ranges(releases, words, AS_IT_IS),
+        _ranges(releases, words, CONVERTED),
+        _ranges(releases, words, REFUSED),
+        _obstacle(survey, releases, words),
+    )
+
+
+class _Answers:
+    """The answers about releases of one runtime that were found so far."""
+
+    def __init__(self, survey: Survey) -> None:
+        self._survey = survey
+        self._as_it_is: list[tuple[Runtime, Hashable, bool]] = []
+        self._nearest: list[tuple[Runtime, Hashable, bool]] = []
+        self._converted: list[tuple[Runtime, Hashable, bool]] = []
+
+    def word_of(self, runtime: Runtime) -> str:
+        """Return whether a release takes the model."""
+        survey, ir_version = self._survey, self._survey.index.proto.ir_version
+        opsets = survey.index.opsets
+        fits = [
+            (least or 1) <= opsets[domain] <= (most or opsets[domain])
+            for domain, (least, most) in runtime.opsets.items()
+            if domain in opsets
+        ]
+        limit = runtime.max_ir
+        facts: Hashable = tuple(fits), tuple(sorted(runtime.opsets)), limit is None or limit >= ir_version
+        taken = _known(self._as_it_is, runtime, facts)
+        if taken is None:
+            taken = survey.find_lack(runtime) is None
+            self._as_it_is.append((runtime, facts, taken))
+        if taken:
+            return AS_IT_IS
+        target = _target_at(runtime, survey)
+        if target is None:
+            return REFUSED
+        nearest = survey.nearest_target(target)
+        limits = limit is None or limit >= ir_version, limit is None or limit >= survey.needed_ir[0]
+        facts = tuple(sorted(nearest.opsets.items())), nearest.release, limits
+        converted = _known(self._nearest, runtime, facts)
+        if converted is None:
+            converted = survey.convert_nearest(target) is not None
+            self._nearest.append((runtime, facts, converted))
+        if converted:
+            return CONVERTED
+        facts = facts, runtime.opsets.get("")
+        converted = _known(self._converted, runtime, facts)
+        if converted is None:
+            converted = not survey.convert(target).refusals
+            self._converted.append((runtime, facts, converted))
+        return CONVERTED if converted else REFUSED
+
+
+def _known(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runtime, facts: Hashable) -> bool | None:
+    """Return the answer of a release with the same facts that answers alike, else None."""
+    for other, others, answer in found:
+        if others == facts and other.answers_alike(runtime):
+            return answer
+    return None
+
+
+def _target_at(runtime: Runtime, survey: Survey) -> Target | None:
+    try:
+        return target_at_runtime(runtime, survey.registry)
+    except UsageError:  # nothing is known of its opsets
+        return None
+
+
+def _ranges(releases: Sequence[Runtime], words: Sequence[str], word: str) -> list[ReleaseRange]:
+    """Return the releases with a word, those that follow each other as one range."""
+    ranges: list[ReleaseRange] = []
+    before = ""
+    for each, found in zip(releases, words, strict=True):
+        if found == word and before == word:
+            first, _, count = ranges.pop()
+            ranges.append(ReleaseRange(first, each.release, count + 1))
+        elif found == word:
+            ranges.append(ReleaseRange(each.release, each.release, 1))
+        before = found
+    return ranges
+
+
+def _obstacle(survey: Survey, releases: Sequence[Runtime], words: Sequence[str]) -> Obstacle | None:
+    """Return why the nearest release does not take a model, None if all do."""
+    refused = [position for position, word in enumerate(words) if word == REFUSED]
+    if not refused:
+        return None
+    taking = [position for position, word in enumerate(words) if word != REFUSED]
+    position = max((each for each in refused if taking and each < taking[0]), default=refused[-1])
+    runtime = releases[position]
+    target = _target_at(runtime, survey)
+    outcome = Outcome((), {}) if target is None else survey.convert(target)
+    if not outcome.refusals:
+        lack = survey.find_lack(runtime)
+        finding = lack or Finding("U101", "which opsets it takes is not known")
+        return Obstacle(runtime.release, finding.code, finding.message, finding.why, 0)
+    finding, _ = max(outcome.refusals, key=lambda each: each[1])
+    return Obstacle(runtime.release, finding.code, finding.message, finding.why, sum(n for _, n in outcome.refusals))

@@ -1,0 +1,412 @@
+"""What conversions of one model to many targets come to, without a conversion for each of them.
+
+Nodes of the same form are converted alike, so one node of each form is planned, with the facts of the whole model.
+Nothing is written. What that does not settle, a conversion of the whole model does, unless the model is large: then it
+counts as refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opset.budget import Budget, BudgetExceeded, Limits
+from opset.errors import Finding
+from opset.model import proto as pb
+from opset.model.graph.index import Body, FreshNames
+from opset.model.storage.container import Model
+from opset.model.storage.tensor import tensor_values
+from opset.opsets.registry import Registry
+from opset.opsets.releases import RELEASES, release_with
+from opset.preparation import read_model
+from opset.schemas.names import domain_name
+from opset.version_converter.body_conversion import BodyConversion
+from opset.version_converter.context import Context
+from opset.version_converter.conversion import (
+    BASE_BYTES,
+    BASE_STEPS,
+    BYTES_PER_BYTE,
+    STEPS_PER_BYTE,
+    at_opset,
+    availability_for,
+    begin_conversion,
+    convert_model,
+    find_foreign_types,
+    find_newer_imports,
+    has_target,
+    nearest_opset,
+    needless_imports,
+    targets_by_kernels,
+    versions_of_bodies,
+)
+from opset.version_converter.facts import LazyInference, ValueFacts
+from opset.version_converter.ir_version import needed_ir_version
+from opset.version_converter.result import Conversion
+from opset.version_converter.routes import Route, Routes, routes_of
+from opset.version_converter.stacking import CARRIED
+from opset.version_converter.targets import Target, target_for_model
+from opset.version_converter.templates import form_of
+from opset.version_converter.validity import Validity
+
+if TYPE_CHECKING:
+    from opset.opsets.runtimes import Runtime
+    from opset.version_converter.availability import Availability
+    from opset.version_converter.opset_choice import Sample
+
+MAX_FORMS = 2_000
+"""Forms up to which nodes differ by the elements of constants in floating point."""
+MOST_FORMS = 5_000
+"""Forms of a model whose conversions are planned."""
+WHOLE = 1_000
+"""Nodes of a model that is converted as a whole if one node of each form does not settle it, or if it has functions."""
+SEQUENCES = frozenset(("SequenceEmpty", "SequenceInsert", "SequenceConstruct"))
+"""Operators that fill the sequences in place of which loops may stack tensors."""
+
+
+class NodeForm(NamedTuple):
+    """A node that stands for those of its form, and the indices of all of them in their body."""
+
+    node: int
+    members: list[int]
+
+
+class Outcome(NamedTuple):
+    """The end of a conversion: its refusals, the first of each kind with the number of nodes, and the versions.
+
+    `is_settled` says that a conversion of the whole model ends the same way.
+    """
+
+    refusals: Sequence[tuple[Finding, int]]
+    opsets: Mapping[str, int]
+    is_settled: bool = True
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes that are refused, at least one for a refusal of the whole model."""
+        return sum(max(count, 1) for _, count in self.refusals)
+
+
+class Survey:
+    """One model whose conversions to many targets are planned.
+
+    `model` is the model as it is read by conversions, and `index` its index; `registry` has the operators.
+    """
+
+    def __init__(self, model: Model, registry: Registry, limits: Limits | None = None) -> None:
+        """Read a model. Raises ModelError if it is malformed."""
+        self._given, self.registry, self._limits = model, registry, limits
+        self.model, self.index = read_model(model, registry, ())
+        self.index.call_order()
+        budget = self._budget() if limits is not None and limits.as_dict() else None
+        self._inference = LazyInference(self.model, self.index, registry, budget)
+        self._validity = Validity(registry)
+        self._names = FreshNames(self.index.bodies)
+        self._fits: dict[Body, bool] = {}
+
+    def _budget(self) -> Budget:
+        size = self.model.proto.ByteSize()
+        return Budget(
+            self._limits or Limits(),
+            max_steps=BASE_STEPS + STEPS_PER_BYTE * size,
+            max_bytes=BASE_BYTES + BYTES_PER_BYTE * size,
+        )
+
+    @cached_property
+    def facts(self) -> dict[Body, ValueFacts]:
+        """The facts about the values of each body."""
+        versions, known = versions_of_bodies(self.index), dict[Body, ValueFacts]()
+        budget, overridable = self._budget(), self.model.proto.ir_version >= 4
+
+        def read(tensor: Any, limit: int) -> list[Any]:
+            return tensor_values(self.model, tensor, limit)
+
+        for body in self.index.bodies:
+            outer = known.get(body.parent) if body.parent is not None else None
+            known[body] = ValueFacts(
+                body, body.proto, outer, versions[body], read, overridable, self._inference, budget
+            )
+            known[body].find_types()
+        return known
+
+    @cached_property
+    def forms(self) -> dict[Body, list[NodeForm]]:
+        """A node of each form in each body; calls of functions are left out."""
+        forms: dict[Body, list[NodeForm]] = {}
+        count = 0
+        for body in self.index.bodies:
+            facts, known = self.facts[body], dict[Hashable, NodeForm]()
+            for index in range(len(body.nodes)):
+                if self.index.functions and body.function_key(index) in self.index.functions:
+                    continue
+                form = form_of(body, index, facts)
+                key: Hashable = index if form is None else _brief_form(form) if count >= MAX_FORMS else form
+                if key in known:
+                    known[key].members.append(index)
+                else:
+                    known[key] = NodeForm(index, [index])
+                    count += 1
+            forms[body] = [*known.values()]
+        return forms
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether nodes were told apart by all that decides how they are converted."""
+        return sum(map(len, self.forms.values())) <= MAX_FORMS
+
+    @cached_property
+    def samples(self) -> list[Sample]:
+        """The nodes that stand for all of their form, as the choice of an opset takes them."""
+        from opset.version_converter.availability import LOADED
+        from opset.version_converter.opset_choice import Sample  # most conversions need no runtime
+
+        return [
+            Sample(body.nodes[each.node], *operator, facts.versions.get(operator[1], 0), facts, len(each.members))
+            for body, facts in self.facts.items()
+            for each in self.forms[body]
+            if (operator := body.operators[each.node])[0] not in LOADED or operator[1]
+        ]
+
+    @cached_property
+    def needed_ir(self) -> tuple[int, list[str]]:
+        """The lowest IR version that the model could have, and what needs it."""
+        return needed_ir_version(self.model.proto, self.index.bodies)
+
+    def convert(self, target: Target) -> Outcome:
+        """Return the outcome of a conversion of the model to a target.
+
+        Raises:
+            BudgetExceeded: The model has too many different nodes, or a conversion takes too much.
+        """
+        size = sum(len(body.nodes) for body in self.index.bodies)
+        if self.index.functions:
+            if size > WHOLE:
+                why = f"it has functions, and more than {WHOLE:,} nodes: opset inline puts nodes in their place"
+                raise BudgetExceeded("steps", why)
+            return self._convert_whole(target)
+        if sum(map(len, self.forms.values())) > MOST_FORMS:
+            raise BudgetExceeded("steps", f"it has more than {MOST_FORMS:,} nodes that differ")
+        tried: list[tuple[int, int, Outcome]] = []
+        nearest = self.nearest_target(target)
+        for candidate in (nearest, *self._others(target, nearest)):
+            outcome = self._convert_forms(candidate)
+            if not outcome.refusals:
+                return outcome
+            distance = abs(candidate.opsets.get("", 0) - self.index.opsets.get("", 0))
+            tried.append((outcome.nodes, distance, outcome))
+        if size <= WHOLE and not all(outcome.is_settled for *_, outcome in tried):
+            return self._convert_whole(target)
+        return min(tried, key=lambda each: each[:2])[2]
+
+    def convert_nearest(self, target: Target) -> Outcome | None:
+        """Return the outcome at the opset that is nearest to the model's, None if that alone does not decide.
+
+        A conversion for a runtime tries it in any case, at last.
+        """
+        if self.index.functions:
+            return None
+        outcome = self._convert_forms(self.nearest_target(target))
+        return None if outcome.refusals else outcome
+
+    def nearest_target(self, target: Target) -> Target:
+        """Return the target of the model with the opset that is nearest to its own."""
+        nearest = target_for_model(target, self.index.opsets)
+        runtime, opset = target.runtime, self.index.opsets.get("")
+        if runtime is None or not runtime.lists_operators or opset is None:
+            return nearest
+        return at_opset(nearest, nearest_opset(runtime, opset, self.registry))
+
+    def _others(self, target: Target, nearest: Target) -> Iterator[Target]:
+        """Yield the other targets that a conversion tries."""
+        if target.runtime is not None and target.runtime.lists_operators:
+            for each in targets_by_kernels(self.samples, self.index, target, self.registry):
+                if each.opsets != nearest.opsets:
+                    yield each
+
+    def _convert_whole(self, target: Target) -> Outcome:
+        conversion = convert_model(self._given, target, self.registry, None, self._limits)
+        for finding in conversion.refusals:
+            if finding.code == "C401":
+                raise BudgetExceeded("steps", finding.why)
+        counted = {finding.kind: count for finding, count in conversion.blocked.values()}
+        refusals = [(finding, counted.get(finding.kind, 0)) for finding in conversion.refusals.group_by_kind()]
+        return Outcome(refusals, conversion.target)
+
+    def _convert_forms(self, target: Target) -> Outcome:
+        """Return the outcome of a conversion to a target with fixed opsets, by the node of each form."""
+        if target.release == RELEASES[-1].name:
+            target = target._replace(release="")
+        routes = routes_of(self.registry, target.release)
+        conversion = begin_conversion(self.index, target, None)
+        availability = availability_for(target, routes)
+        is_there = has_target(self.index, target)
+        if is_there and availability is not None:
+            from opset.version_converter.opset_choice import count_lacking
+
+            lacking = count_lacking(self.samples, availability, routes, target.opsets)
+            is_there = not lacking and not needless_imports(self.index.proto, target)
+        if not is_there:
+            conversion.refusals += find_newer_imports(self.index, target, self.registry)
+        if target.runtime is not None and target.runtime.io_types_not:
+            conversion.refusals += find_foreign_types(self.index, target.runtime)
+        if conversion.refusals:
+            return Outcome([(each, 0) for each in conversion.refusals.group_by_kind()], conversion.target)
+        bodies = self._bodies(conversion, target, routes, availability)
+        refused: dict[Hashable, tuple[Finding, int]] = {}
+        is_settled = target.opsets.get("", CARRIED) >= CARRIED or not self._has_sequences
+        for body in reversed(bodies):
+            for finding, count in body.refusals_of_plan(checked=is_there):
+                first, counted = refused.get(finding.kind, (finding, 0))
+                refused[finding.kind] = first, counted + count
+            is_settled &= not body.is_open
+        refusals = [*refused.values()]
+        if not is_there and target.max_ir is not None and (lowest := self.needed_ir)[0] > target.max_ir:
+            message = f"IR version {target.max_ir} has no {', '.join(lowest[1])}"
+            refusals.append((Finding("C301", message, "ir_version", f"it needs IR version {lowest[0]}"), 0))
+            is_settled = False
+        return Outcome(refusals, conversion.target, is_settled)
+
+    @cached_property
+    def _has_sequences(self) -> bool:
+        return any(op_type in SEQUENCES for body in self.index.bodies for op_type, _ in body.operators)
+
+    def _bodies(
+        self, conversion: Conversion, target: Target, routes: Routes, availability: Availability | None
+    ) -> list[FormsConversion]:
+        """Return the conversions of the nodes that stand for all, of each body."""
+        budget, versions = self._budget(), versions_of_bodies(self.index)
+        messages: dict[Body, Any] = {body: _Additions(body) for body in self.index.bodies}
+        context = Context(
+            self.index,
+            self.model.proto,
+            messages,
+            self.registry,
+            routes,
+            target.opsets,
+            conversion,
+            self._names.restart(),
+            budget,
+            target.lowered,
+            availability,
+        )
+        context.validity = self._validity
+        for body in self.index.bodies:
+            outer = context.facts.get(body.parent) if body.parent is not None else None
+            context.facts[body] = self.facts[body].copy_for_plan(versions[body], outer, budget)
+            if body not in self._fits:
+                self._fits[body] = self._validity.plain_nodes_fit(body, versions[body])
+        return [
+            FormsConversion(context, body, versions[body], self.forms[body], self._fits[body])
+            for body in self.index.bodies
+        ]
+
+    def find_lack(self, runtime: Runtime) -> Finding | None:
+        """Return the reason why a release of a runtime does not run the model as it is, None if it does."""
+        from opset.version_converter.trials import availability_at
+
+        index, label = self.index, f"{runtime.name} {runtime.release}"
+        for domain, (least, most) in runtime.opsets.items():
+            version = index.opsets.get(domain)
+            if version is not None and not (least or 1) <= version <= (most or version):
+                limit = f"at most {most}" if most is not None and version > most else f"at least {least}"
+                why = f"the model imports {domain_name(domain)} {version}"
+                return Finding("C209", f"{label} takes {domain_name(domain)} {limit}", "opset_import", why)
+        ir_version = index.proto.ir_version
+        if runtime.max_ir is not None and ir_version > runtime.max_ir:
+            why = f"the model has IR version {ir_version}"
+            return Finding("C209", f"{label} takes IR version {runtime.max_ir} at most", "ir_version", why)
+        target = Target(dict.fromkeys(runtime.opsets, 0), runtime=runtime)
+        if needless := needless_imports(index.proto, target):
+            why = f"nothing uses the import of {domain_name(needless[0])}"
+            return Finding("C209", f"{label} may not know a domain", "opset_import", why)
+        for finding in find_foreign_types(index, runtime):
+            return finding
+        if not runtime.lists_operators:
+            return None
+        newest = self.registry.domains[""]
+        routes = routes_of(self.registry, release_with(min(index.opsets.get("", newest), newest)).name)
+        availability = availability_at(runtime, routes, by_function=True)
+        for body, forms in self.forms.items():
+            facts = self.facts[body]
+            for each in forms:
+                op_type, domain = body.operators[each.node]
+                lack = availability.find_lack(body.nodes[each.node], facts.versions.get(domain, 0), facts)
+                if lack is not None:
+                    return Finding("C209", f"{op_type} does not run on {label}", body.location(each.node), lack.why)
+        return None
+
+
+class FormsConversion(BodyConversion):
+    """The conversion of one node of each form in a body; nothing is changed.
+
+    `is_open` says that a refused node may be one that the conversion of the whole body removes.
+    """
+
+    def __init__(
+        self, context: Context, body: Body, versions: dict[str, int], forms: Sequence[NodeForm], fit: bool
+    ) -> None:
+        """Take the body with its forms, and whether all its plain nodes fit their operators."""
+        super().__init__(context, body, versions)
+        self._nodes, self._fit = forms, fit
+        self._released: dict[int, set[str]] = {}
+        self.is_open = False
+
+    def refusals_of_plan(self, *, checked: bool) -> list[tuple[Finding, int]]:
+        """Return the refusals with the number of nodes of each; with `checked`, nodes only have to be valid."""
+        conversion = self._context.conversion
+        members = {each.node: each.members for each in self._nodes}
+        before = len(conversion.refusals)
+        if checked:
+            self.check()
+            return [(finding, 1) for finding in conversion.refusals[before:]]
+        refused = self.plan().refused
+        self.is_open = bool(refused) and self._is_removable({at for index, _ in refused for at in members[index]})
+        return [(self._finding_of(index, refusal), len(members[index])) for index, refusal in refused]
+
+    def _routed_nodes(self) -> Iterator[tuple[int, Route, bool]]:
+        """Yield the index of each node that stands for others, with its route, and whether it certainly fits."""
+        body, routes = self.body, dict[Any, Route]()
+        for each in self._nodes:
+            self._index = index = each.node
+            operator = body.operators[index]
+            if operator not in routes:
+                routes[operator] = self._route_of(operator)
+            self._crossing.released = set()
+            yield index, routes[operator], self._fit and not body.attributes[index] and "" not in body.reads[index]
+            self._released[index] = self._crossing.released
+
+    def _is_removable(self, refused: set[int]) -> bool:
+        """Whether one of these nodes may compute only values that converted nodes do not read any more."""
+        body = self.body
+        pending: list[str] = []
+        for each in self._nodes:
+            places = [at for at, name in enumerate(body.reads[each.node]) if name in self._released.get(each.node, ())]
+            pending += [body.reads[member][at] for member in each.members for at in places]
+        seen: set[int] = set()
+        while pending:
+            index = body.definitions.get(pending.pop(), -1)
+            if index >= 0 and index not in seen:
+                seen.add(index)
+                pending += [name for name in body.reads[index] if name]
+        return not seen.isdisjoint(refused)
+
+
+class _Additions:
+    """The message of a body to which a plan adds initializers; the body's own is not touched."""
+
+    def __init__(self, body: Body) -> None:
+        graph = pb.GraphProto()
+        if not body.function:
+            graph.output.extend(body.proto.output)
+        self.node = body.nodes
+        self.initializer, self.input, self.output = graph.initializer, graph.input, graph.output
+
+
+def _brief_form(form: Any) -> Hashable:
+    """Return a form in which only the type and the sizes of constants in floating point count."""
+    *first, inputs, outputs = form
+    brief = [
+        (type_, shape, is_constant, (constant and "float" in constant.element and constant[:2]) or constant)
+        for type_, shape, is_constant, constant in inputs
+    ]
+    return (*first, tuple(brief), outputs)

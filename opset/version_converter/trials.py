@@ -1,0 +1,224 @@
+"""Whether an installed runtime runs a node: a model of the node alone is loaded there, once for each form of nodes.
+
+Where such a model cannot be made (a type is not known, a function's caller gives an attribute, the node has a graph),
+the table of the nearest release decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from opset.errors import ModelError, safe_text
+from opset.model import proto as pb
+from opset.model.attributes import attribute_type
+from opset.model.elements import ELEMENTS, NUMBERS, STRING
+from opset.model.storage.tensor import make_tensor
+from opset.model.types import Constant, Shape
+from opset.opsets import releases
+from opset.opsets.runtimes import Runtime
+from opset.schemas.model import OpSchema, Parameter
+from opset.schemas.names import normalize_domain
+from opset.version_converter.availability import LOADED, Availability, Lack
+from opset.version_converter.facts import ValueFacts
+from opset.version_converter.routes import Routes
+
+MAX_ZEROS = 1 << 16
+"""Elements of a constant that is written as zeros, since its own elements do not matter for loading."""
+
+
+def availability_at(runtime: Runtime, routes: Routes, inexact: bool = False, by_function: bool = False) -> Availability:
+    """Return the nodes that a runtime runs: by its table, or for an installed one by loading models."""
+    kind = Availability if runtime.loader is None else TriedAvailability
+    return kind(runtime, routes, inexact, by_function)
+
+
+class Given(NamedTuple):
+    """An input of a node: its type, "" if it is absent, its shape, and its elements if it is a constant."""
+
+    type: str
+    shape: Shape | None = None
+    is_constant: bool = False
+    elements: Constant | None = None
+
+
+class TriedAvailability(Availability):
+    """The nodes that an installed runtime loads."""
+
+    def runs_all(self, op_type: str, domain: str, opset: int) -> bool:
+        """Whether the runtime runs every node of an operator; of none that has a schema is that known."""
+        return self._routes.schema_in_force(op_type, domain, opset) is None or (op_type in LOADED and not domain)
+
+    def _judgement(self, node: Any, opset: int, facts: ValueFacts) -> tuple[Lack | None, bool]:
+        """Return why the runtime does not load a node, None if it does; and that nothing else runs it."""
+        op_type, domain = node.op_type, normalize_domain(node.domain)
+        if self.runs_all(op_type, domain, opset):
+            return None, False
+        given = [given_input(name, facts) for name in node.input]
+        runs = facts.types([*node.input, *node.output])
+        attributes = tuple([each.SerializeToString() for each in node.attribute])
+        form: Hashable = (op_type, domain, opset, attributes, tuple(given), tuple(runs))
+        judgement = self._judgements.get(form)
+        if judgement is None:
+            schema = self._routes.schema_in_force(op_type, domain, opset)
+            assert schema is not None
+            judgement = self._judgements[form] = self._try(node, schema, opset, facts, given)
+        return judgement
+
+    def _try(
+        self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts, given: Sequence[Given]
+    ) -> tuple[Lack | None, bool]:
+        """Return why a model of the node alone does not load, for one of the runs of its body, None if it does."""
+        runs = facts.types([*node.input, *node.output])
+        if not _can_be_alone(node) or any(None in types for types in runs):
+            return self._judge(node, schema, opset, facts)
+        imports = {"": facts.versions.get("", releases.opset_beside({})), normalize_domain(node.domain): opset}
+        for types in runs:
+            inputs = [each._replace(type=type_ or "") for each, type_ in zip(given, types[: len(given)], strict=True)]
+            trial = Trial(self.runtime, node, imports, inputs, [type_ or "" for type_ in types[len(given) :]])
+            why = trial.load()
+            if why:
+                label = f"{self.runtime.title} does not load {schema.name} {schema.since_version}: {safe_text(why)}"
+                return Lack(label, self._helping_types(trial, schema), _helping_constants(trial, node, facts)), False
+        return None, False
+
+    def _helping_types(self, trial: Trial, schema: OpSchema) -> Mapping[str, frozenset[str]]:
+        """Return the wider element types in which a node loads, by type parameter."""
+        from opset.version_converter.crossing import INEXACT  # which is imported where this is used
+
+        pairs = [*self.wider_types(schema), *(INEXACT if self.inexact else ())]
+        helping: dict[str, set[str]] = {}
+        for element, wide in dict.fromkeys(pairs):
+            for parameter in {each.type: None for each in schema.inputs}:
+                other = trial.with_type(schema, parameter, f"tensor({element})", f"tensor({wide})")
+                if other is not None and not other.load():
+                    helping.setdefault(parameter, set()).add(wide)
+        return {name: frozenset(types) for name, types in helping.items()}
+
+
+def given_input(name: str, facts: ValueFacts) -> Given:
+    """Return all that loading a node may depend on of one of its inputs, besides its type."""
+    if not name:
+        return Given("")
+    is_constant = facts.is_constant(name)
+    return Given("", facts.shape(name), is_constant, facts.small_constant(name) if is_constant else None)
+
+
+def _can_be_alone(node: Any) -> bool:
+    """Whether a node says everything itself."""
+    return not any(each.ref_attr_name or attribute_type(each) in ("graph", "graphs") for each in node.attribute)
+
+
+def _helping_constants(trial: Trial, node: Any, facts: ValueFacts) -> tuple[int, ...]:
+    """Return the positions of inputs with which a node loads if they are constants, none if that does not help."""
+    inputs, found = [*trial.inputs], []
+    for position, name in enumerate(node.input):
+        elements = facts.small_constant(name) if name and not inputs[position].is_constant else None
+        if elements is not None:
+            inputs[position] = inputs[position]._replace(is_constant=True, elements=elements)
+            found.append(position)
+    return tuple(found) if found and not trial._replace(inputs=inputs).load() else ()
+
+
+class Trial(NamedTuple):
+    """A node with the types of its inputs and outputs, of which a model is loaded in an installed runtime."""
+
+    runtime: Runtime
+    node: Any
+    imports: Mapping[str, int]
+    inputs: Sequence[Given]
+    outputs: Sequence[str]
+    ir_version: int = 0
+    """The IR version of the model; 0 stands for the lowest that serves."""
+
+    def load(self) -> str:
+        """Return "" if the model loads, else the reason."""
+        assert self.runtime.loader is not None
+        try:
+            return self.runtime.loader.load(self.model())
+        except (ModelError, ValueError) as error:
+            return f"no model of the node alone can be made: {error}"
+
+    def with_type(self, schema: OpSchema, parameter: str, old: str, new: str) -> Trial | None:
+        """Return a trial in which the values of a type parameter have another type, None if none has the old one."""
+        inputs = [*self.inputs]
+        for position, each in enumerate(inputs):
+            if each.type == old and type_parameter(schema.inputs, position) == parameter:
+                inputs[position] = _other_type(each, new)
+        if inputs == [*self.inputs]:
+            return None
+        outputs = [
+            new if type_ == old and type_parameter(schema.outputs, position) == parameter else type_
+            for position, type_ in enumerate(self.outputs)
+        ]
+        return self._replace(inputs=inputs, outputs=outputs)
+
+    def model(self) -> bytes:
+        """Return the model of the node alone, in which values have names of their own."""
+        highest = self.runtime.max_ir or releases.newest_ir_version()
+        lowest = min(max(4, releases.ir_version_of_opset(self.imports[""])), highest)
+        model = pb.ModelProto(ir_version=self.ir_version or lowest)
+        for domain, version in self.imports.items():
+            model.opset_import.add(domain=domain, version=version)
+        graph, node = model.graph, model.graph.node.add()
+        graph.name = "node"
+        node.CopyFrom(self.node)
+        for field in ("name", "doc_string", "metadata_props", "device_configurations", "input", "output"):
+            node.ClearField(field)
+        names: dict[str, str] = {"": ""}
+        for name, given in zip(self.node.input, self.inputs, strict=True):
+            if name not in names:
+                names[name] = f"i{len(names)}"
+                _add_input(graph, names[name], given)
+            node.input.append(names[name])
+        for name, type_ in zip(self.node.output, self.outputs, strict=True):
+            node.output.append(f"o{len(node.output)}" if name else "")
+            if name:
+                _state_type(graph.output.add(name=node.output[-1]), type_, None)
+        data: bytes = model.SerializeToString(deterministic=True)
+        return data
+
+
+def type_parameter(formals: Sequence[Parameter], position: int) -> str:
+    """Return the type parameter of the input or output at a position; the last formal one takes all others."""
+    return formals[min(position, len(formals) - 1)].type if formals else ""
+
+
+def _other_type(given: Given, type_: str) -> Given:
+    """Return an input of another type; its elements are not kept, as they may not be of it."""
+    return given._replace(type=type_, elements=None)
+
+
+def _add_input(graph: Any, name: str, given: Given) -> None:
+    """Add an input to a graph, or an initializer if it is a constant that is small enough."""
+    element = given.type.removeprefix("tensor(").removesuffix(")")
+    if given.is_constant and element in NUMBERS:
+        number = NUMBERS[element]
+        if given.elements is not None:
+            values = list(given.elements.values)
+            graph.initializer.append(make_tensor(name, number, given.elements.dims, values))
+            return
+        sizes = given.shape or ()
+        if given.shape is not None and number != STRING and all(isinstance(size, int) for size in sizes):
+            dims = [size for size in sizes if isinstance(size, int)]
+            if (count := prod(dims)) <= MAX_ZEROS:
+                zeros = bytes(-(-count * ELEMENTS[number].bits // 8))
+                graph.initializer.add(name=name, data_type=number, dims=dims, raw_data=zeros)
+                return
+    _state_type(graph.input.add(name=name), given.type, given.shape)
+
+
+def _state_type(value: Any, type_: str, shape: Shape | None) -> None:
+    """State a type, and of a tensor the sizes that are numbers, in a ValueInfoProto."""
+    from opset.inference.building.types import parse_type, type_to_proto
+
+    parsed = parse_type(type_)
+    if parsed is not None:
+        value.type.CopyFrom(type_to_proto(parsed))
+    if shape is not None and value.type.HasField("tensor_type"):
+        value.type.tensor_type.shape.SetInParent()
+        for size in shape:
+            dim = value.type.tensor_type.shape.dim.add()
+            if isinstance(size, int):
+                dim.dim_value = size

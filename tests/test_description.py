@@ -1,0 +1,231 @@
+"""What a model contains, the lowest versions that it could have, and which releases of runtimes take it."""
+
+import onnx
+import pytest
+from onnx import TensorProto, helper, parser
+
+import opset
+from opset.budget import BudgetExceeded
+from opset.description.report import describe
+from opset.model import load
+from opset.opsets.registry import default_registry
+from opset.opsets.runtimes.names import find_runtime, releases_of
+from opset.version_converter import survey as surveys
+from opset.version_converter.conversion import convert_model, find_lacks
+from opset.version_converter.runtime_survey import survey_releases, survey_runtimes
+from opset.version_converter.survey import Survey
+from opset.version_converter.targets import target_at_runtime, target_of_version
+from tests.bounds import lines
+from tests.test_docs import ROOT
+from tests.version_converter.npu import ANY, runtime_file, takes
+
+REGISTRY = default_registry()
+EXAMPLES = sorted((ROOT / "examples").glob("*.onnx"))
+MIXED = """<ir_version: 9, opset_import: ["": 20, "com.other": 1]>
+m (float[N, 4] x, string[N] a) => (float[N, 4] y, string[N] c) <float[4] w = {1.0, 2.0, 3.0, 4.0}, int64[1] i = {0}> {
+    g = Gelu (x)
+    h = com.other.Scale (g)
+    y = Add (h, w)
+    c = StringConcat (a, a)
+}"""
+FUNCTION = """<ir_version: 9, opset_import: ["": 18, "local": 1]>
+m (float[2, 4] x) => (float[2, 1] y) { y = local.total <axis = 1> (x) }
+<opset_import: ["": 18], domain: "local">
+total <axis> (x) => (y) { axes = Constant <value_ints = [1]> ()  y = ReduceMax (x, axes) }"""
+
+
+def described(text, *runtimes):
+    return opset.info(parser.parse_model(text), runtimes=runtimes)
+
+
+def test_the_contents_of_a_model():
+    found = described(MIXED, "onnxruntime")
+    assert [(each.domain, each.version) for each in found.opsets] == [("ai.onnx", 20), ("com.other", 1)]
+    assert [(each.name, each.type) for each in found.inputs] == [
+        ("x", "tensor(float)[N, 4]"),
+        ("a", "tensor(string)[N]"),
+    ]
+    assert [tuple(each) for each in found.weights] == [("float", 1, 16), ("int64", 1, 8)]
+    assert found.nodes == 4 and found.external_data == []
+    assert {each.operator: each.since for each in found.operators}["Scale"] is None
+    assert found.notes == ["com.other: nothing is known of its nodes, which count as taken"]
+
+
+def test_the_lowest_versions_are_those_to_which_it_can_be_converted():
+    found = described(MIXED, "tract")
+    ((domain, version, why),) = found.lowest_opsets
+    assert (domain, version) == ("ai.onnx", 20) and "StringConcat" in why
+    assert found.lowest_ir_version == 3
+    without = described(MIXED.replace("StringConcat (a, a)", "Identity (a)"), "tract").lowest_opsets[0]
+    model = parser.parse_model(MIXED.replace("StringConcat (a, a)", "Identity (a)"))
+    assert without.version < 20 and opset.plan(model, without.version).refusals == []
+    assert all(opset.plan(model, lower).refusals for lower in range(1, without.version))
+
+
+@pytest.mark.parametrize(
+    ("text", "lowest"),
+    [
+        ('<ir_version: 10, opset_import: ["": 21]> m (int4[2] x) => (float[2] y) { y = Cast <to = 1> (x) }', 10),
+        ('<ir_version: 10, opset_import: ["": 21]> m (bfloat16[2] x) => (bfloat16[2] y) { y = Relu (x) }', 4),
+        (FUNCTION, 8),
+        (FUNCTION.replace("<axis> (x)", "<axis: int = 1> (x)"), 8),
+    ],
+)
+def test_the_lowest_ir_version_is_what_a_conversion_accepts(text, lowest):
+    model = parser.parse_model(text)
+    assert Survey(load(model), REGISTRY).needed_ir[0] == lowest
+    assert opset.plan(model, ir_version=lowest).refusals == []
+    assert lowest == 3 or opset.plan(model, ir_version=lowest - 1).refusals
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_a_survey_says_what_conversions_say(path):
+    model = load(path)
+    survey, before = Survey(model, REGISTRY), model.proto.SerializeToString()
+    specs = ("tensorrt==7.0", "tensorrt==8.6", "onnxruntime==1.10", "openvino==2024.6", "tract==0.23", "onnx-mlir==0.5")
+    targets = [target_at_runtime(find_runtime(each), REGISTRY) for each in specs if "tract" not in each]
+    for target in (*targets, *(target_of_version(version, REGISTRY) for version in (6, 9, 13, 17, 22))):
+        expected = convert_model(load(path), target, REGISTRY)
+        outcome = survey.convert(target)
+        assert bool(outcome.refusals) == bool(expected.refusals), target
+        assert sum(count for _, count in outcome.refusals) == expected.refused
+    for each in specs:
+        runtime = find_runtime(each)
+        least, most = runtime.opsets[""]
+        in_range = (least or 1) <= survey.index.opsets[""] <= (most or 99)
+        lacks = [*find_lacks(load(path), runtime, REGISTRY)]
+        fits_ir = runtime.max_ir is None or model.proto.ir_version <= runtime.max_ir
+        assert (survey.find_lack(runtime) is None) == (not lacks and in_range and fits_ir)
+    assert model.proto.SerializeToString() == before
+
+
+def test_a_version_that_there_is_not_takes_no_time():
+    found = described(MIXED.replace('"": 20', '"": 2000000000'), "tract")
+    assert found.lowest_opsets[0].version is None and "newer than" in found.lowest_opsets[0].why
+
+
+def test_functions_are_converted_as_a_whole(monkeypatch):
+    survey = Survey(load(parser.parse_model(FUNCTION)), REGISTRY)
+    assert not survey.convert(target_of_version(13, REGISTRY)).refusals
+    assert survey.convert(target_of_version(1, REGISTRY)).refusals == []
+    monkeypatch.setattr(surveys, "WHOLE", 1)
+    with pytest.raises(BudgetExceeded, match="opset inline"):
+        survey.convert(target_of_version(13, REGISTRY))
+    found = described(FUNCTION)
+    assert found.runtimes == [] and "opset inline" in found.notes[-1]
+
+
+def test_a_node_that_is_removed_is_not_refused():
+    # The shape that an old Reshape has as an attribute is computed by a node that no old opset has.
+    text = """<ir_version: 9, opset_import: ["": 18]>
+    m (float[2, 4] x) => (float[8] y) { s = Constant <value_ints = [8]> ()  t = Identity (s)  y = Reshape (x, t) }"""
+    for version in range(1, 18):
+        target = target_of_version(version, REGISTRY)
+        expected = convert_model(load(parser.parse_model(text)), target, REGISTRY)
+        outcome = Survey(load(parser.parse_model(text)), REGISTRY).convert(target)
+        assert bool(outcome.refusals) == bool(expected.refusals), version
+
+
+def test_releases_are_grouped_with_the_reason_of_the_nearest_that_refuses(tmp_path):
+    rows = [{"release": f"{number}.0", "opset": [7, 13 + number], "how": "documented"} for number in range(1, 5)]
+    operators = takes("Relu") | {"StringConcat": ANY, "Det": [{"versions": [1, None], "since": "3.0"}]}
+    file = runtime_file(tmp_path, operators, releases=rows)
+    text = '<ir_version: 8, opset_import: ["": 17]> m (float[2, 2] x) => (float y) { r = Relu (x) y = Det (r) }'
+    (answer,) = opset.info(parser.parse_model(text), runtimes=["npu"], targets=[file]).runtimes
+    assert [tuple(each) for each in answer.as_it_is] == [("4.0", "4.0", 1)]
+    assert [tuple(each) for each in answer.converted] == [("3.0", "3.0", 1)]
+    assert [tuple(each) for each in answer.refused] == [("1.0", "2.0", 2)]
+    assert answer.obstacle.release == "2.0" and "no Det" in answer.obstacle.why and answer.obstacle.nodes == 1
+
+
+def test_all_runtimes_are_answered():
+    answers = survey_runtimes(Survey(load(EXAMPLES[0]), REGISTRY))
+    assert len(answers) == 25
+    for each in answers:
+        count = sum(one.releases for one in (*each.as_it_is, *each.converted, *each.refused))
+        assert count == len(releases_of(each.runtime))
+        assert bool(each.refused) == (each.obstacle is not None)
+
+
+def test_a_runtime_that_is_not_known():
+    with pytest.raises(opset.UsageError, match="did you mean"):
+        described(MIXED, "tensorr")
+
+
+def test_external_data_is_listed_and_not_read(tmp_path):
+    weight = TensorProto(name="w", data_type=1, dims=[1000, 1000], data_location=TensorProto.EXTERNAL)
+    for key, value in (("location", "w.bin"), ("offset", "4096"), ("length", "4000000")):
+        weight.external_data.add(key=key, value=value)
+    x, y = (helper.make_tensor_value_info(name, 1, ["N", 1000]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "m", [x], [y], [weight])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    found = opset.info(path, runtimes=["tensorrt"])  # there is no w.bin
+    assert [tuple(each) for each in found.external_data] == [("w.bin", 1, 4000000)]
+    assert [tuple(each) for each in found.weights] == [("float", 1, 4000000)]
+    assert found.runtimes[0].as_it_is and found.notes == []
+    # A small constant that decides a conversion is needed; without its file, nothing is said of versions.
+    shape = TensorProto(name="s", data_type=7, dims=[2], data_location=TensorProto.EXTERNAL)
+    shape.external_data.add(key="location", value="s.bin")
+    model.graph.initializer.append(shape)
+    model.graph.node[0].output[0] = "z"
+    model.graph.node.append(helper.make_node("Reshape", ["z", "s"], ["y"]))
+    path.write_bytes(model.SerializeToString())
+    found = opset.info(path, runtimes=["tensorrt"])
+    assert found.runtimes == [] and "(M202)" in found.notes[-1] and found.nodes == 2
+
+
+def test_a_malformed_model_is_an_error():
+    text = '<ir_version: 8, opset_import: ["": 17]> m (float[2] x) => (float[2] y) { y = Relu (nothing) }'
+    with pytest.raises(opset.ModelError, match="M112"):
+        described(text)
+
+
+def chain(length):
+    nodes = [helper.make_node("Relu", [f"v{i}"], [f"v{i + 1}"]) for i in range(length)]
+    x, y = (helper.make_tensor_value_info(name, 1, [2, 3]) for name in ("v0", f"v{length}"))
+    graph = helper.make_graph(nodes, "chain", [x], [y])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 12)], ir_version=7)
+
+
+def test_nodes_of_one_form_are_planned_once():
+    def releases(length):
+        survey = Survey(load(chain(length)), REGISTRY)
+        _ = survey.samples, survey.needed_ir
+        survey_releases(survey, releases_of("tensorrt"))  # caches
+        with lines(10_000_000) as count:
+            survey_releases(survey, releases_of("tensorrt"))
+        return count()
+
+    short, long = releases(20), releases(400)
+    assert long < 2 * short
+
+
+def test_too_many_forms_are_not_planned(monkeypatch):
+    monkeypatch.setattr(surveys, "MOST_FORMS", 2)
+    text = """<ir_version: 8, opset_import: ["": 17]> m (float[2] x) => (float[2] y) {
+        a = Relu (x) b = Abs (a) y = Neg (b) }"""
+    found = described(text)
+    assert found.runtimes == [] and found.lowest_opsets == [] and "that differ" in found.notes[0]
+
+
+def test_constants_of_floating_point_count_as_equal_if_there_are_many(monkeypatch):
+    body = " ".join(f"v{i + 1} = Add (v{i}, w{i})" for i in range(6))
+    weights = ", ".join(f"float w{i} = {{{i}.0}}" for i in range(6))
+    text = f'<ir_version: 8, opset_import: ["": 17]> m (float[2] v0) => (float[2] v6) <{weights}> {{ {body} }}'
+    model = load(parser.parse_model(text))
+    assert len(Survey(model, REGISTRY).samples) == 6
+    monkeypatch.setattr(surveys, "MAX_FORMS", 1)
+    survey = Survey(model, REGISTRY)
+    assert len(survey.samples) == 2 and not survey.is_exact
+    assert describe(model, REGISTRY, ["tract"]).notes == [
+        "nodes that differ in constants of floating point alone count as equal"
+    ]
+
+
+def test_the_report_of_a_model_of_the_onnx_package():
+    model = onnx.parser.parse_model(MIXED)
+    before = model.SerializeToString()
+    assert opset.info(model, runtimes=["tract"]).ir_version == 9
+    assert model.SerializeToString() == before

@@ -1,0 +1,103 @@
+"""`opset targets probe`: the table of the installed runtime."""
+
+import json
+
+import pytest
+
+from opset.opsets.registry import default_registry
+from opset.opsets.runtimes.loader import load_runtime
+from opset.opsets.runtimes.names import find_runtime, installed_runtime
+from opset.workflow.probing import probe_runtime, runtime_text
+from tests.cli.commands import SMALL, run, run_json, save
+
+pytest.importorskip("onnxruntime")
+REGISTRY = default_registry()
+TABLE = "onnxruntime==1.31"
+
+
+@pytest.fixture(scope="module")
+def runtime():
+    return installed_runtime("onnxruntime")
+
+
+def spans(kernels, schema, runtime):
+    """Return the types by which kernels of a version take its first parameter, None for all."""
+    fitting = [each for each in kernels if runtime.takes_version(each, schema.since_version, schema.since_version)]
+    name = next(iter(schema.types))
+    allowed = {each.removeprefix("tensor(").removesuffix(")") for each in schema.types[name]}
+    return fitting and set().union(*((each.types.get(name) or allowed) & allowed for each in fitting))
+
+
+@pytest.mark.parametrize("name", ["Relu", "Conv", "Cast", "ReduceSum", "Pad", "ai.onnx.ml.Scaler", "Celu", "If", "Sum"])
+def test_it_loads_what_the_table_of_its_release_says(name, runtime, tmp_path):
+    document = probe_runtime(runtime, REGISTRY, name)
+    file = tmp_path / "mine.yaml"
+    file.write_text(runtime_text(document))
+    probed, known = find_runtime("installed-onnxruntime==99", [file]), find_runtime(TABLE)
+    domain, _, operator = name.rpartition(".")
+    found = 0
+    for schema in REGISTRY.versions(operator, domain):
+        if schema.since_version < 6 and not domain:
+            continue
+        ours, theirs = (spans(each.kernels(operator, domain), schema, each) for each in (probed, known))
+        if theirs:  # without a kernel, it may run by its function
+            assert {*theirs} <= {*ours}, schema.since_version
+            found += 1
+    assert found
+    assert (probed.opsets[""], probed.max_ir) == (known.opsets[""], known.max_ir)
+
+
+def test_an_operator_that_it_does_not_load_is_absent(runtime):
+    newest = runtime.opsets[""][1]
+    name = next(each for each in REGISTRY.operators("") if REGISTRY.versions(each, "")[0].since_version > newest)
+    assert probe_runtime(runtime, REGISTRY, name)["operators"] == {}
+
+
+def test_versions_that_it_does_not_load_part_entries(runtime, monkeypatch):
+    from opset.version_converter.trials import Trial
+
+    loading = Trial.load
+    monkeypatch.setattr(
+        Trial, "load", lambda trial: "no" if trial.node.op_type == "If" and trial.imports[""] == 13 else loading(trial)
+    )
+    entries = probe_runtime(runtime, REGISTRY, "If")["operators"]["ai.onnx"]["If"]
+    assert [each["versions"] for each in entries] == [[1, 11], [16, 25]]
+
+
+def test_types_are_those_of_all_examples_that_load(runtime):
+    (entry,) = probe_runtime(runtime, REGISTRY, "BitCast")["operators"]["ai.onnx"]["BitCast"]
+    assert {"float", "int32", "double", "int64"} <= {*entry["types"]["T1"]}
+
+
+def test_the_file_is_what_target_reads(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("targets", "probe", "onnxruntime", "Relu", "-o", "mine.yaml")
+    assert result.exit_code == 0 and result.stdout.endswith("1 of ai.onnx\n  wrote mine.yaml\n")
+    assert load_runtime(tmp_path / "mine.yaml").name == "installed-onnxruntime"
+    assert (tmp_path / "mine.yaml").read_text() == run("targets", "probe", "ort", "Relu").stdout
+    save("m.onnx", SMALL, tmp_path)
+    result = run("blockers", "m.onnx", "--for", "installed-onnxruntime==99", "--target", "mine.yaml")
+    assert result.exit_code == 1 and "has no Squeeze" in " ".join(result.stdout.split())
+    assert run("targets", "probe", "ort", "Relu", "-o", "mine.yaml").exit_code == 2
+    assert run("targets", "probe", "ort", "Relu", "-o", "mine.yaml", "--force").exit_code == 0
+
+
+def test_json_is_that_of_show(tmp_path):
+    data = run_json("targets", "probe", "installed:onnxruntime", "Relu")
+    assert data["how"] == "measured" and data["operators"][0]["operator"] == "Relu"
+    assert data["operators"][0]["kernels"][0]["versions"] == {"lowest": 6, "highest": 6}
+    assert json.dumps(data["opsets"]["ai.onnx"]) == '{"lowest": 7, "highest": 26}'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["probe", "tensorrt"], "U101"),
+        (["probe", "onnxruntime", "Nonesuch"], "U105"),
+        (["list", "-o", "x.yaml"], "U103"),
+        (["show", "ort", "--force"], "U103"),
+    ],
+)
+def test_what_cannot_be_probed(arguments, code):
+    result = run("targets", *arguments)
+    assert result.exit_code == 2 and f"error[{code}]" in result.stderr
