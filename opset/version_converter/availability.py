@@ -354,7 +354,7 @@ def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema
 
 
 def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None) -> str:
-    """Return the type in which a runtime computes an element type: itself if a kernel takes it, else what it casts to."""
+    """Return the type in which a runtime computes an element type: itself if a kernel takes it, else its cast's."""
     return element if allowed is None or element in allowed else runtime.cast_of(element)
 
 
