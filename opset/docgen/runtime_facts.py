@@ -410,7 +410,10 @@ def _joined(one: Taken, other: Taken) -> Taken | None:
 def types_text(taken: Taken) -> str:
     """Return the element types that a kernel takes, "any" for all that the version of the operator allows."""
     allowed = dict(taken.allowed)
-    parts = [f"{name}: {_elements_text(each, allowed[name])}".removeprefix(": ") for name, each in taken.types]
+    parts = []
+    for name, elements in taken.types:
+        label = name or ("data inputs" if len(taken.types) > 1 else "")
+        parts.append(f"{label}: {_elements_text(elements, allowed[name])}".removeprefix(": "))
     parts += [f"not {', '.join(_ordered(taken.types_not))}"] if taken.types_not else []
     return "; ".join(parts) or "any"
 

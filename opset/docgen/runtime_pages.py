@@ -29,7 +29,7 @@ from opset.schemas.names import domain_name
 INDEX = "runtimes/index.html"
 ROOT = "../"
 UNKNOWN = "not known"
-MANY = "A node of these may be refused all the same, for its types, attributes or sizes: opset blockers says which."
+MANY = "A node of one may be refused all the same, for its types, attributes or sizes: opset blockers says which."
 
 
 class RuntimePage(NamedTuple):
@@ -58,7 +58,10 @@ def runtimes_index(site: Site) -> IndexPage:
     lead = "The operators, versions and element types that releases of runtimes take, and what a conversion does there."
     head = ["Runtime", "What it is", "Releases", "Operators of the newest", "How it is known"]
     ways = [f"{how}: {words}" for how, words in HOW.items()]
-    parts = [part(table=table(head, rows)), part("How it is known", names=[_plain(each) for each in ways])]
+    parts = [
+        part(table=table(head, rows)),
+        part("How it is known", names=[_plain(each) for each in ways], described=True),
+    ]
     return index_page(INDEX, "index", "Runtimes", lead=lead, text=lead, parts=parts)
 
 
@@ -107,9 +110,7 @@ def _facts_data(facts: RuntimeFacts) -> Iterator[dict[str, Any]]:
         others = [link(newest.fallback.name, _file_of(newest.fallback.name))]
         yield _fact("Fallback", "runs the nodes that it does not take", others)
     if table.kernels_of:
-        words = (
-            "has the kernels" if facts.shares_kernels else "has the kernels; here are the operators with any of them"
-        )
+        words = "shows their versions and types" if facts.shares_kernels else "has more of them, with fewer limits"
         yield _fact("Kernels of", words, [link(table.kernels_of, _file_of(table.kernels_of))])
     if table.casts:
         yield _fact("Computes", ", ".join(f"{name} in {into}" for name, into in table.casts.items()))
@@ -152,7 +153,7 @@ def _releases_table(facts: RuntimeFacts) -> dict[str, Any]:
     rows = [
         [
             cell(names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"),
-            *(cell(cells[number] or "-") for number in columns),
+            *(cell(cells[number]) for number in columns),
         ]
         for names, cells in reversed(groups)
     ]
@@ -183,11 +184,15 @@ def _fates_data(site: Site, facts: RuntimeFacts, fates: Fates) -> Iterator[dict[
     """Yield the parts about operators without a kernel: those that are rewritten, left to the fallback, or refused."""
     fallback = facts.runtimes[-1].fallback
     parts = {
-        REWRITTEN: ("What --for rewrites", f"Operators that it lacks, and that others express. {MANY}"),
-        REFUSED: ("What stays refused", "Operators that it lacks, and that nothing it has expresses."),
+        REWRITTEN: ("What --for rewrites", f"Operators of the standard that it lacks, and that others express. {MANY}"),
+        REFUSED: (
+            "What stays refused",
+            "Operators of the standard that it lacks, and that nothing which it has expresses.",
+        ),
     }
     if fallback is not None:
-        parts[FALLBACK] = (f"What {fallback.name} runs", "Operators that it lacks, and that stay as they are.")
+        words = f"Operators of the standard that it lacks, and that {fallback.name} has: they stay as they are."
+        parts[FALLBACK] = (f"What {fallback.name} runs", words)
     by_fate = fates.runs_by_fate(facts.table.name)
     for fate in (REWRITTEN, REFUSED, FALLBACK):
         if by_fate[fate]:

@@ -60,4 +60,6 @@ def span_text(span: Span) -> str:
     lowest, highest = span
     if lowest is None:
         return "" if highest is None else f"up to {highest}"
+    if lowest == highest:
+        return str(lowest)
     return f"from {lowest} on" if highest is None else f"{lowest} to {highest}"
