@@ -29,7 +29,8 @@ from opset.schemas.names import domain_name
 INDEX = "runtimes/index.html"
 ROOT = "../"
 UNKNOWN = "not known"
-MANY = "A node of one may be refused all the same, for its types, attributes or sizes: opset blockers says which."
+MANY = "A node is refused all the same if it is of types, sizes or attributes that these do not take: opset blockers."
+NOTHING = "nothing which it has expresses, except nodes of rare forms"
 
 
 class RuntimePage(NamedTuple):
@@ -185,10 +186,7 @@ def _fates_data(site: Site, facts: RuntimeFacts, fates: Fates) -> Iterator[dict[
     fallback = facts.runtimes[-1].fallback
     parts = {
         REWRITTEN: ("What --for rewrites", f"Operators of the standard that it lacks, and that others express. {MANY}"),
-        REFUSED: (
-            "What stays refused",
-            "Operators of the standard that it lacks, and that nothing which it has expresses.",
-        ),
+        REFUSED: ("What stays refused", f"Operators of the standard that it lacks, and that {NOTHING}."),
     }
     if fallback is not None:
         words = f"Operators of the standard that it lacks, and that {fallback.name} has: they stay as they are."
