@@ -31,20 +31,20 @@ from opset.opsets.runtimes.wording import limits_text
 from opset.schemas.model import OpSchema
 
 STANDARD = ("", "ai.onnx.ml")
-"""Domains of which pages say what happens to operators without a kernel."""
+"""Domains whose operators without a kernel have a fate on the pages."""
 LOADED = ("", "Constant")
 """The operator that needs no kernel: it becomes an initializer."""
 ALL = 0
 """The version that stands for all of them."""
 REWRITTEN, FALLBACK, REFUSED = "rewritten", "fallback", "refused"
-"""What a conversion for a runtime does with nodes of an operator that has no kernel there."""
+"""Fates of the nodes of an operator that has no kernel in a runtime."""
 Run = tuple[int, int]
 """The first and the last of neighboring releases, as positions among those whose operators are known."""
 Fact = TypeVar("Fact", bound=Hashable)
 
 
 class Taken(NamedTuple):
-    """What a kernel takes: element types by parameter, of which those without limits are absent, and other limits."""
+    """The limits of a kernel: element types by parameter, absent if all are taken, and others in words."""
 
     types: tuple[tuple[str, frozenset[str]], ...]
     allowed: tuple[tuple[str, frozenset[str]], ...]
@@ -54,7 +54,7 @@ class Taken(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What some neighboring releases take of some neighboring versions of an operator."""
+    """The kernels of some neighboring releases for some neighboring versions of an operator."""
 
     versions: tuple[int, ...]
     run: Run
@@ -62,7 +62,7 @@ class Row(NamedTuple):
 
 
 class RuntimeFacts:
-    """A runtime with all its releases, oldest first, and what each of them takes of each operator.
+    """A runtime with all its releases, oldest first, and their support of each operator.
 
     `listed` are the positions of the releases whose operators are known. `bases` are the facts of the runtimes by name
     whose kernels others have.
@@ -108,7 +108,7 @@ class RuntimeFacts:
         return [run for run, takes in _runs(taking) if takes]
 
     def rows_of(self, key: Key) -> Iterator[Row]:
-        """Yield what the releases take of an operator: versions oldest first, and of each the newest release first."""
+        """Yield the support of an operator in rows: versions oldest first, and of each the newest release first."""
         groups: list[tuple[list[int], list[tuple[Run, tuple[Taken, ...]]]]] = []
         for since, by_release in self._support_of(key).items():
             runs = [(run, taken) for run, taken in _runs(by_release) if taken]
@@ -121,7 +121,7 @@ class RuntimeFacts:
                 yield Row(tuple(versions), run, taken)
 
     def _support_of(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return what each release takes of each version of an operator, or of ALL."""
+        """Return the kernels of each release for each version of an operator, or for ALL."""
         if key not in self._support:
             self._support[key] = self._shared_support(key) if self.shares_kernels else self._find_support(key)
         return self._support[key]
@@ -139,7 +139,7 @@ class RuntimeFacts:
         return {since: [by_release[number] for number in numbers] for since, by_release in support.items()}
 
     def _find_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return, uncached, what each release takes of each version of an operator by kernels of its own."""
+        """Return, uncached, the kernels of each release for each version of an operator, without those of others."""
         versions = self._registry.versions(key[1], key[0])
         newest = self._registry.domains.get(key[0], 0)
         ends = [*(schema.since_version - 1 for schema in versions[1:]), newest]
@@ -166,7 +166,7 @@ class RuntimeFacts:
     def _by_release(
         self, kernels: Iterable[tuple[Kernel, list[int]]], versions: tuple[OpSchema, ...], span: Run
     ) -> list[tuple[Taken, ...]]:
-        """Return what kernels take of versions of their operator in each listed release.
+        """Return the kernels of each listed release for versions of their operator.
 
         Args:
             kernels: The kernels with the positions of the releases that have them.
@@ -207,7 +207,7 @@ def facts_of_runtimes(registry: Registry) -> dict[str, RuntimeFacts]:
 
 
 class Fates:
-    """What a conversion for a release of a runtime does with operators that have no kernel there."""
+    """The fates of operators that have no kernel in a release of a runtime."""
 
     def __init__(self, facts: Mapping[str, RuntimeFacts], convertibility: Convertibility, registry: Registry) -> None:
         self._facts, self._convertibility, self._registry = facts, convertibility, registry
@@ -283,7 +283,7 @@ def _runs(facts: Iterable[Fact]) -> list[tuple[Run, Fact]]:
 
 
 def _shown(runs: Iterable[tuple[Run, tuple[Taken, ...]]]) -> list[tuple[Run, list[tuple[str, str]]]]:
-    """Return what a page shows of runs of releases."""
+    """Return runs of releases in the words of a page."""
     return [(run, [(types_text(each), each.limits) for each in taken]) for run, taken in runs]
 
 
@@ -313,7 +313,7 @@ def _limit_of_opsets(kernel: Kernel, runtime: Runtime, versions: tuple[OpSchema,
 def _taken(
     kernel: Kernel, versions: Sequence[OpSchema], allowed: Mapping[str, frozenset[str] | None], limit: str
 ) -> Taken:
-    """Return what a kernel takes of versions of its operator.
+    """Return the limits of a kernel, of the types of some versions of its operator.
 
     Args:
         kernel: The kernel.

@@ -95,7 +95,7 @@ def _count_text(facts: RuntimeFacts) -> str:
 
 
 def _facts_data(facts: RuntimeFacts) -> Iterator[dict[str, Any]]:
-    """Yield the entries of the list of facts about a runtime: how it is named, known and matched, and what it casts."""
+    """Yield the entries of the list of facts about a runtime: names, sources, rules."""
     table, newest = facts.table, facts.runtimes[-1]
     yield _fact("Names", ", ".join((table.name, *table.aliases)))
     if newest.opsets.get("", (None, None)) == (None, None):
@@ -162,7 +162,7 @@ def _releases_table(facts: RuntimeFacts) -> dict[str, Any]:
 
 
 def _release_cells(runtime: Runtime) -> list[str]:
-    """Return what the table of releases says of one."""
+    """Return the cells of a release in the table of releases."""
     others = [
         each.release if each is not None and each.release != runtime.release else ""
         for each in (runtime.kernels_of, runtime.fallback if runtime.kernels_of is None else None)
@@ -220,7 +220,7 @@ def _full_name(key: Key) -> str:
 def _operators_table(site: Site, facts: RuntimeFacts) -> dict[str, Any]:
     """Return the table of a runtime's operators, each with a row for its versions, releases and kernels.
 
-    Columns that say nothing are left out, and so is what another runtime's page says of its kernels.
+    Columns that say nothing are left out, and so are facts on the page of another runtime, of which it has the kernels.
     """
     lines = {
         key: [("all", releases_text(facts.runs_of(key), facts.releases), "any", "")]

@@ -1,4 +1,4 @@
-"""What a runtime takes, in the words that commands and pages share."""
+"""Versions, element types and limits of kernels, in the words that commands and pages share."""
 
 from __future__ import annotations
 
