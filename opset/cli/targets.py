@@ -18,7 +18,7 @@ from opset.errors import Finding, UsageError, quote, safe_text
 from opset.model.storage.atomic import output_exists_error
 from opset.model.storage.writing import write_files
 from opset.opsets.registry import default_registry
-from opset.opsets.runtimes.model import MATCH, RANGE, Kernel, Runtime, RuntimeTable, Span, make_table
+from opset.opsets.runtimes.model import MATCH, Kernel, Runtime, RuntimeTable, make_table
 from opset.opsets.runtimes.names import (
     INSTALLED,
     find_runtime,
@@ -29,13 +29,13 @@ from opset.opsets.runtimes.names import (
     table_named,
     tables_with,
 )
+from opset.opsets.runtimes.wording import UNION, limits_text, opsets_text, types_text, versions_text
 from opset.plain_text import prose_lines, table_lines
 from opset.schemas.names import domain_name, near_miss, normalize_domain
 
 ACTIONS = ["list", "show", "probe"]
 _INDENT = 14
 """Characters before the facts of a release."""
-_UNION = "types of several parameters are unions over kernels: not every combination need have one"
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,7 @@ def _report_lines(runtime: Runtime, report: TargetReport, operator: str | None) 
     if target.lists_operators:
         facts.append(("match", MATCH.get(target.match, target.match)))
         if target.union_types:
-            facts.append(("types", _UNION))
+            facts.append(("types", UNION))
     facts.append(("operators", _count_text(runtime) if target.lists_operators else "not known"))
     facts += [("note", note) for note in target.notes]
     for name, text in facts:
@@ -325,7 +325,7 @@ def _report_lines(runtime: Runtime, report: TargetReport, operator: str | None) 
         yield from rest
     if report.operators:
         yield ""
-        yield from _operator_lines(report.operators, runtime.match)
+        yield from _operator_lines(report.operators, runtime)
 
 
 def _count_text(runtime: Runtime) -> str:
@@ -333,61 +333,16 @@ def _count_text(runtime: Runtime) -> str:
     return ", ".join(f"{count} of {domain}" for domain, count in counts.items() if count)
 
 
-def _operator_lines(operators: Sequence[TargetOperator], match: str) -> list[str]:
-    """Return a table of operators with a row for each kernel."""
+def _operator_lines(operators: Sequence[TargetOperator], runtime: Runtime) -> list[str]:
+    """Return a table of operators of a runtime with a row for each kernel."""
     cells = [["operator", "versions", "types", "limits"]]
     for each in operators:
         name = each.operator if each.domain == "ai.onnx" else f"{each.domain}.{each.operator}"
-        for kernel in each.kernels:
-            cells.append([name, _versions_text(kernel, match), _types_text(kernel), _limits_text(kernel)])
+        for kernel in runtime.kernels(each.operator, each.domain):
+            cells.append([name, versions_text(kernel, runtime.match), types_text(kernel), limits_text(kernel)])
             name = ""
     return table_lines(cells, indent="")
 
 
-def _versions_text(kernel: TargetKernel, match: str) -> str:
-    """Return the versions of a kernel, or the opsets, as text: "6 to 12"."""
-    if kernel.opsets is not None:
-        return f"opsets {kernel.opsets.lowest} to {kernel.opsets.highest}"
-    if kernel.versions is None:
-        return "all"
-    first, last = kernel.versions.lowest, kernel.versions.highest
-    if last is None:
-        return f"{first} and later" if match == RANGE else str(first)
-    return str(first) if first == last else f"{first} to {last}"
-
-
-def _types_text(kernel: TargetKernel) -> str:
-    parts = [f"{f'{name}: ' if name else ''}{', '.join(types)}" for name, types in kernel.types.items()]
-    parts += [f"not {', '.join(kernel.types_not)}"] if kernel.types_not else []
-    return "; ".join(parts) or "any"
-
-
-def _limits_text(kernel: TargetKernel) -> str:
-    """Return every limit of a kernel beside versions and types."""
-    parts = []
-    if kernel.input_ranks:
-        parts.append(f"rank {' or '.join(map(str, kernel.input_ranks))}")
-    if kernel.constant_inputs:
-        parts.append(f"constant: {', '.join(kernel.constant_inputs)}")
-    for name, value in (*kernel.attributes.items(), *kernel.values.items()):
-        parts.append(f"{name}: {' or '.join(map(str, value)) if isinstance(value, list) else value}")
-    if kernel.outputs is not None:
-        parts.append(f"outputs: {kernel.outputs if isinstance(kernel.outputs, int) else ', '.join(kernel.outputs)}")
-    if kernel.static_shape:
-        parts.append("shapes are known")
-    if kernel.unasked:
-        parts.append(f"types of {', '.join(kernel.unasked)} not tried")
-    return "; ".join([*parts, *kernel.notes])
-
-
 def _opsets_text(opsets: Mapping[str, VersionLimits]) -> str:
-    """Return the versions of domains that are known as text: "ai.onnx 7 to 20, ai.onnx.ml up to 4"."""
-    parts = ((domain, _span_text((each.lowest, each.highest))) for domain, each in opsets.items())
-    return ", ".join(f"{domain} {text}" for domain, text in parts if text)
-
-
-def _span_text(span: Span) -> str:
-    lowest, highest = span
-    if lowest is None:
-        return "" if highest is None else f"up to {highest}"
-    return f"from {lowest} on" if highest is None else f"{lowest} to {highest}"
+    return opsets_text({domain: (each.lowest, each.highest) for domain, each in opsets.items()})

@@ -110,6 +110,13 @@ class Transition(NamedTuple):
     """The operators that it makes in the same domain, with their versions, 0 if these cannot be made."""
 
 
+class Lowering(NamedTuple):
+    """The operators that express another one: `certain` of these every node, `made` at least some."""
+
+    certain: frozenset[Key]
+    made: frozenset[Key]
+
+
 class Fate(NamedTuple):
     """The fate of a node on the way to a target."""
 
@@ -131,6 +138,7 @@ class Convertibility:
         self._registry, self._routes = registry, routes_of(registry)
         self._outcomes = tables_of(registry)
         self._transitions: dict[tuple[Key, int, bool], Transition | None] = {}
+        self._lowerings: dict[tuple[Key, int], Lowering | None] = {}
         self._fates: dict[Query, Fate] = {}
         self._further: dict[tuple[Key, int, int], dict[Reason, list[Span]]] = {}
         self._sinces: dict[Key, list[int]] = {}
@@ -154,6 +162,40 @@ class Convertibility:
                 for since in reversed(listed)
             ],
         }
+
+    def lowering_of(self, operator: str, domain: str, version: int) -> Lowering | None:
+        """Return the operators that express one of a version of its domain by others; None if nothing does.
+
+        Args:
+            operator: The operator.
+            domain: Its domain.
+            version: The version of the domain that its nodes are to be in. The operator may be newer.
+        """
+        query = ((normalize_domain(domain), operator), version)
+        if query not in self._lowerings:
+            self._lowerings[query] = self._find_lowering(*query)
+        return self._lowerings[query]
+
+    def _find_lowering(self, key: Key, version: int) -> Lowering | None:
+        """Return, uncached, the operators that express one, None if nothing does."""
+        sinces = self._versions_of(key)
+        if not sinces:
+            return None
+        final = version if sinces[0] > version else 0
+        at = sinces[-1] if final else version
+        while isinstance(step := self._routes.step(*key, at, final), RouteStep) and not step.impossible:
+            if not step.lowers:
+                at = step.version
+                continue
+            if step.adapter is lower_by_body:
+                opset = step.version if not key[0] else step.source.since_version
+                made, certain, _ = _operators_of_bodies(step.source, opset)
+                return Lowering(certain - IMPLIED, made - IMPLIED)
+            outcome = self._outcomes.get(key[0], {}).get(key[1], {}).get(transition_id(step), UNRECORDED)
+            certain = frozenset(map(_key_named, outcome.always))
+            made = certain.union(map(_key_named, outcome.sometimes))
+            return Lowering(certain - IMPLIED, made - IMPLIED)
+        return None
 
     def _ranges_of(self, key: Key, since: int, spans: list[Span]) -> list[Data]:
         """Return ranges of target opsets as plain data, highest first, with what happens to nodes of version `since`.
@@ -374,7 +416,7 @@ class Convertibility:
         stays = True
         if step.adapter is lower_by_body:
             text, how, stays = "Replaced by its function body.", "body", False
-            made, certain, refusals = _operators_of_bodies(step.source)
+            made, certain, refusals = _operators_of_bodies(step.source, step.source.since_version - 1)
         elif step.adapter is not None:
             how = "written"
             text = summary_of(step.adapter) or f"By a function without documentation, of {key[1]}."
@@ -430,9 +472,9 @@ def _first_opset_of_types(step: RouteStep) -> int:
     return max((ELEMENTS[NUMBERS[name]].opset for name in taken if name in NUMBERS), default=0)
 
 
-def _operators_of_bodies(schema: OpSchema) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
-    """Return the operators in any function body of a version, those in all bodies, and why no body may fit a node."""
-    bodies = schema.function_bodies(schema.since_version - 1) if not schema.domain else schema.function
+def _operators_of_bodies(schema: OpSchema, opset: int) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
+    """Return the operators in any function body for an opset, those in all of these, and why none may fit a node."""
+    bodies = schema.function_bodies(opset) if not schema.domain else schema.function
     used = []
     for body in bodies:
         names = {(normalize_domain(node.domain), node.op_type) for node in body_nodes(body.nodes)}

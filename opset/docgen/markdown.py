@@ -7,7 +7,7 @@ that comes from the registry is data, see opset/docgen/prose.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opset import __version__
@@ -28,11 +28,13 @@ from opset.catalog import (
 from opset.docgen import Progress
 from opset.docgen.coverage import FUNCTION, NONE, UNKNOWN, count_column, coverage
 from opset.docgen.prose import code_span, escape, fence, phrase, prose
+from opset.docgen.runtime_facts import RuntimeFacts, facts_of_runtimes, runtimes_with
 from opset.errors import safe_text
 from opset.file_names import unique_slugs
 from opset.opsets.registry import Registry
+from opset.opsets.releases import is_released
 from opset.schemas.model import Example, OpSchema, example_versions
-from opset.schemas.names import domain_name
+from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.status import status_words
 
 EXAMPLES = 3
@@ -64,13 +66,14 @@ def pages(registry: Registry, domains: Sequence[str], progress: Progress | None 
     for domain, file in _file_names(domains).items():
         anchors = _anchors((domain_name(domain), "Contents", *registry.operators(domain)))
         files.append(_Domain(domain, f"{file}.md", f"{CHANGELOG}{file}.md", anchors))
+    runtimes = facts_of_runtimes(registry) if any(map(is_released, domains)) else {}
     yield INDEX, _encode_lines(_index_lines(registry, files))
     total = sum(len(registry.operators(domain)) for domain in domains)
     done = 0
     for each in files:
         lines = _head_lines(registry, each)
         for operator in registry.operators(each.name):
-            lines += operator_section(registry, each.name, operator)
+            lines += operator_section(registry, each.name, operator, runtimes)
             done += 1
             if progress is not None:
                 progress(done, total)
@@ -155,8 +158,17 @@ def _head_lines(registry: Registry, domain: _Domain) -> list[str]:
     return lines
 
 
-def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
-    """Return the lines about an operator: its newest version in full, and the changes of each version."""
+def operator_section(
+    registry: Registry, domain: str, name: str, runtimes: Mapping[str, RuntimeFacts] | None = None
+) -> list[str]:
+    """Return the lines about an operator: its newest version in full, and the changes of each version.
+
+    Args:
+        registry: The operators.
+        domain: The operator's domain.
+        name: Its name.
+        runtimes: The runtimes of which it is said whether they have the operator, by name.
+    """
     versions = registry.versions(name, domain)
     newest = versions[-1]
     data = schema_data(registry, newest)
@@ -179,6 +191,9 @@ def operator_section(registry: Registry, domain: str, name: str) -> list[str]:
     lines += _section_lines("Special cases", cases)
     notes = (f"{escape(implementation_title(note))}: {phrase(note['text'])}" for note in data["implementations"])
     lines += _section_lines("Implementations", notes)
+    if registry.is_standard(name, domain):
+        having = [f"{each} {text}" for each, text in runtimes_with(runtimes or {}, (normalize_domain(domain), name))]
+        lines += [f"**Runtimes** that have it: {', '.join(having)}", ""] if having else []
     lines += ["**Shapes of outputs**", "", code_span(data["shape"]), ""] if data["shape"] else []
     for body in data["function"]:
         lines += [f"**Function body**, {escape(body_conditions(body))}", "", *fence(body["nodes"]), ""]

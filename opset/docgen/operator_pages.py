@@ -25,16 +25,17 @@ from opset.catalog import (
 )
 from opset.docgen.body import body_picture
 from opset.docgen.code import highlight
-from opset.docgen.convertibility import GENERAL, Convertibility
+from opset.docgen.convertibility import GENERAL, Convertibility, Key
 from opset.docgen.markup import formula, html, inline
 from opset.docgen.paths import Paths
+from opset.docgen.runtime_facts import RuntimeFacts, anchor_of, runtimes_with
 from opset.errors import escape_text
 from opset.file_names import slug
 from opset.opsets.registry import Registry
 from opset.opsets.runtime_kernels import kernels_data
 from opset.schemas.diff import signature_diff
 from opset.schemas.model import VARIADIC, Example, OpSchema, example_versions
-from opset.schemas.names import domain_name
+from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.status import status_words
 
 LONGEST = 600
@@ -53,6 +54,8 @@ class Site(NamedTuple):
     convertibility: Convertibility
     bodies: Mapping[str, str]
     """Paths of the operators of ai.onnx, from the page of another operator: function bodies consist of them."""
+    runtimes: Mapping[str, RuntimeFacts] = {}
+    """The runtimes that have pages, by name."""
 
     def link(self, name: str, domain: str, root: str) -> dict[str, str]:
         """Return a link to an operator's page, the address "" if it has none; `root` is the path to the site's root."""
@@ -92,6 +95,7 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
         "sections": sections,
         "conversion": _conversion_data(site, name, domain, root),
         "implementations": _implementations_data(data),
+        "runtimes": _runtimes_data(site, (normalize_domain(domain), name), root),
         "kernels": _kernels_data(registry, versions),
         "matrix": _type_matrix(site, versions, root),
         "comparisons": _comparisons_data(registry, versions),
@@ -164,6 +168,17 @@ def _further_refusals_text(row: Mapping[str, Any], code: str) -> str:
             where = f"below {each['below']}" if "below" in each else f"from {each['from']} on"
             parts.append(f"{', '.join(made['operator'] for made in each['operators'])} {where}")
     return f"({'; '.join(parts)})" if parts else ""
+
+
+def _runtimes_data(site: Site, key: Key, root: str) -> list[dict[str, str]]:
+    """Return links to the runtimes that have an operator of the standard, each with the releases that do."""
+    if not site.registry.is_standard(key[1], key[0]):
+        return []
+    anchor = anchor_of(key)
+    return [
+        {"name": name, "href": f"{root}{Paths.runtime(name)}#{anchor}", "note": text}
+        for name, text in runtimes_with(site.runtimes, key)
+    ]
 
 
 def _kernels_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any] | None:

@@ -8,7 +8,9 @@ from opset.file_names import slug, unique_slugs
 from opset.opsets.registry import Registry
 from opset.schemas.names import domain_name, normalize_domain
 
-TOP = frozenset(("index", "api", "releases", "assets", "errors", "families", "guides", "opsets", "sets", "types"))
+TOP = frozenset(
+    (*("index", "api", "releases", "assets"), *("errors", "families", "guides", "opsets", "runtimes", "sets", "types"))
+)
 """Names of other pages and folders of the site."""
 
 
@@ -49,3 +51,8 @@ class Paths:
     def guide(name: str) -> str:
         """Return the path of the page of a guide."""
         return f"guides/{slug(name)}.html"
+
+    @staticmethod
+    def runtime(name: str) -> str:
+        """Return the path of the page of a runtime."""
+        return f"runtimes/{slug(name)}.html"

@@ -18,6 +18,9 @@ from opset.docgen.guides import guides
 from opset.docgen.index_pages import IndexPage, OperatorEntry, index_page, index_pages, link, operators_of, part
 from opset.docgen.operator_pages import Site, operator_page
 from opset.docgen.paths import Paths
+from opset.docgen.runtime_facts import facts_of_runtimes
+from opset.docgen.runtime_pages import INDEX as INDEX_OF_RUNTIMES
+from opset.docgen.runtime_pages import runtime_pages, runtimes_index
 from opset.docgen.search import Page, index_script
 from opset.file_names import slug
 from opset.opsets.registry import Registry
@@ -29,6 +32,7 @@ MENU = (
     ("Releases", "releases.html"),
     ("Types", "types/index.html"),
     ("Families", "families/index.html"),
+    ("Runtimes", INDEX_OF_RUNTIMES),
     ("Errors", "errors/index.html"),
     ("Guides", "guides/index.html"),
     ("Python", "api.html"),
@@ -43,16 +47,18 @@ def pages(
     paths = Paths(registry, registry.domains if domains is None else domains)
     standard = registry.operators("") if "" in paths.domains else ()
     bodies = {name: f"../{paths.operator(name, '')}" for name in standard}
-    site = Site(registry, paths, Convertibility(registry), bodies)
+    runtimes = facts_of_runtimes(registry) if standard else {}
+    site = Site(registry, paths, Convertibility(registry), bodies, runtimes)
     operators = operators_of(site)
-    environment = _environment(len(operators))
-    others = [*_guide_pages(), *index_pages(site, operators)]
+    environment = _environment(len(operators), bool(runtimes))
+    others = [*_guide_pages(), *index_pages(site, operators), *([runtimes_index(site)] if runtimes else [])]
     api, search_pages = _api_data()
     search_pages += [Page(other.page["title"], other.path, other.kind, other.text) for other in others]
+    search_pages += [Page(facts.table.title, Paths.runtime(name), "runtime", "") for name, facts in runtimes.items()]
     for release in RELEASES:
         href = f"releases.html#{slug(release.name)}"
         search_pages.append(Page(f"onnx {release.name}", href, "release", f"release with IR version {release.ir}"))
-    total = len(operators) + len(others) + 2
+    total = len(operators) + len(others) + len(runtimes) + 2
 
     def render(template: str, path: str, page: Any) -> tuple[str, bytes]:
         root = "../" * path.count("/")
@@ -65,6 +71,8 @@ def pages(
             yield render("operator.html", site.paths.operator(name, domain), operator_page(site, domain, name))
         for other in others:
             yield render("page.html", other.path, other.page)
+        for runtime in runtime_pages(site):
+            yield render("runtime.html", runtime.path, runtime.page)
 
     for number, page in enumerate(rendered_pages(), 1):
         yield page
@@ -79,7 +87,7 @@ def pages(
 
 
 @lru_cache(maxsize=4)
-def _environment(count: int) -> Environment:
+def _environment(count: int, has_runtimes: bool) -> Environment:
     """Return the Jinja environment of the templates; `count` is the number of operators that pages state."""
     environment = Environment(
         loader=PackageLoader("opset.docgen"),
@@ -93,7 +101,7 @@ def _environment(count: int) -> Environment:
         "site_name": "Operator sets",
         "opset_version": __version__,
         "operator_count": count,
-        "menu": [{"name": name, "path": path} for name, path in MENU],
+        "menu": [{"name": name, "path": path} for name, path in MENU if has_runtimes or path != INDEX_OF_RUNTIMES],
     }
     return environment
 

@@ -23,12 +23,12 @@ PAGES = (
     "ai.onnx/Pad.html", "ai.onnx/LSTM.html", "ai.onnx/Loop.html", "ai.onnx/Attention.html", "ai.onnx/Gelu.html",
     "ai.onnx/Scatter.html", "ai.onnx.ml/TreeEnsemble.html", "opsets/index.html", "opsets/ai.onnx-13.html",
     "releases.html", "types/index.html", "types/float16.html", "families/norm.html", "errors/C204.html",
-    "guides/converting.html", "api.html",
+    "guides/converting.html", "api.html", "runtimes/index.html", "runtimes/tensorrt.html",
 )  # fmt: skip
 KINDS = (
     "index.html", "ai.onnx/index.html", "ai.onnx/Softmax.html", "ai.onnx/Scatter.html", "ai.onnx.ml/TreeEnsemble.html",
     "opsets/ai.onnx-13.html", "releases.html", "types/index.html", "types/float16.html", "errors/C204.html",
-    "guides/converting.html", "api.html",
+    "guides/converting.html", "api.html", "runtimes/onnxruntime-xnnpack.html",
 )  # fmt: skip
 """A page of each template, and of each kind of parts that they have."""
 DESKTOP, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}

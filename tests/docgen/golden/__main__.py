@@ -17,6 +17,8 @@ from opset.docgen.guides import Guide
 from opset.docgen.markdown import operator_section
 from opset.docgen.operator_pages import Site, operator_page
 from opset.docgen.paths import Paths
+from opset.docgen.runtime_facts import facts_of_runtimes
+from opset.docgen.runtime_pages import runtime_pages
 from opset.errors import CODES
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
@@ -65,11 +67,22 @@ def texts():
             domains = json.loads(content)["domains"]
             found["operators.txt"] = "".join(f"{line}\n" for domain in domains for line in outlined(domain, EMPTY))
     standard = default_registry()
-    of_standard = Site(standard, Paths(standard, [""]), Convertibility(standard), {})
+    runtimes = facts_of_runtimes(standard)
+    of_standard = Site(standard, Paths(standard, [""]), Convertibility(standard), {}, runtimes)
     found["pages.txt"] = "".join(f"{line}\n" for line in indexes(standard))
     found["Upsample.txt"] = "".join(f"{line}\n" for line in outlined(operator_page(of_standard, "", "Upsample"), EMPTY))
-    found["Upsample.md"] = "".join(f"{line}\n" for line in operator_section(standard, "", "Upsample"))
+    found["Upsample.md"] = "".join(f"{line}\n" for line in operator_section(standard, "", "Upsample", runtimes))
+    found["runtime.txt"] = "".join(f"{line}\n" for line in runtime_page_of(of_standard, "onnxruntime-mobile"))
     return found
+
+
+def runtime_page_of(of_standard, name):
+    """The data of the page of a runtime, with the first two of the operators that each table lists."""
+    page = next(each for each in runtime_pages(of_standard) if each.path == Paths.runtime(name)).page
+    page["operators"]["groups"][2:] = []
+    for row in (row for each in page["fates"] for row in each["table"]["rows"]):
+        row["cells"][1]["links"][2:] = []
+    return outlined(page, EMPTY)
 
 
 def indexes(standard):

@@ -1,0 +1,447 @@
+"""What runtimes take of operators, release by release, as pages show it: neighboring releases with equal facts are one.
+
+A kernel counts for a version of an operator if it serves that version by the runtime's match rule, if it has a type
+that the version allows, and if the release's opsets reach the version. Types that the version does not have are left
+out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import NamedTuple, TypeVar
+
+from opset.docgen.convertibility import Convertibility, Key
+from opset.file_names import slug
+from opset.model.elements import NUMBERS
+from opset.opsets.registry import Registry
+from opset.opsets.runtime_kernels import MAX_LISTED_TYPES
+from opset.opsets.runtimes.compiled import standard_tables
+from opset.opsets.runtimes.model import (
+    NAME,
+    Kernel,
+    Runtime,
+    RuntimeTable,
+    make_kernel,
+    serves_version,
+)
+from opset.opsets.runtimes.names import runtime_at
+from opset.opsets.runtimes.wording import limits_text
+from opset.schemas.model import OpSchema
+
+STANDARD = ("", "ai.onnx.ml")
+"""Domains whose operators without a kernel have a fate on the pages."""
+LOADED = ("", "Constant")
+"""The operator that needs no kernel: it becomes an initializer."""
+ALL = 0
+"""The version that stands for all of them."""
+REWRITTEN, FALLBACK, REFUSED = "rewritten", "fallback", "refused"
+"""Fates of the nodes of an operator that has no kernel in a runtime."""
+Run = tuple[int, int]
+"""The first and the last of neighboring releases, as positions among those whose operators are known."""
+Fact = TypeVar("Fact", bound=Hashable)
+
+
+class Taken(NamedTuple):
+    """The limits of a kernel: element types by parameter, absent if all are taken, and others in words."""
+
+    types: tuple[tuple[str, frozenset[str]], ...]
+    allowed: tuple[tuple[str, frozenset[str]], ...]
+    """The types that the version of the operator allows, by the parameters of `types`."""
+    types_not: frozenset[str]
+    limits: str
+
+
+class Row(NamedTuple):
+    """The kernels of some neighboring releases for some neighboring versions of an operator."""
+
+    versions: tuple[int, ...]
+    run: Run
+    taken: tuple[Taken, ...]
+
+
+class RuntimeFacts:
+    """A runtime with all its releases, oldest first, and their support of each operator.
+
+    `listed` are the positions of the releases whose operators are known. `bases` are the facts of the runtimes by name
+    whose kernels others have.
+    """
+
+    def __init__(self, table: RuntimeTable, registry: Registry, bases: Mapping[str, RuntimeFacts]) -> None:
+        tables = standard_tables()
+        self.table = table
+        self.runtimes = [runtime_at(table, row, tables) for row in table.releases]
+        self.listed = [number for number, each in enumerate(self.runtimes) if each.lists_operators]
+        self._registry = registry
+        self._base = bases.get(table.kernels_of)
+        self._is_by_name = any(each.match == NAME for each in self.runtimes)
+        self._taking: dict[Key, list[bool]] = {}
+        self._support: dict[Key, dict[int, list[tuple[Taken, ...]]]] = {}
+
+    @property
+    def releases(self) -> list[str]:
+        """The releases whose operators are known, oldest first."""
+        return [self.runtimes[number].release for number in self.listed]
+
+    @property
+    def shares_kernels(self) -> bool:
+        """Whether its kernels are those of another runtime, all of them without further limits."""
+        return self._base is not None and not self.table.has_operators
+
+    @cached_property
+    def operators(self) -> list[Key]:
+        """The operators that some release takes, by domain and name."""
+        table = self.table if self.table.has_operators or self._base is None else self._base.table
+        keys = [(domain, name) for domain in table.domains() for name in sorted(table.operators(domain))]
+        return [key for key in keys if self.runs_of(key)]
+
+    def takes(self, key: Key, number: int) -> bool:
+        """Whether a release, by its position among those that are `listed`, takes an operator."""
+        if key not in self._taking:
+            self._taking[key] = [any(each) for each in zip(*self._support_of(key).values(), strict=True)]
+        return self._taking[key][number]
+
+    def runs_of(self, key: Key) -> list[Run]:
+        """Return the releases that take an operator."""
+        taking = [self.takes(key, number) for number in range(len(self.listed))]
+        return [run for run, takes in _runs(taking) if takes]
+
+    def rows_of(self, key: Key) -> Iterator[Row]:
+        """Yield the support of an operator in rows: versions oldest first, and of each the newest release first."""
+        groups: list[tuple[list[int], list[tuple[Run, tuple[Taken, ...]]]]] = []
+        for since, by_release in self._support_of(key).items():
+            runs = [(run, taken) for run, taken in _runs(by_release) if taken]
+            if groups and _shown(groups[-1][1]) == _shown(runs):
+                groups[-1][0].append(since)
+            else:
+                groups.append(([since], runs))
+        for versions, runs in groups:
+            for run, taken in reversed(runs):
+                yield Row(tuple(versions), run, taken)
+
+    def _support_of(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
+        """Return the kernels of each release for each version of an operator, or for ALL."""
+        if key not in self._support:
+            self._support[key] = self._shared_support(key) if self.shares_kernels else self._find_support(key)
+        return self._support[key]
+
+    def _shared_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
+        """Return the support by the runtime whose kernels this one has, at the releases that its own have."""
+        base = self._base
+        assert base is not None
+        numbers = []
+        for number in self.listed:
+            kernels_of = self.runtimes[number].kernels_of
+            assert kernels_of is not None
+            numbers.append(base.releases.index(kernels_of.release))
+        support = base._support_of(key)
+        return {since: [by_release[number] for number in numbers] for since, by_release in support.items()}
+
+    def _find_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
+        """Return, uncached, the kernels of each release for each version of an operator, without those of others."""
+        versions = self._registry.versions(key[1], key[0])
+        newest = self._registry.domains.get(key[0], 0)
+        ends = [*(schema.since_version - 1 for schema in versions[1:]), newest]
+        kernels = [*self._kernels_of(key)]
+        if not versions or self._is_by_name:
+            first = versions[0].since_version if versions else 0
+            return {ALL: self._by_release(kernels, versions, (first, newest))}
+        return {
+            schema.since_version: self._by_release(kernels, (schema,), (schema.since_version, end))
+            for schema, end in zip(versions, ends, strict=True)
+        }
+
+    def _kernels_of(self, key: Key) -> Iterator[tuple[Kernel, list[int]]]:
+        """Yield the kernels of an operator, each with the positions of the listed releases that have it."""
+        if self._base is not None:
+            for number, place in enumerate(self.listed):
+                yield from ((kernel, [number]) for kernel in self.runtimes[place].kernels(key[1], key[0]))
+            return
+        position = {row.release: number for number, row in enumerate(self.table.releases)}
+        for entry in self.table.entries(key[1], key[0]):
+            first, last = position.get(entry.get("since", ""), 0), position.get(entry.get("until", ""), len(position))
+            yield make_kernel(entry), [number for number, place in enumerate(self.listed) if first <= place <= last]
+
+    def _by_release(
+        self, kernels: Iterable[tuple[Kernel, list[int]]], versions: tuple[OpSchema, ...], span: Run
+    ) -> list[tuple[Taken, ...]]:
+        """Return the kernels of each listed release for versions of their operator.
+
+        Args:
+            kernels: The kernels with the positions of the releases that have them.
+            versions: A version, or all of them if the name decides.
+            span: The opsets in which they are in force.
+        """
+        found: list[list[Taken]] = [[] for _ in self.listed]
+        for kernel, numbers in kernels:
+            allowed = {name: _allowed_elements(versions, name) for name in kernel.types}
+            by_limit: dict[tuple[str, bool], Taken | None] = {}
+            for number in numbers:
+                runtime = self.runtimes[self.listed[number]]
+                limit = _limit_of_opsets(kernel, runtime, versions, span)
+                if limit is None:
+                    continue
+                form = (
+                    limit,
+                    all(_overlaps(elements, allowed[name], runtime) for name, elements in kernel.types.items()),
+                )
+                if form not in by_limit:
+                    by_limit[form] = _taken(kernel, versions, allowed, limit) if form[1] else None
+                if (taken := by_limit[form]) is not None:
+                    found[number].append(taken)
+        joined: dict[tuple[Taken, ...], tuple[Taken, ...]] = {}
+        for every in map(tuple, found):
+            if every not in joined:
+                joined[every] = tuple(_join(every))
+        return [joined[tuple(every)] for every in found]
+
+
+def facts_of_runtimes(registry: Registry) -> dict[str, RuntimeFacts]:
+    """Return the facts of all runtimes of this package, by name and in the order of their names."""
+    tables = standard_tables()
+    facts: dict[str, RuntimeFacts] = {}
+    for table in sorted(tables.values(), key=lambda table: bool(table.kernels_of)):
+        facts[table.name] = RuntimeFacts(table, registry, facts)
+    return {name: facts[name] for name in tables}
+
+
+class Fates:
+    """The fates of operators that have no kernel in a release of a runtime."""
+
+    def __init__(self, facts: Mapping[str, RuntimeFacts], convertibility: Convertibility, registry: Registry) -> None:
+        self._facts, self._convertibility, self._registry = facts, convertibility, registry
+        self._operators = [
+            (domain, name)
+            for domain in STANDARD
+            for name in registry.operators(domain)
+            if registry.is_standard(name, domain) and not registry.versions(name, domain)[-1].deprecated
+        ]
+
+    def runs_by_fate(self, name: str) -> dict[str, dict[tuple[Run, ...], list[Key]]]:
+        """Return the operators without a kernel by fate and by the releases of a runtime in which they have it.
+
+        Releases of which the operators, or the opsets, are not known are left out.
+        """
+        facts = self._facts[name]
+        by_release = [self._fates_at(facts, number) for number in range(len(facts.listed))]
+        found: dict[str, dict[tuple[Run, ...], list[Key]]] = {REWRITTEN: {}, FALLBACK: {}, REFUSED: {}}
+        for key in self._operators:
+            runs = _runs([fates.get(key, "") for fates in by_release])
+            for fate, groups in found.items():
+                having = tuple([run for run, each in runs if each == fate])
+                if having:
+                    groups.setdefault(having, []).append(key)
+        return found
+
+    def _fates_at(self, facts: RuntimeFacts, number: int) -> dict[Key, str]:
+        """Return the fate of each operator without a kernel in a release."""
+        runtime = facts.runtimes[facts.listed[number]]
+        if runtime.opsets.get("", (None, None)) == (None, None):
+            return {}
+        other, at = self._facts[runtime.fallback.name] if runtime.fallback else None, 0
+        if other is not None and runtime.fallback is not None:
+            if runtime.fallback.release in other.releases:
+                at = other.releases.index(runtime.fallback.release)
+            else:
+                other = None
+        answers: dict[Key, bool] = {LOADED: True}
+
+        def runs(key: Key) -> bool:
+            return key == LOADED or facts.takes(key, number) or (other is not None and other.takes(key, at))
+
+        def can_be_made(key: Key) -> bool:
+            """Whether nodes of an operator run, or can be expressed by such that do."""
+            if key not in answers:
+                answers[key] = False  # while it is looked for: what needs itself cannot be made
+                answers[key] = runs(key) or self._is_expressed(key, runtime, can_be_made)
+            return answers[key]
+
+        fates = {}
+        for key in self._operators:
+            if key != LOADED and not facts.takes(key, number):
+                fates[key] = FALLBACK if runs(key) else REWRITTEN if can_be_made(key) else REFUSED
+        return fates
+
+    def _is_expressed(self, key: Key, runtime: Runtime, can_be_made: Callable[[Key], bool]) -> bool:
+        """Whether other operators that can be made express an operator at the newest opset of a release."""
+        newest = self._registry.domains[key[0]]
+        highest = runtime.opsets.get(key[0], (None, None))[1]
+        lowering = self._convertibility.lowering_of(key[1], key[0], min(highest or newest, newest))
+        return lowering is not None and all(can_be_made(each) for each in sorted(lowering.certain))
+
+
+def _runs(facts: Iterable[Fact]) -> list[tuple[Run, Fact]]:
+    """Return the facts of consecutive releases, neighbors with equal ones together."""
+    runs: list[tuple[Run, Fact]] = []
+    for number, fact in enumerate(facts):
+        if runs and runs[-1][1] == fact:
+            runs[-1] = ((runs[-1][0][0], number), fact)
+        else:
+            runs.append(((number, number), fact))
+    return runs
+
+
+def _shown(runs: Iterable[tuple[Run, tuple[Taken, ...]]]) -> list[tuple[Run, list[tuple[str, str]]]]:
+    """Return runs of releases in the words of a page."""
+    return [(run, [(types_text(each), each.limits) for each in taken]) for run, taken in runs]
+
+
+def _limit_of_opsets(kernel: Kernel, runtime: Runtime, versions: tuple[OpSchema, ...], span: Run) -> str | None:
+    """Return the opsets to which a kernel is limited in a release, "" for none; None if it does not serve a version.
+
+    Args:
+        kernel: The kernel.
+        runtime: The runtime at the release.
+        versions: A version of the operator, or all of them if the name decides.
+        span: The opsets in which they are in force.
+    """
+    if not versions:
+        return ""
+    lowest, highest = runtime.opsets.get(versions[0].domain, (None, None))
+    first, last = max(span[0], lowest or 1), min(span[1], highest or span[1])
+    if first > last:
+        return None
+    if kernel.opsets is not None:
+        if kernel.opsets[1] < first or kernel.opsets[0] > last:
+            return None
+        within = kernel.opsets[0] <= first and last <= kernel.opsets[1]
+        return "" if within else f"opsets {kernel.opsets[0]} to {kernel.opsets[1]}"
+    return "" if serves_version(kernel, versions[0].since_version, runtime.match) else None
+
+
+def _taken(
+    kernel: Kernel, versions: Sequence[OpSchema], allowed: Mapping[str, frozenset[str] | None], limit: str
+) -> Taken:
+    """Return the limits of a kernel, of the types of some versions of its operator.
+
+    Args:
+        kernel: The kernel.
+        versions: A version of the operator, or several.
+        allowed: The element types that these allow, by parameter; None if they have no such parameter.
+        limit: A limit beside those of the kernel.
+    """
+    types: dict[str, frozenset[str]] = {}
+    for name, elements in sorted(kernel.types.items()):
+        possible = allowed[name]
+        taken = elements if possible is None else elements & possible
+        if taken != possible:
+            types[name] = taken or elements
+    excluded = kernel.types_not
+    if excluded and versions:
+        excluded &= {_element_of(type_) for schema in versions for each in schema.types.values() for type_ in each}
+    limits = "; ".join(filter(None, (limit, limits_text(kernel))))
+    return Taken(
+        tuple(types.items()), tuple([(name, allowed[name] or frozenset()) for name in types]), excluded, limits
+    )
+
+
+def _overlaps(elements: frozenset[str], allowed: frozenset[str] | None, runtime: Runtime) -> bool:
+    """Whether a release computes one of some allowed types in one of some elements, itself or by casts."""
+    return allowed is None or not elements.isdisjoint(allowed) or not elements.isdisjoint(map(runtime.cast_of, allowed))
+
+
+@lru_cache(maxsize=8192)
+def _allowed_elements(versions: tuple[OpSchema, ...], name: str) -> frozenset[str] | None:
+    """Return the element types that a parameter or an input of versions may have; "" is the first input.
+
+    Returns None if no version has such a parameter.
+    """
+    found: set[str] = set()
+    for schema in versions:
+        types = schema.types.get(name)
+        if types is None:
+            formals = [each for each in schema.inputs if each.name == name] if name else schema.inputs[:1]
+            types = schema.allowed_types(formals[0]) if formals else ()
+        found.update(map(_element_of, types))
+    return frozenset(found) or None
+
+
+def _element_of(type_: str) -> str:
+    """Return the element of a type of tensors; another type whole."""
+    return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
+
+
+def _join(taken: Sequence[Taken]) -> list[Taken]:
+    """Return kernels with those joined that have the same limits and differ in the types of one parameter at most."""
+    kernels = list(dict.fromkeys(taken))
+    position = 0
+    while position < len(kernels):
+        for other in range(position + 1, len(kernels)):
+            both = _joined(kernels[position], kernels[other])
+            if both is not None:
+                kernels[position] = both
+                del kernels[other]
+                position = -1
+                break
+        position += 1
+    return kernels
+
+
+def _joined(one: Taken, other: Taken) -> Taken | None:
+    """Return one kernel in place of two, None if it would take what neither takes."""
+    if one.limits != other.limits or one.types_not != other.types_not:
+        return None
+    here, there = dict(one.types), dict(other.types)
+    differing = [name for name in here.keys() | there.keys() if here.get(name) != there.get(name)]
+    if len(differing) > 1:
+        return None
+    types = {**here, **there}
+    allowed = {**dict(one.allowed), **dict(other.allowed)}
+    for name in differing:
+        every = here[name] | there[name] if name in here and name in there else allowed[name]
+        if name not in here or name not in there or every == allowed[name]:
+            del types[name], allowed[name]
+        else:
+            types[name] = every
+    return Taken(tuple(sorted(types.items())), tuple(sorted(allowed.items())), one.types_not, one.limits)
+
+
+def types_text(taken: Taken) -> str:
+    """Return the element types that a kernel takes, "any" for all that the version of the operator allows."""
+    allowed = dict(taken.allowed)
+    parts = []
+    for name, elements in taken.types:
+        label = name or ("data inputs" if len(taken.types) > 1 else "")
+        parts.append(f"{label}: {_elements_text(elements, allowed[name])}".removeprefix(": "))
+    parts += [f"not {', '.join(_ordered(taken.types_not))}"] if taken.types_not else []
+    return "; ".join(parts) or "any"
+
+
+def _elements_text(elements: frozenset[str], allowed: frozenset[str]) -> str:
+    """Return element types as text, or those that are missing if these are few."""
+    missing = allowed - elements
+    if len(elements) > MAX_LISTED_TYPES and 0 < len(missing) <= MAX_LISTED_TYPES // 2:
+        return f"all but {', '.join(_ordered(missing))}"
+    return ", ".join(_ordered(elements))
+
+
+def _ordered(elements: Iterable[str]) -> list[str]:
+    return sorted(elements, key=lambda name: (NUMBERS.get(name, len(NUMBERS) + 1), name))
+
+
+def releases_text(runs: Sequence[Run], releases: Sequence[str]) -> str:
+    """Return runs of releases as text: "all", "since 8.5", "8.2 to 8.4, since 9.0"."""
+    last = len(releases) - 1
+    if [*runs] == [(0, last)]:
+        return "all"
+    return ", ".join(_run_text(run, releases) for run in runs)
+
+
+def runtimes_with(facts: Mapping[str, RuntimeFacts], key: Key) -> Iterator[tuple[str, str]]:
+    """Yield the runtimes that take an operator, each with its releases as text: "since 8.5", "8.2 to 8.4"."""
+    for name, each in facts.items():
+        runs = each.runs_of(key)
+        if runs:
+            yield name, ", ".join(_run_text(run, each.releases) for run in runs)
+
+
+def anchor_of(key: Key) -> str:
+    """Return the HTML id of an operator on the page of a runtime."""
+    return slug(f"op-{key[0]}.{key[1]}" if key[0] else f"op-{key[1]}")
+
+
+def _run_text(run: Run, releases: Sequence[str]) -> str:
+    first, last = run
+    if last == len(releases) - 1:
+        return f"since {releases[first]}" if last else releases[first]
+    return releases[first] if first == last else f"{releases[first]} to {releases[last]}"

@@ -1,0 +1,165 @@
+"""The pages of runtimes: what releases take, grouped by neighbors, and what a conversion does with the rest."""
+
+import re
+from functools import cache
+
+import pytest
+
+import opset
+from opset.docgen.convertibility import Convertibility
+from opset.docgen.runtime_facts import (
+    FALLBACK,
+    REFUSED,
+    REWRITTEN,
+    Fates,
+    Taken,
+    _join,
+    facts_of_runtimes,
+    releases_text,
+    runtimes_with,
+    types_text,
+)
+from opset.docgen.runtime_pages import anchor_of
+from opset.docgen.site import pages
+from opset.errors import ConversionError
+from opset.opsets.registry import default_registry, registry_with
+from opset.opsets.runtimes import find_runtime
+from opset.opsets.runtimes.names import runtime_names
+from tests.docgen.domains import operator, write
+
+REGISTRY = default_registry()
+
+
+@cache
+def facts():
+    return facts_of_runtimes(REGISTRY)
+
+
+@cache
+def fates():
+    return Fates(facts(), Convertibility(REGISTRY), REGISTRY)
+
+
+def fate(name, release, op_type):
+    """What a conversion for a release does with an operator, "" if it has a kernel."""
+    number = facts()[name].releases.index(release)
+    for each, groups in fates().runs_by_fate(name).items():
+        for runs, keys in groups.items():
+            if ("", op_type) in keys and any(first <= number <= last for first, last in runs):
+                return each
+    return ""
+
+
+def model(text):
+    return opset.parse_model(f'<ir_version: 8, opset_import: ["": 17]>\n{text}')
+
+
+def test_every_runtime_has_a_page_which_the_index_and_the_menu_lead_to(site):
+    index = site["runtimes/index.html"].decode()
+    for name in runtime_names():
+        assert f"runtimes/{name}.html" in site and f'href="../runtimes/{name}.html"' in index
+    assert b'href="../runtimes/index.html">Runtimes</a>' in site["ai.onnx/Abs.html"]
+
+
+def test_an_operator_leads_to_the_runtimes_that_have_it(site):
+    page = site["ai.onnx/Gelu.html"].decode().partition('id="runtimes"')[2].partition("</section>")[0]
+    found = re.findall(r'<a href="../runtimes/([\w-]+)\.html#op-Gelu">[^<]*</a> <span class="note">([^<]*)<', page)
+    assert found == [*runtimes_with(facts(), ("", "Gelu"))]
+    assert ("tensorrt", "since 10.0") in found and ("onnxruntime-cpu", "since 1.18") in found
+    page = site["ai.onnx.ml/TreeEnsemble.html"].decode()
+    assert "onnxruntime-cpu.html#op-ai.onnx.ml.TreeEnsemble" in page and "tensorrt.html#" not in page
+
+
+@pytest.mark.parametrize(
+    "spec", ["tensorrt==8.6", "onnxruntime-cpu==1.17", "onnxruntime-cuda==1.24", "onnxruntime-web-webgl==1.20",
+             "openvino==2026.4", "onnx-mlir==0.5", "triton==23.10", "onnxruntime-mobile==1.18", "migraphx==7.2"],
+)  # fmt: skip
+def test_a_page_lists_the_operators_that_the_tables_have(spec):
+    runtime = find_runtime(spec)
+    of_runtime = facts()[runtime.name]
+    number = of_runtime.releases.index(runtime.release)
+    for domain in runtime.domains():
+        listed = {key[1] for key in of_runtime.operators if key[0] == domain and of_runtime.takes(key, number)}
+        assert listed <= {*runtime.operators(domain)}
+        # The others serve versions that the release's opsets do not reach.
+        assert len(listed) >= 0.9 * len(runtime.operators(domain))
+
+
+def test_versions_and_releases_with_equal_facts_share_a_row():
+    tensorrt, cpu = facts()["tensorrt"], facts()["onnxruntime-cpu"]
+    rows = [
+        (releases_text([row.run], tensorrt.releases), [types_text(each) for each in row.taken])
+        for row in tensorrt.rows_of(("", "Abs"))
+    ]
+    assert rows[-1] == ("5.1 to 7.2", ["any"]) and rows[0][0] == "since 10.0"
+    assert "8.0 to 8.6" in [released for released, _ in rows]
+    rows = [(row.versions, releases_text([row.run], cpu.releases)) for row in cpu.rows_of(("", "Cast"))]
+    assert rows[:2] == [((6, 9, 13), "all"), ((19,), "since 1.16")]
+
+
+def test_types_that_the_version_does_not_have_are_left_out():
+    (row, *_) = [row for row in facts()["onnxruntime-cpu"].rows_of(("", "Cast")) if 13 in row.versions]
+    assert [types_text(each) for each in row.taken] == ["any"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "text"),
+    [
+        ([(0, 3)], "all"), ([(1, 3)], "since 2"), ([(0, 1)], "1 to 2"), ([(1, 1)], "2"), ([(3, 3)], "since 4"),
+        ([(0, 0), (2, 3)], "1, since 3"),
+    ],
+)  # fmt: skip
+def test_releases_as_text(runs, text):
+    assert releases_text(runs, ["1", "2", "3", "4"]) == text
+
+
+def taken(limits="", **types):
+    allowed = frozenset(("float", "double", "int8"))
+    named = tuple((name, frozenset(elements.split())) for name, elements in types.items())
+    return Taken(named, tuple((name, allowed) for name in types), frozenset(), limits)
+
+
+def test_kernels_are_joined_where_that_says_the_same():
+    assert _join([taken(T="float"), taken(T="double")]) == [taken(T="float double")]
+    assert _join([taken(T="float"), taken(T="double int8")]) == [taken()]
+    assert _join([taken(T="float"), taken()]) == [taken()]
+    apart = [taken(T="float", U="int8"), taken(T="double", U="float")]
+    assert _join(apart) == apart
+    limited = [taken(T="float"), taken("rank 4", T="double")]
+    assert _join(limited) == limited
+
+
+def test_fates_of_operators_without_kernels():
+    assert fate("tensorrt", "8.6", "Attention") == fate("tensorrt", "8.5", "LayerNormalization") == REWRITTEN
+    assert fate("tensorrt", "8.6", "StringNormalizer") == REFUSED
+    assert fate("tensorrt", "8.6", "LayerNormalization") == fate("tensorrt", "8.6", "Constant") == ""
+    assert fate("onnxruntime-cuda", "1.17", "Tan") == FALLBACK
+    assert fates().runs_by_fate("tract") == {REWRITTEN: {}, FALLBACK: {}, REFUSED: {}}
+
+
+def test_conversions_do_what_the_pages_say():
+    trilu = model("a (float[3, 3] x) => (float[3, 3] y) { y = Trilu (x) }")
+    assert fate("tensorrt", "8.4", "Trilu") == REWRITTEN and fate("tensorrt", "8.5", "Trilu") == ""
+    written = [node.op_type for node in opset.convert(trilu, runtime="tensorrt==8.4").graph.node]
+    assert "Trilu" not in written and "Where" in written
+    hardmax = model("a (float[3, 3] x) => (float[3, 3] y) { y = Hardmax (x) }")
+    assert fate("tensorrt", "8.6", "Hardmax") == REFUSED
+    with pytest.raises(ConversionError):
+        opset.convert(hardmax, runtime="tensorrt==8.6")
+
+
+def test_operators_have_anchors_on_the_pages(site):
+    for name, each in facts().items():
+        found = re.findall(r'<tbody id="([^"]+)">', site[f"runtimes/{name}.html"].decode())
+        assert found == [anchor_of(key) for key in each.operators]
+
+
+def test_a_site_without_the_operators_of_onnx_has_no_pages_of_runtimes(tmp_path):
+    registry = registry_with([write(tmp_path, "com.acme", operator())])
+    made = dict(pages(registry, ["com.acme"]))
+    assert not [path for path in made if path.startswith("runtimes/")] and b"runtimes/" not in made["index.html"]
+
+
+def test_the_search_knows_titles_alone(site):
+    index = site["assets/index.js"].decode()
+    assert '["TensorRT","runtimes/tensorrt.html","runtime",""]' in index
