@@ -247,7 +247,8 @@ def check_indices_shape(shape: Sequence[Size], indices: Sequence[Size], axis: in
 def shape_of_slices(shape: Sequence[Size], indices: Sequence[Size], batch: int, length: int) -> Shape:
     """Return the shape of the slices that index tuples of `length` select, after `batch` axes that the data shares.
 
-    Raises Violation C2 if shared axes have different sizes."""
+    Raises Violation C2 if shared axes have different sizes.
+    """
     pairs = zip(shape[:batch], indices, strict=False)
     shared = [common_size(a, b, "C2", "a dimension of batch_dims") for a, b in pairs]
     return (*shared, *indices[batch:-1], *shape[batch + length :])
