@@ -282,7 +282,7 @@ def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Element, ...] | None:
-    """Return the data's `count` elements after updates at `offsets`, or None if data or updates differ in number.
+    """Return the data's `count` elements after updates at `offsets`, or None if there are more or fewer than expected.
 
     An element is None if several updates of it differ."""
     result = list(call.elements(0) or (None,) * count)
