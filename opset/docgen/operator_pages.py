@@ -157,7 +157,7 @@ def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _further_refusals_text(row: Mapping[str, Any], code: str) -> str:
-    """Return, in parentheses, which new nodes may be refused with a code, and at which targets; "" if there are none."""
+    """Return, in parentheses, which new nodes may be refused with a code, and at which targets; "" if none may be."""
     parts = []
     for each in row["through"]:
         if each["code"] == code:
@@ -222,7 +222,7 @@ def _badges(data: Mapping[str, Any]) -> list[str]:
 def _section_data(
     schema: OpSchema, data: Mapping[str, Any], newer: Mapping[str, Any] | None, links: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the section on one version, marked if its prose is as in the `newer` one; `links` are operators' addresses."""
+    """Return the section on one version, marked if the `newer` one has its prose; `links` are operators' addresses."""
     since = schema.since_version
     anchor = f"v{since}"
     same = newer is not None and all(data[key] == newer[key] for key in ("doc", "formula", "special_cases"))

@@ -16,7 +16,7 @@ ElementFunction = Callable[..., Element]
 
 
 def strides_of(shape: Sequence[int]) -> list[int]:
-    """Return by how many elements neighbors along each axis are apart, in row-major order."""
+    """Return for each axis the distance between neighbors along it, in elements of row-major order."""
     return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 

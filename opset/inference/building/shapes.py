@@ -183,7 +183,10 @@ def complete_parts(stated: Sequence[Size | None], whole: Size | None, label: str
 
 
 def equal_parts(whole: Size, count: int, *, last_smaller: bool) -> list[Size]:
-    """Return the sizes of `count` equal parts; with `last_smaller`, the last may be less. Raises Violation C2."""
+    """Return the sizes of `count` equal parts of `whole`; with `last_smaller`, the last may be less.
+
+    Raises Violation C2 if `whole` cannot be cut so.
+    """
     if not last_smaller:
         if equal(whole % count, 0) is False:
             raise Violation("C2", f"{count} outputs, dimension {whole}")

@@ -140,7 +140,7 @@ def complete_results(
 
 
 def _result_as_type(result: Any, base: Type | None) -> Type:
-    """Return a rule's result as a type, completed by `base`, the signature's. Raises TypeError for what is no size."""
+    """Return a rule's result as a type, completed by the signature's type `base`. Raises TypeError for a wrong size."""
     if not isinstance(result, Type):
         shape = tuple(map(_as_size, result))
         return Type("tensor", base.element if base is not None and base.kind == "tensor" else None, shape)

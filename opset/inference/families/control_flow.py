@@ -436,7 +436,7 @@ def _check_scan_output(type_: Type | None) -> None:
 
 
 def _check_states(before: Sequence[Type | None], after: Sequence[Type | None], label: str) -> None:
-    """Raise Violation `label` if a tensor certainly becomes a sequence or map, or a tensor of another element type."""
+    """Raise Violation `label` if a tensor in `before` is a sequence or map, or of another element type, in `after`."""
     for number, (was, now) in enumerate(zip(before, after, strict=True)):
         if was is None or now is None or was.kind != "tensor":
             continue

@@ -39,7 +39,7 @@ def _selected_dimensions(call: Call, shape: tuple[Size, ...]) -> tuple[Size, ...
 
 @data("Size")
 def size_1_data(call: Call) -> Any:
-    """Return the number of elements as (number,), None in it if it is not known."""
+    """Return (number of elements,), or (None,) if the number is not known."""
     return (product_if_known(call.require_shape(0)),)
 
 
