@@ -79,7 +79,7 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
 
 
 def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str]) -> bool:
-    """Whether a node is a short constant, but no output, and so needs no box; its text is added to `constants`."""
+    """Whether a node needs no box, as it is a short constant but no output; if so, add its text to `constants`."""
     if node.domain or len(node.output) != 1 or node.output[0] in outputs:
         return False
     text = ""
@@ -98,7 +98,7 @@ def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str])
 
 
 def _names_used(node: Any) -> Iterator[str]:
-    """Yield the names of values that a node and its subgraphs read, without those that the subgraphs define."""
+    """Yield the names of values that a node and its subgraphs read, except values that the subgraphs define."""
     pending = [(node, frozenset[str]())]
     while pending:
         user, inner = pending.pop()

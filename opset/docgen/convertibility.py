@@ -200,8 +200,8 @@ class Convertibility:
     def _ranges_of(self, key: Key, since: int, spans: list[Span]) -> list[Data]:
         """Return ranges of target opsets as plain data, highest first, with what happens to nodes of version `since`.
 
-        Within one range they cross the same transitions and fare alike. `spans` are shorter ranges, lowest first,
-        within each of which no operator of the domain changes; neighbors are joined if nodes fare alike.
+        Within one range, nodes cross the same transitions and have the same fate. `spans` are shorter ranges, lowest
+        first, in each of which no operator of the domain changes; neighbors are joined if the fate is the same.
         """
         above, below = self._transitions_from(key, since, True), self._transitions_from(key, since, False)
         rows: list[tuple[tuple[Any, ...], list[Span], list[Transition]]] = []
@@ -228,7 +228,7 @@ class Convertibility:
         return crossed
 
     def _range_data(self, key: Key, since: int, spans: list[Span], transitions: list[Transition]) -> Data:
-        """Return a range of target opsets as plain data, for nodes of version `since`; `spans` are its parts."""
+        """Return the range of target opsets that `spans` cover as plain data, for nodes of version `since`."""
         first, last = spans[-1][0], spans[0][1]
         fates = [self._fate_of((key, since, start)) for start, _ in spans]
         made = set()
@@ -261,8 +261,8 @@ class Convertibility:
     def _spans_by_reason(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
         """Return the target opsets at which a node that an adapter makes may be refused, by code and reason.
 
-        The new node is of the operator `key` at version `since`, which is 0 if the opset in which it is written lacks
-        the operator. The code "" has the targets that lack the operator: there, the node becomes others.
+        The node is of the operator `key` at version `since`, or at no version (0) if `opset`, for which the adapter
+        makes it, lacks the operator. Under the code "" are the targets at which other operators express the node.
         """
         query = (key, since, 0 if since else opset)
         if query not in self._further:
@@ -275,7 +275,7 @@ class Convertibility:
         return self._further[query]
 
     def _fate_of(self, query: Query) -> Fate:
-        """Return how nodes fare on the way to a target opset; the query has the operator, version and target."""
+        """Return the fate of nodes on the way to a target opset; the query has the operator, version and target."""
         pending = [] if query in self._fates else [query]
         while pending:
             if missing := [each for each in self._prerequisites(pending[-1]) if each not in self._fates]:
@@ -286,7 +286,7 @@ class Convertibility:
         return self._fates[query]
 
     def _prerequisites(self, query: Query) -> list[Query]:
-        """Return the queries to answer before this one: about the next version, and about operators nodes become."""
+        """Return the queries to answer before this one: on the next version, and on operators that nodes become."""
         key, _, target = query
         transition = self._first_transition(query)
         if transition is None:
@@ -301,7 +301,7 @@ class Convertibility:
         return None if stays else self._transition_of(key, since, target > since)
 
     def _find_fate(self, query: Query) -> Fate:
-        """Return how nodes fare on the way to a target; the queries on which that depends are answered already."""
+        """Return the fate of nodes on the way to a target; the queries on which it depends must be answered already."""
         key, _, target = query
         transition = self._first_transition(query)
         if transition is None:
@@ -354,7 +354,8 @@ class Convertibility:
     def _spans_of(self, key: Key, first: int) -> list[Span]:
         """Return ranges of opsets, lowest first and from opset `first` on, in which no operator of the domain changes.
 
-        If the domain has more than MOST_TARGETS of them, only the operator `key` itself does not change within a range.
+        If the domain has more than MOST_TARGETS such ranges, they are ranges in which the operator `key` does not
+        change.
         """
         domain = key[0]
         if domain not in self._spans:
@@ -473,7 +474,10 @@ def _first_opset_of_types(step: RouteStep) -> int:
 
 
 def _operators_of_bodies(schema: OpSchema, opset: int) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
-    """Return the operators in any function body for an opset, those in all of these, and why none may fit a node."""
+    """Return the operators in any function body for an opset, the operators in all of these bodies, and refusals.
+
+    The refusals, as plain data, are the reasons why none of the bodies may serve a node.
+    """
     bodies = schema.function_bodies(opset) if not schema.domain else schema.function
     used = []
     for body in bodies:
@@ -521,7 +525,7 @@ class _DerivedChanges:
         self._describe_types()
 
     def _refuse(self, why: str, code: str = "C204", **more: Any) -> None:
-        """Add a reason for which nodes are refused, with its code; `more` are further entries of its data."""
+        """Add a reason why nodes are refused, with its code; `more` are further entries of its data."""
         self.refusals.append(_refusal_data(code, why) | more)
 
     def _describe_attributes(self) -> None:
@@ -550,7 +554,7 @@ class _DerivedChanges:
             self.does.append(f"State `{there}` as {_value_text(value)}{where}.")
 
     def _describe_rewrites(self) -> None:
-        """Add changes and refusals for attributes that both versions have, with other names, types or values."""
+        """Add changes and refusals for attributes of both versions whose names, types or values differ."""
         derived, since = self._derived, self._since
         for pair in derived.rewrite:
             self.does += _rewrites_of(pair)
@@ -564,7 +568,7 @@ class _DerivedChanges:
             self._refuse(f"`{name}` is negative, and the rank is not known", "C207")
 
     def _describe_inputs(self) -> None:
-        """Add changes and refusals for attributes that become inputs, the reverse, and inputs and outputs that go."""
+        """Add changes and refusals for attributes that become inputs, the reverse, and missing inputs or outputs."""
         derived, since, target = self._derived, self._since, self._derived.target
         for name, position in derived.to_input.items():
             formal = target.inputs[position]
@@ -700,9 +704,9 @@ def _range_text(fate: Fate, transitions: Sequence[Transition]) -> str:
 
 
 def _further_refusals_data(limits: dict[tuple[str, str, Key], int], word: str) -> list[Data]:
-    """Return, as plain data, why nodes that adapters make may be refused in their turn, and at which targets.
+    """Return, as plain data, why nodes that adapters make may be refused, and at which targets.
 
-    `limits` maps (code, reason, operator) to an opset; by `word`, targets "below" it are concerned, or "from" it on.
+    `limits` maps (code, reason, operator) to an opset; `word` is "below" for targets below it, "from" for all others.
     """
     grouped: dict[tuple[str, str, int], list[Key]] = {}
     for (code, why, key), limit in sorted(limits.items()):

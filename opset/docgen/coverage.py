@@ -41,7 +41,8 @@ class Coverage(NamedTuple):
 def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
     """Yield a row for each version of a domain's operators, with the kernel, inference and conversion that it has.
 
-    Operators are sorted by name, versions newest first. Exceptions of the Python files beside users' YAML pass through.
+    Operators are sorted by name, versions newest first. Python files beside users' YAML are run; what these raise is
+    not caught.
     """
     kernels, rules, routes = Lookup(KERNELS, registry), RuleLookup(registry), routes_of(registry)
     no_kernel, no_rule = (UNKNOWN if each.left_out(domain) else NONE for each in (kernels, rules))

@@ -281,9 +281,9 @@ def _type_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPag
 
 
 def _type_cells(site: Site, entry: OperatorEntry, wanted: str) -> list[dict[str, Any]]:
-    """Return the row of an operator on the page of a type: its link, the first version that takes the type, parameters.
+    """Return the row of an operator on the page of the type `wanted`, such as "tensor(float)".
 
-    `wanted` is the type, such as "tensor(float)". The row is empty if no version takes it.
+    Its cells are a link, the first version that takes the type, and the parameters of that; none if no version does.
     """
     for schema in entry.versions:
         taking = {wanted, *(name for name, types in schema.types.items() if wanted in types)}

@@ -242,7 +242,7 @@ def _signature_lines(data: dict[str, Any]) -> list[str]:
 
 
 def _allowed_text(sets: str, types: Sequence[str]) -> str:
-    """Return types as text, behind the names of the type sets (`sets`) that have them, if these are shorter."""
+    """Return types as text, after the names of their type sets (`sets`), unless these names are just the types."""
     listed = _types_text(types)
     return listed if sorted(sets.split(", ")) == sorted(map(brief_type, types)) else f"{code_span(sets)}: {listed}"
 

@@ -110,7 +110,9 @@ def _is_harmless(url: str) -> bool:
 
 
 def _parse_emphasis(state: StateInline, silent: bool) -> bool:
-    """Read marks of emphasis (a rule of the parser), but none within a word: `M*N*K` is a product."""
+    """Read marks of emphasis as a rule of the parser, but as text within a word: `M*N*K` is a product.
+
+    Returns whether the rule has moved the parser on; with `silent`, it has to add nothing."""
     start = end = state.pos
     while end < state.posMax and state.src[end] == "*":
         end += 1

@@ -152,7 +152,7 @@ def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str,
 
 
 def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
-    """Return a sentence about operators that a conversion makes and then lowers, with the targets; "" if none."""
+    """Return a sentence about operators that a conversion makes and then lowers, and at which targets; "" if none."""
     names_by_limit: dict[int, list[str]] = {}
     for entry in entries:
         names_by_limit.setdefault(entry["below"], []).append(entry["operator"])
@@ -161,7 +161,7 @@ def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _further_refusals_text(row: Mapping[str, Any], code: str) -> str:
-    """Return, in parentheses, the new operators for which nodes may be refused with a code, "" if there are none."""
+    """Return, in parentheses, which new nodes may be refused with a code, and at which targets; "" if none may be."""
     parts = []
     for each in row["through"]:
         if each["code"] == code:
@@ -237,7 +237,7 @@ def _badges(data: Mapping[str, Any]) -> list[str]:
 def _section_data(
     schema: OpSchema, data: Mapping[str, Any], newer: Mapping[str, Any] | None, links: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the section on one version; prose that `newer` has too is left out. `links` are addresses of operators."""
+    """Return the section on one version, marked if the `newer` one has its prose; `links` are operators' addresses."""
     since = schema.since_version
     anchor = f"v{since}"
     same = newer is not None and all(data[key] == newer[key] for key in ("doc", "formula", "special_cases"))
@@ -349,7 +349,9 @@ def _change_data(change: TransitionFacts | None) -> dict[str, Any] | None:
 
 
 def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[str, Any]:
-    """Return a table of types by versions: the type variables (T) that allow a type; types alike share a row."""
+    """Return a table of types by versions, whose cells are the type variables (T) that allow a type.
+
+    Types with equal cells share a row."""
     cells: dict[str, list[str]] = {}
     for position, schema in enumerate(versions):
         for name, types in schema.types.items():

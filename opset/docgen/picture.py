@@ -158,7 +158,7 @@ def _points_and_lines(graph: Diagram) -> tuple[list[_Point], list[_Line]]:
 
 
 def _order_layers(points: Sequence[_Point]) -> list[list[_Point]]:
-    """Return the points by layer, ordered so that few lines cross: sweeps sort each layer by the means of neighbors."""
+    """Return the points by layer, ordered so that few lines cross: each point is close to the mean of its neighbors."""
     layers: list[list[_Point]] = [[] for _ in range(1 + max(point.layer for point in points))]
     for point in points:
         layers[point.layer].append(point)
@@ -213,7 +213,7 @@ def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
 
 
 def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
-    """Yield runs of points that should have one x: along an edge that passes layers, or boxes in a chain."""
+    """Yield runs of points that should have the same x: the points of an edge across layers, or boxes in a chain."""
     seen: set[_Point] = set()
     for point in (each for layer in layers for each in layer):
         run: list[_Point] = []
@@ -278,7 +278,7 @@ def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
 
 
 def _draw_lines(lines: Iterable[_Line], tops: Sequence[float], named: set[tuple[_Point, str]]) -> Iterator[str]:
-    """Yield the SVG of lines with arrows and names; `tops` has the y of layers, `named` the names not to draw again."""
+    """Yield the SVG of lines with arrows and names; `tops` has the y of layers, and `named` records the names drawn."""
     ends: dict[_Point, list[_Line]] = {}
     for line in lines:
         ends.setdefault(line.end, []).append(line)

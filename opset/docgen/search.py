@@ -172,7 +172,9 @@ def _operator_entry(
     lists: dict[tuple[str, ...], int],
     families: dict[str, int],
 ) -> list[Any]:
-    """Return an operator's search entry, without its name and domain; new `lists` and `families` are numbered."""
+    """Return an operator's search entry, without its name and domain.
+
+    `lists` and `families` number the lists of names and the families that entries refer to; new ones are added."""
     newest = versions[-1]
     docs = registry.documentation(newest)
     synonyms = SYNONYMS.get(newest.name, "") if registry.is_standard(newest.name, newest.domain) else ""

@@ -69,7 +69,7 @@ def infer(*operators: str, since: int = 0, domain: str = "") -> Callable[[Functi
 
 
 def data(*operators: str, since: int = 0, domain: str = "") -> Callable[[Function], Function]:
-    """Return a decorator that registers a function to compute elements of outputs; parameters are as for `infer`."""
+    """Return a decorator that registers a function to compute elements of outputs; it has the parameters of `infer`."""
     return LAYER.register("data", operators, since, domain)
 
 
@@ -113,7 +113,7 @@ class RuleLookup:
         return self._find_hook("data", schema)
 
     def left_out(self, domain: str) -> str:
-        """Return which file of a domain's functions was not run, and why, or "" if all were run."""
+        """Return which Python file of functions for a domain was not run, and why, or "" if all files were run."""
         return self._lookup.left_out(domain)
 
     def _find_hook(self, kind: str, schema: OpSchema) -> Hook | None:

@@ -18,12 +18,12 @@ from opset.schemas.constraints.violation import Violation
 
 
 def certainly_differ(left: Shape, right: Shape) -> bool:
-    """Whether two shapes differ in rank, or in a size whatever the values of variables are."""
+    """Whether two shapes have different ranks, or sizes that differ for all values of the variables."""
     return len(left) != len(right) or any(equal(a, b) is False for a, b in zip(left, right, strict=True))
 
 
 def unify_shape(call: Call, index: int, expected: Shape, label: str) -> Shape:
-    """Return the shape of an input combined with the expected shape, which counts alone if the input's is not known.
+    """Return an input's shape, its unknown sizes completed by `expected`, or `expected` if its rank is not known.
 
     Raises Violation `label`, such as "C1", if the shapes certainly differ.
     """
@@ -36,9 +36,9 @@ def unify_shape(call: Call, index: int, expected: Shape, label: str) -> Shape:
 
 
 def common_shape(call: Call, indices: Iterable[int], label: str, shape: Shape | None = None) -> Shape | None:
-    """Return the shape that the inputs at `indices` share, also with `shape` if it is given; None if no rank is known.
+    """Return the shape that `shape` (None: any) and the inputs at `indices` share, or None if no rank is known.
 
-    Raises Violation `label`, such as "C1", if they certainly differ.
+    Raises Violation `label`, such as "C1", if these shapes certainly differ.
     """
     for index in indices:
         shape = call.shape(index) if shape is None else unify_shape(call, index, shape, label)
@@ -101,9 +101,9 @@ SIZES = Algebra(equal, at_most, less, apply_to_sizes, Dim)
 
 
 def check_declared_constraints(call: Call) -> None:
-    """Check the constraints that a node's operator declares, and complete the shapes of its inputs in the Call by them.
+    """Check the constraints that a node's operator declares; in the Call, sizes that follow from them are completed.
 
-    Raises Violation if the node breaks one.
+    Raises Violation if the node breaks a constraint.
     """
     plan = plan_of(call.schema)
     if plan is None:
@@ -139,7 +139,7 @@ def _is_given(call: Call, name: str) -> bool | None:
 
 
 def attribute_if_known(call: Call, name: str) -> Any:
-    """Return an attribute's value, or None if it has none or the enclosing function's call decides it."""
+    """Return an attribute's value, or None if it has no value or the enclosing function's call decides it."""
     try:
         return call.attribute(name)
     except Unknown:

@@ -55,7 +55,7 @@ class Call:
     _completed: dict[int, tuple[Size, ...]] = field(default_factory=dict)
 
     def with_schema(self, schema: OpSchema, types: Sequence[Type | None]) -> Call:
-        """Return the same node with another schema and other input types; doubts and reads are noted for both."""
+        """Return a Call of the same node with another schema and input types, but the same list of doubts."""
         return replace(self, schema=schema, types=types, match=None, _attributes={}, _completed={})
 
     @property
@@ -92,7 +92,7 @@ class Call:
         return type_.shape if type_ is not None else None  # type: ignore[return-value]
 
     def complete(self, index: int, shape: tuple[Size, ...]) -> None:
-        """Set the shape of a tensor input, which follows from declared constraints and counts from now on."""
+        """Set the shape of a tensor input to `shape`, which follows from the operator's constraints."""
         type_ = self.types[index]
         if type_ is None or type_.kind == "tensor":
             self._completed[index] = shape
@@ -103,9 +103,9 @@ class Call:
         return size
 
     def run(self, name: str) -> tuple[Size, ...] | None:
-        """Return the sizes that a run, such as `...D` for the name "D", stands for in the shapes that are declared.
+        """Return the sizes for which `...D` stands in the shapes that the operator declares, if `name` is "D".
 
-        None if not even their number is known.
+        The result is None if not even their number is known.
         """
         return self.match.runs.get(name) if self.match is not None else None
 
@@ -146,7 +146,7 @@ class Call:
         return None if constant is None else constant.values
 
     def element(self, index: int) -> Element:
-        """Return the first element of an input, or None if it is not known; for inputs that have one element."""
+        """Return the only element of an input that is meant to have just one, or None if it is not known."""
         elements = self.elements(index)
         return elements[0] if elements else None
 

@@ -211,7 +211,7 @@ def substitute(size: Size, values: Mapping[str, Size]) -> Size:
 
 
 def product(sizes: Iterable[Size]) -> Size:
-    """Return the product of sizes, 1 without any. Raises TooComplex."""
+    """Return the product of sizes, 1 for no sizes. Raises TooComplex if the product has too many terms."""
     result: Size = prod(sizes)
     return result
 
@@ -228,7 +228,7 @@ def apply_to_sizes(function: Callable[..., Size | None], *sizes: Size | None) ->
 
 
 def product_if_known(sizes: Iterable[Size | None]) -> Size | None:
-    """Return the product of sizes, or None if it is too complex, or a size is not known and no other is 0."""
+    """Return the product of sizes, 0 if one is 0; None if another size is not known or the product is too complex."""
     factors = list(sizes)
     return 0 if 0 in factors else apply_to_sizes(lambda *known: product(known), *factors)
 
@@ -324,10 +324,10 @@ def upper_bound(size: Size) -> int | None:
 
 
 def parse_size(text: str) -> Size | None:
-    """Return the size that prints as this text, or None if none does.
+    """Return the size whose text (`str`) is exactly this, or None if there is none.
 
-    A text such as `batch-size` is the name of a variable to its writer, and is not read as a difference: that prints as
-    `batch - size`. Twice the variable prints as `2*"batch-size"`.
+    So `batch - size` is a difference, but not `batch-size`, which its writer meant as the name of a variable; in a
+    larger size, that variable is in quotes: `2*"batch-size"`.
     """
     if len(text) > 2 * _LONG_NAME * MAX_SIZE:
         return None
@@ -348,7 +348,7 @@ def parse_size(text: str) -> Size | None:
 
 
 def _fits_64_bits(number: int) -> bool:
-    """Whether a number and its negative fit into 64 bits, as texts subtract a number rather than add a negative."""
+    """Whether a number and its negative fit into 64 bits: the text of a size shows -3 as "- 3", so it needs both."""
     return abs(number) < _LIMIT
 
 
@@ -392,7 +392,7 @@ def _flatten(name: str, sizes: Iterable[Size]) -> Iterator[Size]:
 
 
 def _floor_quotient(size: Size, divisor: Size) -> Size:
-    """Return floor(size / divisor), with terms that the divisor divides outside of it. Raises ZeroDivisionError."""
+    """Return floor(size / divisor) in canonical form: (2*N + M) // 2 is N + floor(M/2). Raises ZeroDivisionError."""
     if isinstance(size, int) and isinstance(divisor, int):
         return size // divisor
     if divisor == 0:
@@ -528,7 +528,7 @@ def _bounds_of(size: Size) -> _Bounds:
 
 
 def _close_bounds_of(size: Size) -> _Bounds:
-    """Return closer bounds than `_bounds_of`, for which functions are taken apart: at least 0 for N - floor(N/2)."""
+    """Return closer bounds of a size than `_bounds_of`: as floor(N/2) is at most N/2, N - floor(N/2) is at least 0."""
     low, high = _bounds_of(size)
     if isinstance(size, int) or size.size > MAX_BOUND_SIZE:
         return low, high
@@ -541,7 +541,7 @@ def _close_bounds_of(size: Size) -> _Bounds:
 
 
 def _close_lower_bound(size: Size, depth: int) -> int | None:
-    """Return a lower bound of a size, or None if unknown; up to `depth` times, functions become bounds of arguments."""
+    """Return a lower bound of a size, None if unknown; up to `depth` functions are replaced by bounds of theirs."""
     low = _bounds_of(size)[0]
     if low is not None or depth == 0 or isinstance(size, int):
         return low
@@ -609,7 +609,7 @@ _VARIABLE = re.compile(r"[^\W\d][\w.]*")
 
 
 def _size_text(size: Size) -> str:
-    """Return the text of a size as part of another one; a name is in quotes if it may be read as something else."""
+    """Return the text of a size within a larger expression; a name that could be misread ("a-b") is in quotes."""
     if isinstance(size, int):
         return str(size)
     terms = list(size.terms)
@@ -642,7 +642,7 @@ def _term_text(monomial: Monomial, coefficient: int) -> tuple[int, str]:
 
 
 def _atom_text(atom: Atom) -> str:
-    """Return the text of a function, or of a variable, in quotes if it may be read as something else."""
+    """Return the text of a function, or the name of a variable, in quotes if it could be misread ("a-b")."""
     if isinstance(atom, Function) or _VARIABLE.fullmatch(atom):
         return str(atom)
     return '"' + atom.replace('"', '""') + '"'
@@ -674,7 +674,7 @@ class _SizeReader:
         return self.tokens[self.position] if self.position < len(self.tokens) else ""
 
     def take_token(self, wanted: str = "") -> str:
-        """Return the next token and move behind it. Raises _NotASize at the end, or if another one is `wanted`."""
+        """Return the next token and move on. Raises _NotASize at the end, or if it is not `wanted` ("": any)."""
         token = self.peek_token()
         if not token or (wanted and token != wanted):
             raise _NotASize
@@ -695,7 +695,7 @@ class _SizeReader:
         return total
 
     def read_product(self, depth: int) -> Size:
-        """Read factors joined by *, and return their product."""
+        """Read factors joined by *, and return their product; `depth` is the number of brackets around."""
         result = self.read_factor(depth)
         while self.peek_token() == "*":
             self.take_token()
@@ -703,7 +703,7 @@ class _SizeReader:
         return result
 
     def read_factor(self, depth: int) -> Size:
-        """Read a number, a variable, a function or a sum in brackets, and return the size."""
+        """Read a number, variable, function or sum in brackets; `depth` is the number of brackets around."""
         token = self.take_token()
         if token == "(":
             inner = self.read_sum(depth + 1)

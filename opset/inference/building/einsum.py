@@ -69,7 +69,8 @@ def _sizes_of_labels(
 ) -> dict[Label, Size | None]:
     """Return the size of each label, None if unknown. Raises Violation C3 or C4 if the shapes do not fit the labels.
 
-    `operands` are terms with labels and shapes; `complete` says that no operand with an ellipsis is missing.
+    `operands` are (term, labels, shape) of the operands of known rank; without `complete`, one with an ellipsis is of
+    unknown rank, so that the sizes of ellipses are uncertain.
     """
     sizes: dict[Label, Size | None] = {}
     several: dict[Label, list[Size]] = {}

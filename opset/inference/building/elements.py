@@ -16,7 +16,7 @@ ElementFunction = Callable[..., Element]
 
 
 def strides_of(shape: Sequence[int]) -> list[int]:
-    """Return by how many elements neighbors along each axis are apart, in row-major order."""
+    """Return for each axis the distance between neighbors along it, in elements of row-major order."""
     return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
@@ -77,9 +77,9 @@ def pick_elements(
 
 
 def map_elements(call: Call, function: ElementFunction) -> tuple[Element, ...] | None:
-    """Return `function` of the elements of all inputs, broadcast together, or None if those of an input are not known.
+    """Return `function` of the elements of all inputs, broadcast together; None if an input is not known at all.
 
-    A single result is None if an operand is not known, or if the function raises.
+    One element of the result is None if an element that it is computed from is not known, or if `function` raises.
     """
     constants = [call.constant(index) for index in range(call.input_count)]
     if any(data is None for data in constants) or not constants:
@@ -102,7 +102,7 @@ def apply_to_elements(function: ElementFunction, *elements: Element) -> Element:
 
 
 def map_and_round(function: ElementFunction, call: Call) -> tuple[Element, ...] | None:
-    """Return the results of `map_elements`, rounded to the first input's element type, or None as it does."""
+    """Return the result of `map_elements`, which may be None, rounded to the first input's element type."""
     results = map_elements(call, function)
     if results is None:
         return None
@@ -113,7 +113,7 @@ def map_and_round(function: ElementFunction, call: Call) -> tuple[Element, ...] 
 def round_to_type(element: Element, type_: str | None) -> Element:
     """Return a number rounded to an element type, or None if it does not fit or inference does not compute in the type.
 
-    A symbolic size is returned unchanged; floats hold sizes up to 2**24.
+    A symbolic size is returned unchanged, even for floats, which hold all integers only up to 2**24.
     """
     if isinstance(element, Dim) or element is None:
         return element
@@ -141,7 +141,7 @@ def round_to_single(number: float) -> float:
 
 
 def as_size(number: Any) -> Size:
-    """Return a number as an int, a Dim as it is. Raises ValueError for a fraction, OverflowError for infinity."""
+    """Return a whole number as an int, a Dim unchanged. Raises ValueError for 0.5, OverflowError for infinity."""
     if isinstance(number, Dim):
         return number
     if number != int(number):
@@ -150,10 +150,10 @@ def as_size(number: Any) -> Size:
 
 
 def extreme_element(symbolic: ElementFunction, plain: ElementFunction, elements: Sequence[Any]) -> Element:
-    """Return the largest or smallest element, or None without elements and for NaN.
+    """Return the largest or smallest element, or None if there are no elements or one is NaN.
 
     Args:
-        symbolic: the function of sizes, `maximum` or `minimum`, which counts if one is symbolic.
+        symbolic: the function of sizes, `maximum` or `minimum`, which is used if an element is symbolic.
         plain: the function of a list of numbers, `max` or `min`.
         elements: the elements, all of them known.
 

@@ -65,7 +65,7 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
 
 
 def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[Finding]:
-    """Return a finding for each of `inputs` that is a duplicate, and each name of no value in the body or around it."""
+    """Return findings for duplicates in `inputs`, and for names (`y`, too) that no value in or around the body has."""
     findings = [
         Finding("R202", f"'{safe_text(name)}' is a duplicate in xs and zs", place)
         for name, count in Counter(inputs).items()
@@ -86,7 +86,7 @@ def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[
 
 
 def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str) -> list[int]:
-    """Return the indices of nodes that depend on `inputs`, as all after `gradient` do, and on which `y` depends."""
+    """Return the indices of nodes that `y` depends on, if they depend on `inputs` or follow the node `gradient`."""
     reads = []
     for node in nodes:
         has_graphs = node.attribute and any(True for _ in subgraphs(node))

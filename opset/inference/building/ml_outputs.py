@@ -30,7 +30,7 @@ def count_rows_and_features(call: Call) -> tuple[Size | None, Size | None]:
 
 
 def label_type_and_count(call: Call, strings: str, integers: str) -> tuple[str, int]:
-    """Return the element type and the number of labels, which are in the attribute named `strings` or `integers`."""
+    """Return the element type and number of labels; `strings` and `integers` name the attributes that may hold them."""
     names = list_length(call, strings)
     return ("string", names) if names else ("int64", list_length(call, integers))
 
@@ -41,7 +41,7 @@ def classifier_outputs(element: str, rows: Size | None, scores: int) -> list[Typ
 
 
 def check_one_or_each(call: Call, count: int, label: str, what: str) -> None:
-    """Raise Violation `label` unless `count` is 1 or the first input's last size; `what` names the values counted."""
+    """Raise Violation `label` if `count` is neither 1 nor the first input's last size; `what` is counted."""
     shape = call.shape(0)
     if shape is None or count == 1:
         return

@@ -14,8 +14,8 @@ def ngram_sizes(
 ) -> tuple[list[int], int]:
     """Return how many elements of a pool are in n-grams of 1, 2, … elements, and the number of all n-grams.
 
-    `counts` are the positions in the pool at which n-grams of each length begin. Raises Violation C5 if the pool is not
-    cut into whole n-grams, C6 or C7 if not each has an index or weight.
+    `counts` are the positions in the pool at which n-grams of each length begin. Raises Violation C5 if these do not
+    cut the pool into whole n-grams, C6 or C7 if there are not as many indexes or weights as n-grams.
     """
     bounds = [*counts, len(pool)]
     sizes = [end - begin for begin, end in pairwise(bounds)]

@@ -29,9 +29,9 @@ from opset.schemas.constraints.violation import Violation
 
 
 def common_size(left: Size | None, right: Size | None, label: str = "", what: str = "") -> Size | None:
-    """Return the size that two equal sizes share, a number if one is a number; a size that is None does not count.
+    """Return the value of two sizes that must be equal: a number if one is a number, None only if both are None.
 
-    Raises Violation `label`, such as "C1", if they certainly differ; the message calls the size `what`.
+    Raises Violation `label`, such as "C1", if the sizes certainly differ; the message calls them `what`.
     """
     if left is None or right is None:
         return right if left is None else left
@@ -53,8 +53,9 @@ def normalize_axis(axis: int, rank: int, label: str = "") -> int:
 def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], allow_zero: bool) -> Shape:
     """Return the output shape of Reshape: the sizes `wanted`, with 0 and -1 replaced by the sizes that they mean.
 
-    `shape` is the input's, None if its rank is not known; with `allow_zero`, 0 means 0. A symbolic size is taken as a
-    size, as only by chance would it be 0 or -1; one that is always negative can only be -1. Raises Violation C1 to C4.
+    `shape` is the input's, None if its rank is not known; with `allow_zero`, 0 means 0. A symbolic size counts as
+    neither 0 nor -1, which it would be only by chance; one that is always negative must be -1. Raises Violation C1 to
+    C4.
     """
     if symbolic := any(isinstance(size, Dim) for size in wanted):
         wanted = [-1 if isinstance(size, Dim) and (upper_bound(size) or 0) < 0 else size for size in wanted]
@@ -88,7 +89,7 @@ def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None
 def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None], shape: Sequence[Size]) -> None:
     """Set the only unknown size of a Reshape: the product of the input's `shape`, divided by the other sizes.
 
-    `sizes` is changed in place, and stays if another size may be 0. `wanted` has the sizes as they were asked for.
+    `sizes` is changed in place, unless another size may be 0. `wanted` are the sizes before 0 and -1 were replaced.
     """
     unknown = [axis for axis, size in enumerate(sizes) if size is None]
     unknown = unknown or [axis for axis, size in enumerate(wanted) if isinstance(size, Dim)]
@@ -119,7 +120,7 @@ def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]
 
 
 def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None]) -> list[Size | None]:
-    """Return sizes without the symbolic ones in `removed`, each as often as it is counted there."""
+    """Return `sizes` without symbolic ones, each removed as many times as `removed` counts."""
     left = removed.copy()
     kept = []
     for size in sizes:
@@ -182,7 +183,10 @@ def complete_parts(stated: Sequence[Size | None], whole: Size | None, label: str
 
 
 def equal_parts(whole: Size, count: int, *, last_smaller: bool) -> list[Size]:
-    """Return the sizes of `count` equal parts; with `last_smaller`, the last may be less. Raises Violation C2."""
+    """Return the sizes of `count` equal parts of `whole`; with `last_smaller`, the last may be less.
+
+    Raises Violation C2 if `whole` cannot be cut so.
+    """
     if not last_smaller:
         if equal(whole % count, 0) is False:
             raise Violation("C2", f"{count} outputs, dimension {whole}")
@@ -205,7 +209,7 @@ def expand_shape(shape: Shape, wanted: Shape) -> Shape:
 
 
 def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
-    """Return the size to which two sizes broadcast, None if an unknown one decides. Raises ValueError if none."""
+    """Return the size to which two sizes broadcast, or None if not known. Raises ValueError if they do not."""
     for one, other in ((have, want), (want, have)):
         if one is None:
             return other if equal(other, 1) is False else None
@@ -234,7 +238,7 @@ def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequen
 
 
 def check_indices_shape(shape: Sequence[Size], indices: Sequence[Size], axis: int) -> None:
-    """Raise Violation C2 unless indices have the rank of the data, and along other axes than `axis` no larger size."""
+    """Raise Violation C2 unless indices have the rank of the data, and no larger size along any axis but `axis`."""
     fits = len(indices) == len(shape) and all(
         number == axis or at_most(size, limit) is not False
         for number, (size, limit) in enumerate(zip(indices, shape, strict=True))
@@ -244,7 +248,10 @@ def check_indices_shape(shape: Sequence[Size], indices: Sequence[Size], axis: in
 
 
 def shape_of_slices(shape: Sequence[Size], indices: Sequence[Size], batch: int, length: int) -> Shape:
-    """Return the shape of slices at index tuples of `length`, after `batch` shared axes. Raises Violation C2."""
+    """Return the shape of the slices that index tuples of `length` select, after `batch` axes that the data shares.
+
+    Raises Violation C2 if shared axes have different sizes.
+    """
     pairs = zip(shape[:batch], indices, strict=False)
     shared = [common_size(a, b, "C2", "a dimension of batch_dims") for a, b in pairs]
     return (*shared, *indices[batch:-1], *shape[batch + length :])

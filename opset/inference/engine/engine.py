@@ -199,7 +199,7 @@ class Engine:
         scope.subgraphs = {key: inner for key, inner in scope.subgraphs.items() if key[0] < self._reached}
 
     def _keep_outcome(self, scope: Scope, index: int, outcome: Outcome) -> None:
-        """Store a node's outcome in its scope; its types are completed by stated ones, and unknown sizes named."""
+        """Store a node's outcome in its scope; stated types complete its types, and unknown sizes become variables."""
         inferred, constants, doubts, problems, has_unnamed, warnings = outcome
         if warnings:
             scope.warnings[index] = warnings
@@ -226,7 +226,7 @@ class Engine:
             )
 
     def _run_tasks(self, scope: Scope) -> None:
-        """Infer a scope's body, after all bodies that it needs, however deep they are nested. Raises their errors."""
+        """Infer a scope's body, after all bodies that it needs, however deep. Raises any error of their inference."""
         tasks: list[InferenceTask] = [self._infer_body(scope)]
         value: Any = None
         error: BaseException | None = None

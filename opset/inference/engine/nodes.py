@@ -158,9 +158,9 @@ class NodeInference:
     def _run_rule(
         self, call: Call, output_count: int, inference: OperatorInference, followed: Sequence[int]
     ) -> Outcome:
-        """Return a node's outcome by the rule of its operator, and if outputs are small, its data function.
+        """Return a node's outcome by the rule of its operator; the data function computes elements of small outputs.
 
-        `followed` are the indices of inputs whose elements nodes computed; large weights are not read for others.
+        `followed` are the indices of inputs whose elements nodes computed.
         """
         assert inference.rule is not None
         charge(SIGNATURE_STEPS + sum([len(type_.shape) for type_ in call.types if type_ is not None and type_.shape]))
@@ -247,7 +247,9 @@ def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | N
 def _memo_of(
     inference: OperatorInference, identities: tuple[Any, ...], names: Sequence[str], inputs: Sequence[Type | None]
 ) -> Memo:
-    """Return the memo of a node's signature, if need be a new one, and record it under the faster key `identities`."""
+    """Return the Memo that keeps the outcomes of nodes of this signature; record it under the key `identities`, too.
+
+    The Memo is new if there is none yet. The key is compared faster than the signature."""
     attributes, outputs, followed, *_ = identities
     absent = tuple([i for i, type_ in enumerate(inputs) if type_ is None and names[i]])
     signature = (attributes, outputs, followed, absent, tuple(inputs))

@@ -18,7 +18,8 @@ from opset.schemas.names import domain_name, normalize_domain
 def find_schema(registry: Registry, op_type: str, version: int, domain: str, strict: bool) -> OpSchema | None:
     """Return an operator's schema at an opset version, or None if there is none.
 
-    Unless `strict`, amendments of releases count, and an operator that only runtimes know has its stand-in's schema.
+    Unless `strict`, the schema includes amendments of releases, and an operator that only runtimes know has the schema
+    of the standard operator that stands in for it.
     """
     schema = registry.schema(op_type, version, domain)
     if strict:
@@ -48,11 +49,11 @@ class Operators:
         self._by_schema: dict[OpSchema, OperatorInference] = {}
 
     def table(self, imports: Mapping[str, int]) -> dict[Operator, OperatorInference]:
-        """Return the table of how operators are inferred, which callers fill; bodies with equal imports share one."""
+        """Return the table of how operators are inferred with these imports, empty at first; callers add to it."""
         return self._tables.setdefault(tuple(sorted(imports.items())), {})
 
     def find(self, operator: Operator, imports: Mapping[str, int]) -> OperatorInference:
-        """Return how an operator is inferred at the version in `imports`; `why` says if schema or rule are missing.
+        """Return how an operator is inferred at the version in `imports`; `why` of the result says what is missing.
 
         Raises InferenceError if its hooks cannot be used.
         """

@@ -140,7 +140,7 @@ def complete_results(
 
 
 def _result_as_type(result: Any, base: Type | None) -> Type:
-    """Return a rule's result as a type, completed by `base`, the signature's. Raises TypeError for what is no size."""
+    """Return a rule's result as a type, completed by the signature's type `base`. Raises TypeError for a wrong size."""
     if not isinstance(result, Type):
         shape = tuple(map(_as_size, result))
         return Type("tensor", base.element if base is not None and base.kind == "tensor" else None, shape)
@@ -204,7 +204,7 @@ def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]
 
 
 def has_unnamed_sizes(types: Iterable[Type | None]) -> bool:
-    """Whether a type has unknown sizes, for which each value of the type needs variables of its own."""
+    """Whether one of `types` has unknown sizes that get variables: those of a tensor, also one in an optional."""
     for type_ in types:
         if type_ is not None and type_.kind == "optional":
             type_ = type_.inner
@@ -230,7 +230,7 @@ def small_element_count(shape: Shape | None) -> int | None:
 def is_representable(element: Element, integers: bool) -> bool:
     """Whether inference computes exactly with an element of a tensor, of an integer type if `integers`.
 
-    Among integers, fractions and numbers beyond 64 bits cannot; nor can -0.0, which Python takes for equal to 0.
+    It does not for fractions or numbers beyond 64 bits in an integer type, nor for -0.0, as Python takes it for 0.
     """
     if isinstance(element, float):
         return not integers and (element != 0 or copysign(1, element) > 0)

@@ -12,7 +12,7 @@ from opset.inference.building.types import Type, map_sizes
 
 
 def number_variables(types: Sequence[Type | None], data: Sequence[Constant | None]) -> tuple[Any, list[str]]:
-    """Return (types, elements) with variables renamed to $0, $1, …, and the former names in that order."""
+    """Return (types, elements) with variables renamed to $0, $1, …, and the list of former names in this order."""
     names: list[str] = []
     seen: set[str] = set()
 

@@ -136,7 +136,7 @@ class Inference:
 
     @property
     def gaps(self) -> list[Gap]:
-        """The values at which inference stops, in node order; values are left out if an input explains the lack."""
+        """The values of which too little is known, in node order, unless an input of unknown rank explains that."""
         return [gap for scope in self._engine.all_scopes() if not scope.unused for gap in _gaps_in(scope)]
 
     def written(self, overwrite: bool = False) -> Model:
@@ -283,7 +283,7 @@ def _warnings_of(engine: Engine) -> list[str]:
 
 
 def _gaps_in(scope: Scope) -> Iterator[Gap]:
-    """Yield a Gap for each output in a body that is not fully known although the inputs of its node are."""
+    """Yield a Gap for each node output of which too little is known, unless an input's unknown rank explains it."""
     for index, names in enumerate(scope.body.computes):
         coverages = {name: _coverage_of(scope.types.get(name)) for name in names if name}
         missing = [

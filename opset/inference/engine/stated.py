@@ -27,7 +27,7 @@ class StatedTypes:
     def enter_graph(self, scope: Scope, overridable: bool) -> None:
         """Record in a scope the inputs, initializers and stated types of a main or training graph.
 
-        If `overridable`, a caller may replace initializers that are inputs, too, so that their elements do not count.
+        If `overridable`, elements of initializers that are inputs, too, do not count, as a caller may replace them.
         """
         graph = scope.body.proto
         for value in graph.input:
@@ -42,7 +42,7 @@ class StatedTypes:
     def enter_initializers(self, scope: Scope, passed: Collection[str]) -> None:
         """Record a graph's initializers and their types in its scope.
 
-        Of initializers named in `passed`, only the element type counts, as a caller may replace them.
+        `passed` names initializers that a caller may replace: only their element type counts.
         """
         types = scope.types
         tensors = scope.tensors
@@ -57,7 +57,7 @@ class StatedTypes:
             types[initializer.values.name] = _tensor_type(initializer.values.data_type, tuple(initializer.dims))
 
     def note_stated_types(self, scope: Scope) -> None:
-        """Record in a scope the types that its body states for values computed in it, unless these are ignored."""
+        """Record in a scope the types that its body states for computed values, unless stated types are ignored."""
         proto = scope.body.proto
         if self._ignored:
             return

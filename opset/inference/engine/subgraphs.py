@@ -64,7 +64,7 @@ class SubgraphInference:
         return Outcome(types, constants, tuple(call.doubts), problems + more, has_unnamed_sizes(types))
 
     def _open_scope(self, scope: Scope, index: int, request: GraphRequest) -> tuple[Scope, list[str]]:
-        """Return a new scope for the graph that a rule requests, and the names of inputs that the request types."""
+        """Return a new scope for the graph that a rule requests, and the names of inputs typed by the request."""
         around = scope.body
         node = around.nodes[index]
         held_name = next((name for name, held in subgraphs(node) if held is request.graph), None)

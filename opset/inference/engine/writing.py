@@ -54,7 +54,7 @@ def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
 
 
 def _graph_of(roots: Sequence[Any], key: Any) -> Any:
-    """Return the GraphProto whose scope has this key, searched from the root graphs; None for a graph in a function."""
+    """Return the GraphProto in or below the graphs `roots` whose scope has this key; None for one in a function."""
     steps = []
     while len(key) == 3:
         key, index, name = key
@@ -70,7 +70,7 @@ def _graph_of(roots: Sequence[Any], key: Any) -> Any:
 
 
 def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tuple[int, int]:
-    """Write the types of computed values into a graph, up to `room` bytes; return the bytes left and types omitted."""
+    """Write types of computed values into a graph, at most `room` bytes; return the bytes and the types left over."""
     stated = {value.name: value.type for value in graph.value_info} | {value.name: value.type for value in graph.output}
     types = scope.types
     entries: list[bytes] = []

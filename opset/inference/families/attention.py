@@ -85,7 +85,7 @@ def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
 
 
 def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:
-    """Raise Violation C5 if a graph certainly does not return one tensor of the type `before`, its input's."""
+    """Raise Violation C5 unless a graph's outputs may be one tensor of the type `before`, which its input has."""
     if len(outputs) != 1:
         raise Violation("C5", f"the graph returns {len(outputs)} outputs")
     after = outputs[0]

@@ -125,7 +125,9 @@ def mod_10_data(call: Call) -> Any:
 
 
 def _comparison(symbolic: Any, plain: Any) -> Any:
-    """Return a function that compares elements by `symbolic` if one is a Dim, then None if unsure, else by `plain`."""
+    """Return a function that compares two elements by `symbolic` if one is a Dim, else by `plain`.
+
+    The function returns None if variables decide the result."""
 
     def compare(a: Any, b: Any) -> Element:
         result: Element = symbolic(a, b) if isinstance(a, Dim) or isinstance(b, Dim) else bool(plain(a, b))
@@ -163,7 +165,7 @@ for _name, _function in _LOGICAL.items():
 
 @data("Where")
 def where_9_data(call: Call) -> Any:
-    """Return the selected elements, each None if condition or element are unknown; None alone if an input is."""
+    """Return the selected elements, each None if condition or element is unknown; None if an input is unknown."""
     constants = [constant for index in range(3) if (constant := call.constant(index)) is not None]
     if len(constants) < 3:
         return None

@@ -22,13 +22,13 @@ _CODES = {name: ELEMENTS[NUMBERS[name]].code for name in (*_INTEGERS, "bool", "f
 
 @infer("Cast")
 def cast_1(call: Call) -> Type:
-    """Return the output type: the shape of the input, the element type that `to` names."""
+    """Return the output type, which has the shape of the input and the element type that `to` names."""
     return _type_of_result(call, dtype_of_attribute(call, "to"))
 
 
 @infer("CastLike")
 def cast_like_15(call: Call) -> Type:
-    """Return the output type: the shape of the first input, the element type of the second."""
+    """Return the output type, which has the shape of the first input and the element type of the second."""
     return _type_of_result(call, call.dtype(1))
 
 
@@ -42,7 +42,7 @@ def _type_of_result(call: Call, target: str | None) -> Type:
 
 @infer("BitCast")
 def bit_cast_26(call: Call) -> Type:
-    """Return the output type: the input's shape, the element type `to`. Raises Violation C2 if their bits differ."""
+    """Return the input's shape with the element type `to`. Raises Violation C2 if the number of bits changes."""
     source = call.dtype(0)
     target = dtype_of_attribute(call, "to")
     if source is not None and target is not None:
@@ -100,7 +100,7 @@ def _lowest_bits(number: int, target: str) -> int:
 
 @data("BitCast")
 def bit_cast_26_data(call: Call) -> Any:
-    """Return the elements with their bits read as the type `to`, each None if not known; None alone if all are."""
+    """Return the elements with their bits read as the type `to`, each None if unknown; None if no bits are known."""
     elements = call.elements(0)
     source = call.dtype(0)
     target = dtype_of_attribute(call, "to")

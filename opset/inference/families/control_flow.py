@@ -291,7 +291,9 @@ def _widen_type(type_: Type | None, rankless: bool) -> Type | None:
 
 
 def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
-    """Return types and elements that both outputs share; if a rank or type is lost, add the doubt `why`, {} filled."""
+    """Return the types and elements that `left` and `right` share; if a rank or type is lost, add the doubt `why`.
+
+    In `why`, {} is replaced by "rank" or "type"."""
     types = [join_types(a, b) for a, b in zip(left, right, strict=False)]
     for type_ in types:
         if is_rankless(type_):
@@ -308,7 +310,7 @@ def _common_elements(left: Constant | None, right: Constant | None) -> Constant 
 
 
 def _count_iterations(call: Call) -> tuple[Size | None, int]:
-    """Return the most iterations that the input M of a Loop allows, None if not known, and the fewest."""
+    """Return the most (None: unknown) and the fewest iterations of a Loop that its input M allows."""
     if not call.has(0):
         return None, 1
     _check_one_element(call.type(0), "C2", "M")
@@ -320,7 +322,9 @@ def _count_iterations(call: Call) -> tuple[Size | None, int]:
 
 
 def _limit_iterations(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
-    """Return the most iterations of a Loop, None if not known, and the fewest, limited by its body's condition."""
+    """Return the most (None: unknown) and the fewest iterations of a Loop if its body returns `condition`.
+
+    `most` and `least` are these numbers without the condition."""
     holds = None if condition is None else condition.values
     if holds == (True,):
         return most, least
@@ -333,7 +337,7 @@ def _limit_iterations(condition: Constant | None, most: Size | None, least: int)
 
 
 def _true_constant(type_: Type | None) -> Constant | None:
-    """Return a condition that is true as a Constant, of the shape in its type, or None if that is not known."""
+    """Return a Constant of the element True with the shape in `type_`, or None unless it certainly has one element."""
     if type_ is None or type_.shape is None or any(size != 1 for size in type_.shape):
         return None
     return Constant("bool", (1,) * len(type_.shape), (True,))
@@ -364,7 +368,7 @@ def _count_scans_and_states(call: Call, body: Any, leading: int) -> tuple[int, i
 
 
 def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequence[int]:
-    """Return the `count` numbers of an attribute, 0 if it is absent. Raises Violation `label` for another count."""
+    """Return the `count` numbers of an attribute, all 0 if it is absent. Raises Violation `label` for another count."""
     numbers = call.attribute(name)
     if not numbers:
         return [0] * count
@@ -374,7 +378,9 @@ def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequ
 
 
 def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
-    """Return the batch size, also by `sequence_lens`, and whether all sequences have a step. Raises Violation C8."""
+    """Return the size that `batch` and `sequence_lens` agree on, and whether all sequences certainly have a step.
+
+    `length` is the size of the sequences. Raises Violation C8 if the input `sequence_lens` fits neither."""
     (batch,) = unify_shape(call, 0, (batch,), "C8")
     if not call.has(0):
         return batch, length is not None and (lower_bound(length) or 0) > 0
@@ -416,7 +422,7 @@ def _graph_of_attribute(call: Call, name: str) -> Any:
 
 
 def _stack_type(type_: Type | None, axis: int, length: Size | None) -> Type | None:
-    """Return the type of `length` values stacked along a new axis; nothing is known unless they are tensors."""
+    """Return the type of `length` tensors stacked along a new axis, an unknown one if `type_` is no tensor type."""
     if type_ is None or type_.kind != "tensor":
         return tensor(None)
     shape: Shape | None = type_.shape
@@ -430,7 +436,7 @@ def _check_scan_output(type_: Type | None) -> None:
 
 
 def _check_states(before: Sequence[Type | None], after: Sequence[Type | None], label: str) -> None:
-    """Raise Violation `label` if a tensor certainly becomes a sequence or map, or a tensor of another element type."""
+    """Raise Violation `label` if a tensor in `before` is a sequence or map, or of another element type, in `after`."""
     for number, (was, now) in enumerate(zip(before, after, strict=True)):
         if was is None or now is None or was.kind != "tensor":
             continue

@@ -112,7 +112,7 @@ def _range_length(start: Any, limit: Any, delta: Any) -> Size | None:
 
 @data("Range")
 def range_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the numbers of a range, each as its type holds it, or None if the length is not known."""
+    """Return the numbers of a range, each rounded to the element type, or None if the length is not known."""
     start, limit, delta = map(call.element, range(3))
     count = _range_length(start, limit, delta)
     type_ = call.dtype(0)

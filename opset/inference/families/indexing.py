@@ -92,7 +92,7 @@ def gather_elements_11(call: Call) -> Shape:
 
 
 def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
-    """Return the offset in data of this shape of the element at each index, or None if an index is not known."""
+    """Return for each index the offset of its element in data of this shape, or None if an index is not known."""
     indices = call.constant(1)
     numbers = _known_integers(call.elements(1))
     if indices is None or numbers is None:
@@ -152,7 +152,7 @@ def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) -> list[int]:
-    """Return the offset in data of this shape at which each slice begins; `numbers` holds index tuples of `length`."""
+    """Return for each index tuple the offset of its slice in data of this shape; `numbers` joins tuples of `length`."""
     strides = strides_of(shape)
     firsts = range(0, len(numbers), length)
     return [sum(numbers[first + axis] % shape[axis] * strides[axis] for axis in range(length)) for first in firsts]
@@ -282,7 +282,9 @@ def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Element, ...] | None:
-    """Return the data after updates at `offsets`, each None if several differ; None alone without `count` elements."""
+    """Return the data's `count` elements after updates at `offsets`, or None if there are more or fewer than expected.
+
+    An element is None if several updates of it differ."""
     result = list(call.elements(0) or (None,) * count)
     updates = call.elements(2) or (None,) * len(offsets)
     name = call.attribute("reduction") or "none"
@@ -300,7 +302,9 @@ def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Elem
 
 
 def _combination(name: str) -> Any:
-    """Return the function that combines an element and an update by a `reduction` such as "add"; floats become None."""
+    """Return the function that combines an element and an update by the reduction `name`, such as "add".
+
+    It returns None for floats."""
 
     def combine(element: Any, update: Any) -> Element:
         if isinstance(element, float) or isinstance(update, float):

@@ -21,7 +21,7 @@ from opset.inference.registration import data, infer
 
 @infer("Shape")
 def shape_1(call: Call) -> Shape:
-    """Return (n,) for a vector of n dimensions, those from `start` to `end`; (None,) if the rank is not known."""
+    """Return (n,) for the n dimensions from `start` to `end`, or (None,) if the rank is not known."""
     shape = call.shape(0)
     return (None,) if shape is None else (len(_selected_dimensions(call, shape)),)
 
@@ -39,7 +39,7 @@ def _selected_dimensions(call: Call, shape: tuple[Size, ...]) -> tuple[Size, ...
 
 @data("Size")
 def size_1_data(call: Call) -> Any:
-    """Return the number of elements as (number,), None in it if it is not known."""
+    """Return (number of elements,), or (None,) if the number is not known."""
     return (product_if_known(call.require_shape(0)),)
 
 

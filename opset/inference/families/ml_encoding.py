@@ -35,7 +35,7 @@ def array_feature_extractor_1(call: Call) -> Shape:
 
 @infer_ml("CastMap")
 def cast_map_1(call: Call) -> Type:
-    """Return the type of one row, of `max_map` elements for a sparse map, else of None, as many as the map has."""
+    """Return the type of one row, whose length is `max_map` for a sparse map, else None (not known)."""
     elements = {"TO_FLOAT": "float", "TO_STRING": "string", "TO_INT64": "int64"}
     count = call.attribute("max_map") if call.attribute("map_form") == "SPARSE" else None
     return tensor(elements[call.attribute("cast_to")], (1, count))
@@ -101,7 +101,7 @@ def label_encoder_2(call: Call) -> Type:
 
 
 def _dtype_and_count(call: Call, what: str) -> tuple[str | None, int]:
-    """Return the element type and number of keys or values (`what`). Raises Violation C1 unless in one attribute."""
+    """Return the type and number of "keys" or "values" (`what`). Raises Violation C1 unless one attribute has them."""
     forms: list[tuple[str | None, int]] = [
         (element, list_length(call, f"{what}_{element}s")) for element in ("float", "int64", "string")
     ]

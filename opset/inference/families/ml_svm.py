@@ -32,7 +32,7 @@ def svm_regressor_1(call: Call) -> Shape:
 
 @infer_ml("SVMClassifier")
 def svm_classifier_1(call: Call) -> list[Type]:
-    """Return the types of a label and of scores for each row: by class, or without probabilities by pair of classes."""
+    """Return the types of a label and scores for each row: a score for each class, or pair without probabilities."""
     element, labels = label_type_and_count(call, "classlabels_strings", "classlabels_ints")
     rows, features = count_rows_and_features(call)
     counts = call.attribute("vectors_per_class") or ()

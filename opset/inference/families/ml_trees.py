@@ -75,10 +75,10 @@ def tree_ensemble_classifier_1(call: Call) -> list[Type]:
 
 
 def _check_trees(call: Call, prefix: str, count: int, features: Size | None, base_counts: set[int]) -> None:
-    """Raise Violation C2, C4 or C5 if attributes of nodes and leaves do not fit together; the tree is not followed.
+    """Raise Violation C2, C4 or C5 if attributes of nodes and leaves differ in length, or name what does not exist.
 
-    Attributes of leaves begin with `prefix`, "target" or "class", of which there are `count`; `base_counts` are the
-    legal numbers of base values.
+    Attributes of leaves begin with `prefix` ("target" or "class"); there are `count` targets or classes, and X has
+    `features`. `base_counts` are the legal numbers of base values.
     """
     nodes = list_length(call, "nodes_nodeids")
     listed = ("nodes_treeids", "nodes_modes", "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids")

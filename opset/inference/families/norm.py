@@ -18,7 +18,7 @@ def _shape_of_values(call: Call) -> KnownShape | None:
 
 @infer("BatchNormalization")
 def batch_normalization_1(call: Call) -> list[Shape | None]:
-    """Return the shape of Y, None if it is not known, and the shape of each other output, a mean or variance."""
+    """Return the shape of Y, None if it is not known, and the shape of each mean or variance (the other outputs)."""
     x = _shape_of_values(call)
     trains = call.version < 7 and not call.attribute("is_test")
     if trains and not call.attribute("spatial") and (x is None or len(x) > 2):

@@ -19,7 +19,9 @@ _EXACT = 1 << 24  # up to here, floats add and multiply integers exactly in any 
 
 
 def _accumulate(fold: Fold, identity: int, call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of CumSum or CumProd, or None if inputs are not known; `identity` is the first total."""
+    """Return the elements of CumSum or CumProd, or None if inputs are not known.
+
+    `fold` adds or multiplies; `identity` (0 or 1) is the total before the first element."""
     constant = call.constant(0)
     axis = call.element(1)
     if constant is None or not isinstance(axis, int):
@@ -45,12 +47,12 @@ def _accumulate(fold: Fold, identity: int, call: Call) -> tuple[Element, ...] | 
 
 
 def _fold_group(fold: Fold, elements: Sequence[Element], type_: str | None) -> Element:
-    """Return elements reduced to one by `fold`, rounded to their type, or None if one is not known."""
+    """Return the one element to which `fold` reduces elements of type `type_`, or None if one is not known."""
     return apply_to_elements(lambda *known: round_to_type(fold(known, type_), type_), *elements)
 
 
 def _sum(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the sum of elements, or None if it is so large that floats may round it."""
+    """Return the sum of elements, or None if `type_` is a float type that may round so large a sum."""
     sizes = [as_size(element) for element in elements]
     if type_ in _FLOATS and sum(abs(size) for size in sizes if isinstance(size, int)) > _EXACT:
         return None
@@ -58,7 +60,7 @@ def _sum(elements: Sequence[Any], type_: str | None) -> Element:
 
 
 def _product(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the product of elements, or None if it is so large that floats may round it."""
+    """Return the product of elements, or None if `type_` is a float type that may round so large a product."""
     sizes = [as_size(element) for element in elements]
     if type_ in _FLOATS and math.prod(max(abs(size), 1) for size in sizes if isinstance(size, int)) > _EXACT:
         return None
@@ -66,7 +68,7 @@ def _product(elements: Sequence[Any], type_: str | None) -> Element:
 
 
 def _mean(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the mean of elements, truncated towards zero for integers, or None if it is not known exactly."""
+    """Return the mean of elements, truncated towards zero if `type_` is an integer type, or None if it is not exact."""
     total = _sum(elements, type_)
     if type_ in _FLOATS:
         if len(elements) == 1:

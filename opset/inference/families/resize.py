@@ -81,10 +81,10 @@ def resize_11(call: Call) -> Shape:
 def _output_sizes(
     call: Call, lengths: list[Size | None], scales: tuple[Element, ...] | None, sizes: tuple[Element, ...] | None
 ) -> list[Size | None]:
-    """Return the new sizes of axes, which have the sizes `lengths`, by scales or by sizes; the other is ().
+    """Return the new sizes of axes that have the sizes `lengths`, by `scales` or by `sizes`, of which the other is ().
 
-    If only their number is known, each of them is None; if not even that, `scales` or `sizes` is None. Raises Violation
-    C1, C5 or C6 if inputs do not fit together.
+    An unknown scale or size is None; `scales` or `sizes` itself is None if not even the number in it is known. Raises
+    Violation C1, C5 or C6 if inputs do not fit together.
     """
     count = len(lengths)
     if scales is not None and sizes is not None and count and bool(scales) == bool(sizes):
@@ -124,7 +124,7 @@ def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], poli
 
 
 def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
-    """Return floor(size * span * scale) in single precision, or None if not known; a crop keeps the share `span`."""
+    """Return floor(size * span * scale) in single precision, or None if not known; a crop leaves the part `span`."""
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None
     if isinstance(scale, Dim):
@@ -146,7 +146,7 @@ def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> 
 
 
 def _span_between(first: Element, last: Element) -> float | None:
-    """Return the part of an axis between two coordinates of a crop, or None if one is not known."""
+    """Return the part of an axis (1.0: all) between two coordinates of a crop, or None if one is not known."""
     if not isinstance(first, int | float) or not isinstance(last, int | float):
         return None
     try:
@@ -156,7 +156,7 @@ def _span_between(first: Element, last: Element) -> float | None:
 
 
 def _elements_of_input(call: Call, index: int) -> tuple[Element, ...] | None:
-    """Return an input's elements, () if it is absent, each None if only their number is known, else None alone."""
+    """Return an input's elements, () if it is absent, None if unknown; if only their number is known, each is None."""
     if not call.has(index):
         return ()
     elements = call.elements(index)

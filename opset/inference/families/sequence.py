@@ -21,7 +21,7 @@ def _type_of_tensors(call: Call) -> Type | None:
 
 @infer("SequenceConstruct")
 def sequence_construct_11(call: Call) -> Type:
-    """Return a sequence type of the type that all inputs share, with a doubt if the rank is not known."""
+    """Return the type of a sequence of the type that all inputs share; add a doubt if its rank is not known."""
     types = [call.type(index) for index in range(call.input_count)]
     inner = types[0] if types else None
     for type_ in types[1:]:
@@ -136,7 +136,7 @@ def optional_15(call: Call) -> Type:
 
 @infer("OptionalGetElement")
 def optional_get_element_15(call: Call) -> Type | None:
-    """Return the type inside an optional value, or the input's own if it is none; None, with a doubt, if not known."""
+    """Return the type inside an optional input, or the type of any other input; None, with a doubt, if not known."""
     type_ = call.type(0)
     inner = type_.inner if type_ is not None and type_.kind == "optional" else type_
     if is_rankless(inner):
@@ -146,7 +146,7 @@ def optional_get_element_15(call: Call) -> Type | None:
 
 @data("OptionalGetElement")
 def optional_get_element_15_data(call: Call) -> object:
-    """Return the elements of the input, as it is passed through, or None if they are not known."""
+    """Return the elements of the input, which are the output's, too, or None if they are not known."""
     return call.elements(0)
 
 

@@ -26,7 +26,7 @@ def mel_weight_matrix_17(call: Call) -> Type:
 
 @infer("DFT")
 def dft_17(call: Call) -> Shape:
-    """Return the input's shape with the size of the transform along its axis, and a last size of 2 (1 if real)."""
+    """Return the input's shape with the size of the transform along its axis; the last size is 1 if real, else 2."""
     shape = call.require_shape(0)
     one_sided, inverse = bool(call.attribute("onesided")), bool(call.attribute("inverse"))
     stated = element_as_size(call, 1)

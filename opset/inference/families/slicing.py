@@ -39,7 +39,7 @@ def slice_1(call: Call) -> Shape:
 
 
 def _slice_bounds(call: Call, rank: int) -> _Bounds:
-    """Return starts, ends, axes and steps, each None if not known; starts, ends and steps may have None in them."""
+    """Return starts, ends, axes and steps, each None if not known; a None in one of them is an unknown number."""
     starts: Sizes | None
     ends: Sizes | None
     axes: Sizes | None
@@ -91,7 +91,7 @@ def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None
 
 
 def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
-    """Return whether a bound counts from the end, and the bound; None if that depends on its variables."""
+    """Return whether a bound counts from the end, and the bound; None if variables decide whether it does."""
     if isinstance(bound, int):
         if isinstance(size, Dim) and abs(bound) >= _FAR:
             return (False, size) if bound > 0 else (True, -size - 1)
@@ -167,7 +167,7 @@ def _sizes_of_parts(call: Call, whole: Size) -> Sizes:
 
 
 def _sizes_of_version_1(call: Call) -> Sizes | None:
-    """Return the sizes in the second input, perhaps floats, each None if unknown; None alone for an unknown number."""
+    """Return the sizes in the second input, each None if unknown, or None if not even their number is known."""
     elements = call.elements(1)
     if elements is None:
         shape = call.shape(1)

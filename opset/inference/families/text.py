@@ -12,7 +12,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("StringNormalizer")
 def string_normalizer_10(call: Call) -> Shape:
-    """Return the shape of the strings; their number is at least 1, and None if `stopwords` are given."""
+    """Return the shape of the strings; their number, which is at least 1, is None if `stopwords` are given."""
     shape = call.require_shape(0)
     # Without strings, the result is one empty string.
     count = None if call.attribute("stopwords") else maximum(1, shape[-1])

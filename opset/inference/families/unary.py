@@ -24,7 +24,7 @@ _FAR = 2**62
 
 @data("Clip")
 def clip_1_data(call: Call) -> Any:
-    """Return the elements limited by the attributes `min` and `max`, or None if they are not known."""
+    """Return the input's elements limited by the attributes `min` and `max`, or None if the elements are not known."""
     return _clip_elements(call, call.attribute("min"), call.attribute("max"))
 
 
@@ -44,7 +44,7 @@ def clip_11_data(call: Call) -> Any:
 
 
 def _clip_elements(call: Call, low: Any, high: Any) -> Any:
-    """Return the first input's elements limited by bounds, None for an absent one; None if they are not known."""
+    """Return the first input's elements clipped to `low` and `high` (None: no bound), or None if they are not known."""
     type_ = call.dtype(0)
 
     def limit(element: Any) -> Element:
@@ -64,7 +64,7 @@ def _clip_elements(call: Call, low: Any, high: Any) -> Any:
 def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, end: float) -> Any:
     """Return the larger or smaller of an element and a bound: `plain` is max or min, `symbolic` the same for sizes.
 
-    A symbolic size ignores a bound from `start` to `end`, such as the limits of int64.
+    A symbolic size is returned unchanged if the bound is from `start` to `end`, too far away to matter.
     """
     if not isinstance(element, Dim) and not isinstance(bound, Dim):
         return plain(element, bound)
