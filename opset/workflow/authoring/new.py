@@ -211,7 +211,7 @@ def _type_set_names(expression: Any) -> list[str]:
 
 
 def _find_original(like: str, destination: Destination, sets: TypeSets, findings: list[Finding]) -> Operator | None:
-    """Return the operator that a new one is copied from, by its name `like`; None adds a finding."""
+    """Return the operator named `like`, which a new one copies; None, with a finding added, if there is none."""
     try:
         domain, name = split_name(like, None)
         registry = default_registry()
