@@ -66,8 +66,8 @@ class Availability:
         """Take a runtime, the `routes` of its release of onnx, and two permissions about how nodes may run.
 
         If `inexact`, nodes may compute in types that give other results: double in float. If `by_function`, an operator
-        that the standard defines by a function needs no kernel: its function's nodes run in its place. Of their types,
-        only that of the first input is compared.
+        that the standard defines by a function needs no kernel: its function's nodes run in its place. Only the type of
+        their first input is compared with kernels.
         """
         self.runtime = runtime
         self.inexact = inexact
@@ -145,7 +145,7 @@ class Availability:
     def wider_types(self, schema: OpSchema) -> Iterator[tuple[str, str]]:
         """Yield pairs of an element type and a wider one in which an operator computes the same, as `emulate` declares.
 
-        For an integer type, also the integer types are yielded that the declared floating point type holds exactly.
+        An integer type is also paired with integer types whose values all fit into the declared floating point type.
         """
         declared: dict[tuple[str, str], None] = {}
         for version in reversed(self._routes.registry.versions(schema.name, schema.domain)):

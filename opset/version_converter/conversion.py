@@ -553,7 +553,7 @@ def _body_conversions(
 
 
 def _availability_of(task: Task) -> Availability | None:
-    """Return what tells which nodes the target's runtime runs; None without a runtime, or if it lists no operators."""
+    """Return the availability of nodes on the target runtime, None if there is no runtime or it lists no operators."""
     runtime = task.target.runtime
     if runtime is None or not runtime.lists_operators:
         return None

@@ -328,8 +328,8 @@ class Crossing:
     def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], set[str]]:
         """Return the type to use in place of each element type, and the element types for which results may differ.
 
-        The runtime takes all types to use. One that gives other results is chosen only if the target permits it and no
-        other type helps.
+        The runtime takes each type to use. One that gives other results is chosen only if the target permits it and no
+        exact one helps.
         """
         availability = self._context.availability
         assert availability is not None

@@ -151,7 +151,7 @@ def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
 def _inline_chosen(
     model: Model, index: ModelIndex, chosen: set[FunctionKey], registry: Registry, limits: Limits | None
 ) -> Inlining:
-    """Return the inlining of these functions; a model with other versions than they import is converted before."""
+    """Return the inlining of these functions; a model whose versions differ from theirs is converted first."""
     inlining = Inlining()
     if not chosen:
         inlining.model = model

@@ -164,7 +164,7 @@ class Match:
     def _indices_of(self, position: int) -> Iterable[int]:
         """Return the indices of the node's inputs for the declared input at `position`, several if that is variadic.
 
-        Returns none if the node leaves the input out, and -1, which stands for no input, for -1.
+        There are none if the node leaves the input out. A position of -1, for no input, gives -1.
         """
         if position < 0 or position != self.plan.variadic:
             return (position,) if position < len(self.shapes) else ()

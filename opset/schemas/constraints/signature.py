@@ -68,7 +68,7 @@ def type_misfits(
     outputs: Sequence[str | None] = (),
     bare_optionals: bool = False,
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each known type that is not allowed, or is not that of another value with its type constraint.
+    """Yield a misfit for each known type that is not allowed, or differs from one that its type constraint makes equal.
 
     Types are such as "tensor(float)", "" for an absent value, None if unknown. With `bare_optionals`, a type T passes
     if `optional(T)` is allowed.

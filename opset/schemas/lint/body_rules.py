@@ -137,7 +137,7 @@ def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: V
 
 
 def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[OpSchema]) -> Sequence[OpSchema]:
-    """Return those `known` versions of an operator that a body may use; none if all came too late for the body."""
+    """Return those `known` versions of an operator that a body may use; none if it came too late for the body."""
     if not domain and name in REPLACED:
         return known[-1:]
     first = use.schema.since_version if domain else use.body.opset
@@ -148,7 +148,7 @@ def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[
 
 
 def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Finding]:
-    """Check that attributes to which a body refers exist and have the right type, in a Constant also a value (S236)."""
+    """Check that attributes to which a body refers exist, have the right type and, for a Constant, a value (S236)."""
     given = {name for name, form in use.body.where if form == "given"}
     for node in nodes:
         is_constant = node.op_type == "Constant"

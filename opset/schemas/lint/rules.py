@@ -356,7 +356,7 @@ def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 
 def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Iterator[str]:
-    """Yield a message for each declaration about an attribute that contradicts the attribute in the two versions."""
+    """Yield a message for each declaration about an attribute that contradicts how the two versions differ in it."""
     old, new, since = step.old.attributes.get(name), step.new.attributes.get(name), step.new.since_version
     came, went, stayed = old is None and new is not None, old is not None and new is None, old is not None is not new
     required = stayed and new is not None and new.required and old is not None and not old.required

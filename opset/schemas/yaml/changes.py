@@ -54,7 +54,7 @@ class TypeFields(Fields):
         return tuple(sorted(types))
 
     def expand_types(self, node: YamlNode, expression: str) -> set[str]:
-        """Return the types that an expression stands for, none if it is unknown: a finding if sets are complete."""
+        """Return the types that an expression stands for; none if unknown, with a finding if sets are complete."""
         if not expression:
             return set()
         try:

@@ -84,7 +84,7 @@ def _as_item(lines: list[str], indent: str = "") -> list[str]:
 
 
 def difference_lines(key: str, value: Any) -> list[str]:
-    """Return the YAML of one key of a version that is `like` another; inputs, say, are on one line if they fit."""
+    """Return the YAML of a key in a version that is `like` another; keys of the signature take one line if they fit."""
     line = f"  {key}: {flow(value)}"
     return [line] if key in _SIGNATURE and len(line) <= WIDTH else entry_lines(key, value)
 

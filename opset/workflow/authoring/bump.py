@@ -98,7 +98,7 @@ def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockCom
 
 
 def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> Iterator[OpSchema]:
-    """Yield variants of a version: with other types, or without an attribute or parameter, or with an older one.
+    """Yield variants of a version: with other types, without an attribute or parameter, or with another version's.
 
     The released version may have been one of these.
     """
@@ -235,7 +235,7 @@ def add_version(operator: Operator, data: bytes, since: int, command: str, sets:
 
 
 def _newest_lines(operator: Operator, lines: list[str]) -> VersionLines:
-    """Return the lines of the newest version in the file, whose `lines` are given, of an operator."""
+    """Return where the newest version of an operator is among the `lines` of its file."""
     written = locate_versions(operator.path, operator.root, lines)
     return max(written, key=lambda each: each.since)
 
@@ -348,7 +348,7 @@ def _has_comments(lines: list[str], node: YamlNode) -> bool:
 
 
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return a file in which the second newest version is written as `like` the newest, unless a comment would go."""
+    """Return a file whose second newest version is written as `like` the newest, unless a comment would be lost."""
     lines = lines_of(data.decode())
     written = sorted(locate_versions(operator.path, operator.root, lines), key=lambda each: -each.since)
     newest, older = written[:2]
@@ -378,5 +378,5 @@ def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
 
 
 def _like_lines(key: str, value: Any, pad: str, end: str) -> list[str]:
-    """Return the YAML lines of a key in a version with `like`; `value` is how it differs in the other version."""
+    """Return the YAML lines of a key in a version with `like`; `value` is its difference from the other version."""
     return [pad + line[2:] + end for line in difference_lines(key, value)]

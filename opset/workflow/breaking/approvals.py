@@ -54,7 +54,7 @@ class Approval(NamedTuple):
 
 
 def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Break], today: datetime.date) -> Report:
-    """Return a report whose approved findings have the reason, together with findings about entries that ended or fail.
+    """Return a report with the reason at approved findings, and findings about entries that ended or match nothing.
 
     Args:
         report: Report of a comparison.

@@ -109,7 +109,7 @@ def _siblings_differ(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _sibling_differences(groups: Any, most: list[OperatorState], old: State) -> Iterator[RuleFinding]:
-    """Yield a finding for each group of operators but `most`, the largest, which allowed the same types before."""
+    """Yield a finding for each group of operators whose types now differ from those of `most`, the largest group."""
     others = listing([each.name for each in most], 5)
     arity = [*map(len, _allowed_types(most[0]))]
     for group in groups:

@@ -86,7 +86,7 @@ class VersionPair:
 
     @cached_property
     def renamed_attributes(self) -> dict[str, str]:
-        """New names of attributes by old ones, as declared in the `change:` block, or as only the name has changed."""
+        """New names of attributes by old ones, as the `change:` block declares them, or if only the name changed."""
         before, after = self.old.schema.attributes, self.new.schema.attributes
         gone = [name for name in before if name not in after]
         came = [name for name in after if name not in before]

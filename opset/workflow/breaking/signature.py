@@ -190,7 +190,7 @@ def _attribute_label(pair: VersionPair) -> Iterator[RuleFinding]:
 def _changed_facet(pair: VersionPair, key: str) -> Iterator[tuple[str, Any, Any]]:
     """Yield (name, old value, new value) for each attribute in both versions whose property `key` changed.
 
-    The property is one such as "default".
+    The property may be "default", for example.
     """
     for name, facets in pair.attribute_differences.items():
         if key in facets and not {"added", "removed"} & facets.keys():

@@ -417,7 +417,7 @@ class _WorkerRunner:
         return self._final_answer(answer)
 
     def _final_answer(self, answer: Answer) -> Answer:
-        """Return an answer; if the case was run again after a crash, that crash, even if it passed this time."""
+        """Return an answer; if the case ran again after a crash, return the crash, even if it passed this time."""
         if self._crash is None or answer.kind == "crash":
             return answer
         why = f"{self._crash.why} (after other cases; by itself, the case does not end so, but is {answer.kind})"

@@ -101,7 +101,7 @@ def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
 
 
 def _edge_evidence(version: ReviewedVersion, name: str, examples: Iterable[Example], help: str) -> Evidence:
-    """Return evidence for an edge case, here called `name`: its first example, or that there is none."""
+    """Return evidence for the edge case `name`: the first of its examples, or that there is none."""
     example = next(iter(examples), None)
     if example is not None:
         return Evidence(PASSED, f"the example {example.name}", version.example_place(example))

@@ -207,7 +207,7 @@ def input_tensors(example: Example) -> Iterator[ExampleValue]:
 
 
 def values_of_input(example: Example, index: int, variadic: bool = False) -> tuple[ExampleValue | None, ...]:
-    """Return the values that an example gives for the input at an index: at most one, but all others if variadic."""
+    """Return the values of an example for the input at an index: at most one, or all from there on if `variadic`."""
     return example.inputs[index:] if variadic else example.inputs[index : index + 1]
 
 
