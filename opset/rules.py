@@ -58,8 +58,8 @@ class Rule(Generic[F]):
 
     @property
     def title(self) -> str:
-        """The rule in a phrase: the title of its code, or the demand in the docstring of its function."""
-        return CODES.get(self.code) or (self.check.__doc__ or "").strip().rstrip(".")
+        """The rule in a phrase: the title of its code, or the first line in the docstring of its function."""
+        return CODES.get(self.code) or (self.check.__doc__ or "").partition("\n")[0].rstrip(".")
 
 
 class RuleTable(Generic[F]):

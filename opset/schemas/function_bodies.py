@@ -30,7 +30,7 @@ def body_nodes(text: str) -> tuple[Any, ...]:
 
 
 def fitting_bodies(schema: OpSchema, opset: int, table: Table) -> Iterator[FunctionBody]:
-    """Yield the function bodies that express a node at an opset of ai.onnx, best first; types are not compared.
+    """Yield the function bodies that can express a node at an opset of ai.onnx, best first; its types are not checked.
 
     Args:
         schema: The operator of the node.

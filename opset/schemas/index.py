@@ -97,7 +97,7 @@ def build_index(folder: Path) -> Compiled:
 
 
 def compile_operators(operators: Iterable[Operator], sets: TypeSets) -> Compiled:
-    """Return index, prose and examples of operators as plain data; `sets`, which they may name, go into the prose."""
+    """Return index, prose and examples of operators as plain data; the prose has the type `sets` that they may name."""
     index: dict[str, Any] = {"stamp": 0, "types": [], "newest": {}, "operators": {}}
     prose: dict[str, Any] = {"stamp": 0, "sets": dict(sets), "operators": {}}
     examples: dict[str, Any] = {"stamp": 0, "operators": {}}
@@ -251,7 +251,7 @@ def _freeze(value: Any) -> Any:
 
 
 def _stamp_of(folder: Path) -> int:
-    """Return a number that changes if a YAML or Python file in a folder, or one below it, comes, goes or changes."""
+    """Return a number that changes if a YAML or Python file in or below a folder is added, removed or changed."""
     entries: list[os.DirEntry[str]] = []
     for place in (folder, *(each for each in folder.iterdir() if each.is_dir())):
         with os.scandir(place) as files:
@@ -285,7 +285,7 @@ def _read_index(path: Path) -> dict[str, Any] | None:
 
 
 def write_json(path: Path, lines: Iterable[Any]) -> None:
-    """Write values as lines of JSON; the file appears whole or not at all, since two processes may write it at once."""
+    """Write values as lines of JSON; the file appears only when complete, since two processes may write it at once."""
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
         with temporary.open("x", encoding="utf-8") as file:  # a link that has this name is not followed

@@ -186,7 +186,7 @@ class OpSchema:
         return _arity(self.outputs)[1]
 
     def function_bodies(self, opset: int) -> tuple[FunctionBody, ...]:
-        """Return the function bodies to use at an opset of ai.onnx: of several for the same nodes, the newest one."""
+        """Return the function bodies to use at an opset of ai.onnx; of bodies for the same nodes, only the newest."""
         found: dict[str, FunctionBody] = {}
         for body in self.function:
             if body.opset <= opset:

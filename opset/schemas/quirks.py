@@ -46,7 +46,7 @@ class Quirk(NamedTuple):
 
     @property
     def becomes_standard(self) -> bool:
-        """Whether the standard took over this operator of another domain later, with the same meaning."""
+        """Whether the standard took over the operator of this quirk from another domain, with the same meaning."""
         return bool(self.origin) and self.stand_in == (self.operators[0], self.last + 1)
 
 
@@ -122,12 +122,12 @@ def quirks_of(op_type: str, version: int) -> Iterator[Quirk]:
 
 
 def alias(op_type: str, version: int) -> Quirk | None:
-    """Return the quirk by which runtimes accept an operator that the standard lacks at an opset, None without one."""
+    """Return the quirk by which runtimes accept an operator that ai.onnx lacks at opset `version`; None without one."""
     return next((each for each in quirks_of(op_type, version) if each.origin), None)
 
 
 def quirk_of_values(op_type: str, version: int) -> Quirk | None:
-    """Return the quirk by which nodes of an operator are computed although they break its constraints, or None."""
+    """Return the quirk by which runtimes compute nodes that break the operator's constraints, None if there is none."""
     found = (each for each in quirks_of(op_type, version) if each.action == KEEP and not each.origin)
     return next((each for each in found if each.stand_in is not None or not each.attribute), None)
 
@@ -146,7 +146,7 @@ def is_internal(attribute: str) -> bool:
 
 
 def is_kept(schema: OpSchema, version: int, attribute: str, value: Any) -> bool:
-    """Whether an illegal value of an attribute stays in a node since runtimes accept it, by a quirk of the operator."""
+    """Whether an illegal value of an attribute stays in a node, because a quirk says that runtimes accept it."""
     if schema.domain:
         return False
     values = value if isinstance(value, tuple) else (value,)

@@ -97,7 +97,7 @@ def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Sel
 
 
 def _merge_targets(targets: Sequence[Target]) -> list[Target]:
-    """Return the targets, joined to one for each folder of domains."""
+    """Return the targets, with all those of the same folder of domains joined to one."""
     merged: dict[str, Target] = {}
     for target in targets:
         real = os.path.realpath(target.folder)
@@ -123,7 +123,10 @@ def _domain_folder(folder: Path) -> Path:
 
 
 def _select_file(path: Path, selection: Selection) -> None:
-    """Add the operator of a file to the selection, or a finding; types.yaml, lock and .py stand for their folder."""
+    """Add the operator of a file to the selection, or a finding.
+
+    A file types.yaml, a lock and a .py file select all operators of their folder.
+    """
     if path.name in (TYPES_FILE, LOCK_FILE):
         _select_folder(path.parent, selection)
     elif path.suffix == ".py":
@@ -182,7 +185,7 @@ def _search_folder(top: Path, selection: Selection) -> None:
 
 
 def _operator_files(folder: Path, selection: Selection) -> list[Path]:
-    """Return the operator files of a folder of domains; none, and a finding in the selection, if it cannot be read."""
+    """Return the operator files of a folder of domains; add a finding and return [] if it cannot be read."""
     try:
         return operator_files(folder)
     except SchemaError as error:
@@ -209,7 +212,7 @@ def _is_of_domains(folder: Path) -> bool:
 
 
 def _is_misplaced(folder: Path) -> bool:
-    """Whether operator files in a folder are at the wrong depth: it holds domains, or is inside a domain's folder."""
+    """Whether operator files directly in a folder are misplaced: it holds domains, or is inside a domain's folder."""
     if _has_shared_files(folder):
         return True
     outer = _parent_of(folder)

@@ -58,9 +58,9 @@ def clause_fault(clause: str, versions: Sequence[OpSchema], newest: int, complet
     """Return why a text names no clause of the standard, "" if it names one.
 
     Args:
-        clause: Such as "13 attribute axis", or "Broadcasting.md multidirectional".
+        clause: Text such as "13 attribute axis", or "Broadcasting.md multidirectional".
         versions: The versions of the operator.
-        newest: The version about which something is stated, so that no text of a newer one can state it.
+        newest: The newest version whose text may be cited.
         complete: Whether these are all versions; if not, a clause of an unknown one is accepted.
     """
     if _OF_DOCUMENT.fullmatch(clause):

@@ -57,7 +57,7 @@ def expand(expression: str, sets: TypeSets) -> Iterable[str]:
 
 @lru_cache(maxsize=2)
 def _set_expressions(sets: tuple[tuple[str, tuple[str, ...]], ...]) -> list[tuple[str, frozenset[str]]]:
-    """Return each expression that names a set, such as "seq(floats)", with its types; largest sets first."""
+    """Return each expression that names one of the sets, such as "seq(floats)", with its types; largest sets first."""
     candidates = [
         (wrapper.format(name), frozenset(map(wrapper.format, members)))
         for name, members in sets
@@ -83,9 +83,9 @@ def _shortest_expressions(wanted: frozenset[str], sets: tuple[tuple[str, tuple[s
 
 
 def compact_types(types: Iterable[str], sets: TypeSets) -> str:
-    """Return a short phrase for exactly these types, by the names of sets.
+    """Return a short phrase that names exactly these types, with names of sets.
 
-    Such as "numeric_ir4", "real_ir4 without bool", or "floats, string".
+    Examples are "numeric_ir4", "real_ir4 without bool" and "floats, string".
     """
     wanted = frozenset(types)
     best = shortest_expressions(wanted, sets)

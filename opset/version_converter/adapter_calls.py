@@ -41,7 +41,7 @@ class AdapterCall(NamedTuple):
 def call_adapter(call: AdapterCall) -> Result:
     """Call an adapter; return the names of the values that replace the node's outputs, or None.
 
-    After None, which a lowering cannot return, the derived adapter of the transition converts the node. Raises the
+    None asks for the derived adapter of the transition in place of this one; a lowering may not return it. Raises the
     exception of the adapter, or Refusal C105 if an adapter of a user's domain fails, returns anything else, or makes
     nodes that are not valid.
     """

@@ -62,11 +62,11 @@ class Availability:
     """
 
     def __init__(self, runtime: Runtime, routes: Routes, inexact: bool = False, by_function: bool = False) -> None:
-        """Take a runtime, the routes of the release of onnx that it has, and how nodes may run.
+        """Take a runtime, the `routes` of its release of onnx, and two permissions about how nodes may run.
 
-        If `inexact`, nodes may compute in types that give other results: double in float. If `by_function`, operators
-        that the standard defines by a function run without a kernel; of the kernels of the function's nodes, only the
-        type of the first input is compared.
+        If `inexact`, nodes may compute in types that give other results: double in float. If `by_function`, an operator
+        that the standard defines by a function needs no kernel: its function's nodes run in its place. Only the type of
+        their first input is compared with kernels.
         """
         self.runtime = runtime
         self.inexact = inexact
@@ -129,7 +129,7 @@ class Availability:
         return self._plain[key]
 
     def find_lack_in_graph(self, op_type: str, domain: str, opset: int) -> Lack | None:
-        """Return the reason why an operator's nodes in a new subgraph do not run, None if some do, by their types."""
+        """Return why no node of an operator can run in a new subgraph; None if nodes of at least some types can."""
         schema = self._routes.schema_in_force(op_type, domain, opset)
         if schema is None or self.runs_all(op_type, domain, opset):
             return None
@@ -142,9 +142,9 @@ class Availability:
         return Lack(f"{self.runtime.title} {self.runtime.release} has no kernel of {op_type} {schema.since_version}")
 
     def wider_types(self, schema: OpSchema) -> Iterator[tuple[str, str]]:
-        """Yield pairs of an element type and a wider one in which an operator computes the same, as versions declare.
+        """Yield pairs of an element type and a wider one in which an operator computes the same, as `emulate` declares.
 
-        Integers that it computes alike in floating point, it computes alike in wider integers as well.
+        An integer type is also paired with integer types whose values all fit into the declared floating point type.
         """
         declared: dict[tuple[str, str], None] = {}
         for version in reversed(self._routes.registry.versions(schema.name, schema.domain)):
@@ -168,7 +168,7 @@ class Availability:
             yield f"limits of {runtime.title} {runtime.release} that are not checked: {words}"
 
     def _judgement(self, node: Any, opset: int, facts: ValueFacts) -> tuple[Lack | None, bool]:
-        """Return why neither runtime nor fallback runs a node, None if one does, and whether only the fallback does."""
+        """Return why neither runtime nor fallback runs a node, None if one does; and whether only the fallback does."""
         op_type, domain = node.op_type, normalize_domain(node.domain)
         plain = self._plain.get((op_type, domain, opset))
         if plain or (plain is None and self.runs_all(op_type, domain, opset)):
@@ -188,7 +188,7 @@ class Availability:
         return judgement
 
     def _judge(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> tuple[Lack | None, bool]:
-        """Return, uncached, why neither runtime nor fallback runs a node, and whether only the fallback does."""
+        """Return the judgement on a node, as `_judgement` does, but uncached and for the operator's given `schema`."""
         first: Lack | None = None
         runtime: Runtime | None = self.runtime
         while runtime is not None:
@@ -200,7 +200,7 @@ class Availability:
         return first, False
 
     def _judge_on(self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Lack | None:
-        """Return why one runtime does not run a node, None if it does, by a kernel or by a function."""
+        """Return why one runtime runs a node neither by a kernel nor by its operator's function; None if it does."""
         lack = self._lack_of_kernels(runtime, node, schema, facts, opset)
         is_function = (
             self._by_function
@@ -214,7 +214,10 @@ class Availability:
     def _lack_of_kernels(
         self, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts, opset: int
     ) -> Lack | None:
-        """Return why no kernel takes a node, None if one does; of several kernels, the reason of the closest."""
+        """Return why no kernel takes a node, None if one does.
+
+        The reason is, if possible, that of a kernel which takes the node's types.
+        """
         name = f"{runtime.title} {runtime.release}"
         kernels = runtime.kernels(schema.name, schema.domain)
         if not kernels:
@@ -240,7 +243,10 @@ class Availability:
     def _lack_in_body(
         self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts
     ) -> Lack | None:
-        """Return why a node cannot run by its operator's function body: a kernel lacks its type. None if it can."""
+        """Return why a node cannot run by its operator's function body, None if it can.
+
+        The reason is a node of the body whose kernels do not take the input's type.
+        """
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
             return None
@@ -261,7 +267,7 @@ class Availability:
         return None
 
     def _keep_words(self, kernel: Kernel, schema: OpSchema) -> None:
-        """Add the restrictions of a kernel that only words state to `unchecked`."""
+        """Note in `unchecked` the restrictions of a kernel that are stated in words, and so cannot be checked."""
         words = [*kernel.notes]
         for name, value in kernel.attributes.items():
             if _is_phrase(value, schema, name):
@@ -287,7 +293,7 @@ def _demands_of(runtime: Runtime, op_type: str, domain: str) -> Demands:
 
 
 def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
-    """Return the facts about a node that `demands` names, as a key; with its types they decide if a kernel takes it."""
+    """Return, as a key, the facts about a node that `demands` names; they and its types decide if a kernel takes it."""
     attributes = [each.SerializeToString() for each in node.attribute if each.name in demands.attributes]
     shapes = [facts.shape(name) if name else None for name in node.input] if demands.shapes else ()
     inputs = node.input if demands.constants else ()
@@ -333,7 +339,7 @@ def _allowed_elements(kernel: Kernel, schema: OpSchema, formal: Parameter) -> fr
 
 
 def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
-    """Return the reason why a kernel does not take a node's types, or may not if one is unknown; None if it does."""
+    """Return why a kernel does not take the types of a node, or may not if one is unknown; None if it takes them."""
     formals = [*_formals(schema.inputs, len(node.input)), *_formals(schema.outputs, len(node.output))]
     for types in facts.types([*node.input, *node.output]):
         for formal, type_ in zip(formals, types, strict=False):
@@ -354,7 +360,7 @@ def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema
 
 
 def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None) -> str:
-    """Return the type in which a runtime computes an element type: itself if a kernel takes it, else its cast's."""
+    """Return the type in which a runtime computes `element`: itself if it is `allowed` (None: all are), else its cast."""
     return element if allowed is None or element in allowed else runtime.cast_of(element)
 
 
@@ -430,7 +436,7 @@ def _is_static(facts: ValueFacts, name: str) -> bool:
 
 
 def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
-    """Whether a kernel needs an input to be constant; tables name some inputs by the end of their names alone."""
+    """Whether a kernel needs an input to be constant; a kernel's table may give only the end of the input's name."""
     if STATED_ALONE in kernel.constant_inputs:
         return position > 0
     return any(name == each or name.endswith(f"_{each}") for each in kernel.constant_inputs)

@@ -67,7 +67,7 @@ class TotalBlocker(NamedTuple):
 
 
 def blockers_report(conversion: Conversion, *, places: bool = True) -> BlockersReport:
-    """Return the report on what stands in the way of a conversion; with `places`, it says which nodes are rewritten."""
+    """Return the report on the blockers of a conversion; with `places`, it also says which nodes are rewritten."""
     report = conversion_report(conversion, places=places)
     blockers = [
         Blocker(domain_name(domain), op_type, version, nodes, *_parts_of(finding))
@@ -87,7 +87,7 @@ def blockers_report(conversion: Conversion, *, places: bool = True) -> BlockersR
 
 
 def with_releases(report: BlockersReport, target: Target, later: Iterable[Runtime]) -> BlockersReport:
-    """Return a report in which the help of blockers names the first later release of the runtime with the kernel.
+    """Return a report in which a blocker that lacks a kernel names, as its help, the first later release that has it.
 
     Args:
         report: The report on one model.
@@ -104,7 +104,7 @@ def with_releases(report: BlockersReport, target: Target, later: Iterable[Runtim
 
 
 def sum_blockers(reports: Iterable[BlockersReport]) -> list[TotalBlocker]:
-    """Return the blockers of several models, one for each operator and reason, sorted by models, then by nodes."""
+    """Return the blockers of several models by operator and reason, first those of most models, then of most nodes."""
     totals: dict[tuple[object, ...], TotalBlocker] = {}
     for report in reports:
         seen = set()
@@ -125,7 +125,10 @@ def _parts_of(finding: Finding) -> tuple[str, str, str, str, str]:
 
 
 def _with_release(blocker: Blocker, runtime: Runtime, later: Sequence[Runtime], opset: int) -> Blocker:
-    """Return a blocker whose help names the first `later` release with a kernel of its version, if it needs one."""
+    """Return a blocker; if the runtime lacks its kernel, the help names the first `later` release that has it.
+
+    The kernel has to be of the operator's version at `opset`.
+    """
     domain = normalize_domain(blocker.domain)
     opset = max(opset, blocker.version)
     is_lacking = blocker.operator and blocker.code in LACKING and not _has_version(runtime, blocker, domain, opset)

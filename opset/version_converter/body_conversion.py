@@ -42,7 +42,7 @@ class BodyConversion:
     """The conversion of one body; the bodies inside it are converted already."""
 
     def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
-        """Take the body of the given model, and the versions that it is written in, to which new ones are added."""
+        """Take a body, and the opsets by domain in which it is written; domains of new nodes are added to these."""
         self.body = body
         self.versions = versions
         self.message = context.messages[body]
@@ -83,7 +83,7 @@ class BodyConversion:
         return BodyPlan(replaced, refused, self._crossing.released)
 
     def apply(self, plan: BodyPlan) -> None:
-        """Replace the nodes and remove what nothing uses any more; with a refusal, only report the refusals."""
+        """Replace the nodes and remove what nothing uses any more; report refusals, with which nothing is replaced."""
         body, message = self.body, self.message
         unused, dead = unused_after(body, message, plan.replaced, plan.released, self._facts.read_elsewhere)
         for index, refusal in plan.refused:
@@ -100,7 +100,7 @@ class BodyConversion:
             self._state_shapes()
 
     def check(self) -> None:
-        """Refuse the nodes that are not valid at the version that they are in, of a body that is not converted."""
+        """Refuse the nodes that are not valid at the body's own versions; this body is checked, but not converted."""
         for index, route, fits in self._routed_nodes():
             try:
                 if route.refusal is not None:
@@ -199,7 +199,7 @@ class BodyConversion:
     ) -> None:
         """Keep the nodes that express one as a template for others of its form, if they follow from the form alone.
 
-        `elsewhere` is how many nodes the fallback of the runtime ran before.
+        `elsewhere` counts the operators that the runtime's fallback ran before the node was expressed.
         """
         looked_up = self._facts.looked_up or ()
         if not self._facts.large_read and (form := form_of(self.body, index, self._facts)) is not None:
@@ -224,9 +224,9 @@ class BodyConversion:
         return nodes
 
     def _state_shapes(self) -> None:
-        """State the sizes of the outputs of a Scan's body: onnxruntime needs them, and may not infer them any more.
+        """State the sizes of the outputs of a Scan's body, which onnxruntime needs and may be unable to infer.
 
-        Before version 14, the inference of runtimes does not follow arithmetic on sizes.
+        Before opset 14, inference in runtimes does not follow arithmetic on sizes.
         """
         if self._context.opsets.get("", INFERRED) >= INFERRED or self.body.root.function:
             return
@@ -276,7 +276,7 @@ class BodyConversion:
         return Finding(refusal.code, message, self.body.location(index), refusal.why, self._help_of(refusal))
 
     def _help_of(self, refusal: Refusal) -> str:
-        """Return the help of a refusal, if the model allows it, and another target that would do, if there is one."""
+        """Return the help of a refusal, unless this model rules it out, and another target that would do, if any."""
         stated = [value.type for value in self._context.index.proto.graph.input]
         shapes = [type_.tensor_type.shape for type_ in stated if type_.tensor_type.HasField("shape")]
         can_be_done = {

@@ -26,8 +26,8 @@ class _BodyConstant(NamedTuple):
 def lower_by_body(op: Builder, node: Node) -> Result:
     """Express a node by a function body of its operator; return the names of the values that replace its outputs.
 
-    Raises Refusal C201 if no body is for the node's attributes and inputs, C202 if none is exact for its types, C203 if
-    the type of an input has to be known and is not.
+    Raises Refusal C201 if no body serves the node's attributes and inputs, C202 if none computes its types exactly, and
+    C203 if the type of an input has to be known and is not.
     """
     schema = node.schema
     inputs = {formal.name: node.input(index) for index, formal in enumerate(schema.inputs)}
@@ -100,7 +100,7 @@ class _BodySplicing:
         return tuple(results)
 
     def _bind_inputs(self) -> None:
-        """Map the body's inputs to the node's, and cast inputs of types that the body computes in wider ones."""
+        """Map the body's inputs to the node's; an input whose type the body computes in a wider one is cast to that."""
         node, body = self.node, self.body
         for index, formal in enumerate(node.schema.inputs):
             name = self.names[formal.name] = node.input(index)
@@ -148,7 +148,7 @@ class _BodySplicing:
         return _BodyConstant(element, dims, values)
 
     def _cast_like(self, name: str, like: str) -> str:
-        """Return the name of the value `name` cast to the element type of `like`; a constant is written in it."""
+        """Return the name of the value `name` cast to the element type of `like`; a constant is made in that type."""
         element = self.elements.get(like)
         if element is None:
             raise unknown_type(self.names.get(like, like))
@@ -162,7 +162,7 @@ class _BodySplicing:
 
 
 def _cast_elements(value: _BodyConstant, element: str) -> list[Any]:
-    """Return the elements of a constant as numbers of another type, as Cast does. Raises ModelError if it has none."""
+    """Return the elements of a constant as numbers of another type, as Cast does. Raises ModelError for faulty ones."""
     if element == "bool":
         return [bool(number) for number in value.values]
     if element.startswith(("int", "uint")):

@@ -64,10 +64,10 @@ class Context:
         self.validity = Validity(self.registry)
 
     def forms_of(self, body: Body, versions: Mapping[str, int]) -> KnownForms:
-        """Return the forms whose conversion is known in bodies that import these versions; the caller adds new ones.
+        """Return the forms whose conversion is known for bodies with the opsets `versions`; the caller adds new ones.
 
-        Functions have forms of their own: in them, the types that the model states do not count, so that a node may
-        stay in a function that may not stay in a graph.
+        Functions have forms apart from graphs: in a function, types that the model states do not count, so that a node
+        may stay there that may not stay in a graph.
         """
         key = (body.root.function, frozenset(versions.items()))
         return self.forms.setdefault(key, KnownForms(set(), {}))

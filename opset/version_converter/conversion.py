@@ -172,9 +172,9 @@ def _convert_to(
     dims: Mapping[str, int] | None,
     samples: Sequence[Sample] = (),
 ) -> Conversion:
-    """Return the conversion of a model that was read to the target of a task.
+    """Return the conversion of `model`, already read and prepared, to the target of a task.
 
-    `given` is the model before; `samples` stand for its nodes if the target has the kernels of a runtime.
+    `given` is the model as it was before that; `samples` stand for the nodes if the target has a runtime's kernels.
     """
     target = task.target
     start = begin_conversion(index, target, dims)
@@ -207,7 +207,10 @@ def _convert_to(
 def targets_by_kernels(
     samples: Sequence[Sample], index: ModelIndex, target: Target, registry: Registry
 ) -> Iterator[Target]:
-    """Yield the targets of a model on a runtime, first the one in which most of its nodes have kernels.
+    """Yield the targets to try for a model on a runtime; in the first, most of the model's nodes have kernels.
+
+    If the target already names a version of ai.onnx, it is the only one. The last one keeps the model's opset or the
+    nearest to it, since that may have the fewest refusals. `samples` stand for the nodes of the model.
 
     A target that has a version of ai.onnx already is the only one. The last one keeps the model's opset, or the
     nearest: it may be the one with fewest refusals. `samples` stand for the nodes of the model.
@@ -302,10 +305,10 @@ def _facts_of(model: Model, index: ModelIndex, task: Task) -> Mapping[Body, Valu
 
 
 def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion:
-    """Return the first conversion without refusals, else that by the first strategy.
+    """Return the first conversion without refusals; if each strategy has some, the conversion by the first strategy.
 
-    Each further strategy is tried if it may remove a refusal of the one before. `start` has the versions and notes that
-    all of them begin with.
+    A further strategy is tried if it may remove a refusal of the one before. `start` has the versions and notes with
+    which each of them begins.
     """
     first = latest = convert_once(model, index, start, task, STRATEGIES[0])
     for strategy in STRATEGIES[1:]:
@@ -358,7 +361,7 @@ def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task,
 
 
 def _inexact_notes(conversion: Conversion) -> Iterator[str]:
-    """Yield the note about nodes that compute in a type with other results."""
+    """Yield one note about all nodes that compute in a type in which results may differ, nothing if there are none."""
     steps = (step for action in conversion.actions for step in action.steps if step.endswith(INEXACTLY))
     if counts := Counter(step.removesuffix(INEXACTLY) for step in steps):
         names = listing([f"{step} ({count})" for step, count in sorted(counts.items())], SHOWN)
@@ -368,8 +371,8 @@ def _inexact_notes(conversion: Conversion) -> Iterator[str]:
 def _convert_stacked(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion | None:
     """Return the conversion of a model whose loops stack tensors in place of filling sequences with them.
 
-    The tensors of one loop may become known once another one stacks. Returns None if no loop can stack, or if the
-    conversion is refused all the same.
+    Loops are searched again after each pass, since one that stacks may make another's tensors known. Returns None if no
+    loop can stack, or if the conversion is refused all the same.
     """
     total = 0
     try:
@@ -422,7 +425,7 @@ def _bind_sizes(model: Model, dims: Mapping[str, int]) -> Model:
 
 
 def _state_outputs(index: ModelIndex, inference: LazyInference) -> None:
-    """State the sizes of the outputs of a model's graph that are numbers and that it leaves open."""
+    """State those sizes of a graph's outputs that inference knows as numbers and the model leaves open."""
     from opset.inference.building.types import fill_proto, map_sizes
 
     for value in index.main.proto.output:
@@ -534,7 +537,7 @@ def _check_nodes(model: Model, index: ModelIndex, conversion: Conversion, task: 
 def _body_conversions(
     model: Model, index: ModelIndex, proto: Any, conversion: Conversion, task: Task
 ) -> list[BodyConversion]:
-    """Return the conversions of the bodies of an indexed model, in its order; `proto` is changed by them."""
+    """Return a conversion for each body of an indexed model, in the order of the index; they will change `proto`."""
     versions = versions_of_bodies(index)
     messages = messages_of(index, proto)
     context = Context(
@@ -566,12 +569,12 @@ def _body_conversions(
 
 
 def _availability_of(task: Task) -> Availability | None:
-    """Return the nodes that the runtime of a target runs, None if it is none, or lists no operators."""
+    """Return the availability of nodes on the target runtime, None if there is no runtime or it lists no operators."""
     return availability_for(task.target, task.routes)
 
 
 def availability_for(target: Target, routes: Routes) -> Availability | None:
-    """Return the nodes that the runtime of a target runs, None if it is none, or lists no operators."""
+    """Return the availability of nodes on the runtime of a target, None if it has none or that lists no operators."""
     if target.runtime is None or not target.runtime.lists_operators:
         return None
     from opset.version_converter.trials import availability_at  # most conversions need no runtime

@@ -125,7 +125,8 @@ class Crossing:
     def _cross_by_either_way(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
         """Replace a node by others that the runtime runs: of other operators, or else in wider types; None if it stays.
 
-        Raises Refusal C209 with all reasons if the runtime does not run it and both ways are refused.
+        The node is written in opset `start`. Raises Refusal C209 with all reasons if the runtime does not run the node
+        and both ways are refused.
         """
         released, self.released = self.released, set()
         self._added, self._reasons, self._advice = [], [], ""
@@ -147,7 +148,7 @@ class Crossing:
     def _cross_in_wider_types(
         self, first: Refusal, start: int, node: Any, index: int, change: VersionChange
     ) -> list[Any] | None:
-        """Replace a node by one in wider types, after other operators were refused (`first`). Raises Refusal C209."""
+        """Replace a node by one in wider types, since other operators were refused (`first`). Raises Refusal C209."""
         self._add_reason(first)
         try:
             return self._cross_from(start, node, index, change)
@@ -157,7 +158,7 @@ class Crossing:
         raise Refusal("C209", why, self._advice or OTHER_TARGET, label="the runtime has no kernel for it")
 
     def _add_reason(self, refusal: Refusal) -> None:
-        """Add the reason why a node cannot be expressed otherwise, and its help if that is about an unknown fact."""
+        """Collect the reason why a node cannot be expressed otherwise; keep its help if it is about an unknown fact."""
         if refusal.why not in self._reasons:
             self._reasons.append(refusal.why)
         if refusal.code in OF_FACTS:
@@ -269,8 +270,8 @@ class Crossing:
     def _express_otherwise(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
         """Return nodes in place of one that the runtime does not run: with constants, lowered, or in a wider type.
 
-        Raises Refusal C209 if none of these can be done. The reasons are kept for a node of the model, not for those in
-        its place.
+        Raises Refusal C209 if none of these can be done. The reasons are collected if the node is one of the given
+        model, and not a new one.
         """
         if lack.constants and (made := self._bind_constants(pending, lack, crossed)) is not None:
             return made
@@ -301,7 +302,7 @@ class Crossing:
         return self._cross_lowering(pending._replace(is_lacking=True), final, crossed)
 
     def _widen_types(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return a node in types that the runtime takes, between casts to these and back; it computes the same.
+        """Return the node in wider types that the runtime takes, with casts before and after it; it computes the same.
 
         Raises Refusal C202 if there are no such types.
         """
@@ -325,9 +326,10 @@ class Crossing:
         return [Pending(*new, pending.inside, widened) for new in made]
 
     def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], set[str]]:
-        """Return types that the runtime takes instead, by element type, and element types for which results may differ.
+        """Return the type to use in place of each element type, and the element types for which results may differ.
 
-        These are chosen only if the target permits them, and for types in which no others help.
+        The runtime takes each type to use. One that gives other results is chosen only if the target permits it and no
+        exact one helps.
         """
         availability = self._context.availability
         assert availability is not None
@@ -339,7 +341,10 @@ class Crossing:
         return {**dict(reversed(inexact)), **wider}, differing
 
     def _bind_constants(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending] | None:
-        """Return a node with constants for inputs in `lack.constants`, None if inference does not know the elements."""
+        """Return Constant nodes for the inputs in `lack.constants`, and the node that reads them.
+
+        Returns None if elements are not known, or if the node reads such Constants already.
+        """
         node, facts = pending.node, self._facts
         constants = {position: facts.constant(node.input[position]) for position in lack.constants}
         if pending.is_bound or None in constants.values():
@@ -455,7 +460,7 @@ class Crossing:
         return name
 
     def _check_restriction(self, proto: Any, domain: str, final: int) -> None:
-        """Refuse (C202, C203, C204) a node that the operator does not take as the target's release of onnx has it."""
+        """Refuse (C202, C203, C204) a node that the operator, as the target's release of onnx has it, does not take."""
         restriction = self._context.routes.restriction(domain, proto.op_type, final)
         if restriction is None:
             return
@@ -502,7 +507,7 @@ class Crossing:
                     raise Refusal("C209", f"it needs a subgraph with {op_type}, and {lack.why}", OTHER_TARGET)
 
     def _check_elements(self, index: int) -> None:
-        """Refuse (C202) a node of an element type that no operator of the target takes: no other reason counts then."""
+        """Refuse (C202) a node with an element type that came after the target; no other reason is looked for then."""
         final = self._final
         for name in filter(None, (*self._body.reads[index], *self._body.computes[index])):
             element = ELEMENTS.get(NUMBERS.get(self._facts.element(name) or "", 0))
@@ -527,7 +532,7 @@ class Crossing:
         self._context.valid.add(form)
 
     def _check_types(self, nodes: list[tuple[Any, int]], code: str = "C202") -> None:
-        """Refuse nodes if known types of inputs do not fit their operator's version; each form is checked once."""
+        """Refuse (`code`) nodes if known types of inputs do not fit their operator; each form is checked once."""
         for node, version in nodes:
             for types in self._facts.types(node.input[:]):
                 form = (node.op_type, node.domain, version, types)
@@ -547,7 +552,7 @@ def _helps(pair: tuple[str, str], takes: frozenset[str]) -> bool:
 
 
 def _another_target(step: RouteStep, domain: str, version: int) -> str:
-    """Return the help that names the versions to which a node goes without the transition that refuses it."""
+    """Return the help that names the versions to which a node can go without this step, which refuses it."""
     label = f"{domain} " if domain else ""
     if step.version < version:
         return f"convert to {label}{step.source.since_version} or newer"

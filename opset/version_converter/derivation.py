@@ -62,7 +62,7 @@ class Counterpart(NamedTuple):
 
     @property
     def is_restricted(self) -> bool:
-        """Whether a legal value of the source version may be illegal in the target version, whatever the ranks."""
+        """Whether the target version forbids some legal values of the source version; ranges by rank do not count."""
         source, target = self.source, self.target
         if target.kind == DATA_TYPE:
             return False
@@ -105,7 +105,7 @@ class DerivedAdapter(NamedTuple):
 
     @property
     def rewrites(self) -> bool:
-        """Whether many nodes change on the way to the target; if not, types and attributes are only checked."""
+        """Whether an adapter changes nodes on the way to the target; if not, it only checks types and attributes."""
         return bool(
             self.renamed
             or self.to_input
@@ -202,7 +202,10 @@ def _pair_attributes(older: OpSchema, newer: OpSchema, change: Change) -> list[t
 
 
 def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange, upwards: bool) -> Counterpart:
-    """Return the counterpart of an attribute, from older (`before`) to newer (`after`) if `upwards`, else reversed."""
+    """Return the counterpart of an attribute, from older (`before`) to newer (`after`) if `upwards`, else reversed.
+
+    `facet` is what the `change:` block declares about the attribute.
+    """
     if upwards:
         return Counterpart(before, after, facet.values)
     # A newer value that the older version has too stays.
@@ -210,7 +213,7 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
 
 
 def _is_convertible(pair: Counterpart) -> bool:
-    """Whether values of an attribute, its default among them, can be expressed in its type in the target version."""
+    """Whether the target version's type of an attribute can express the source version's values and its default."""
     source, target = pair.source, pair.target
     types = {source.type, target.type}
     is_convertible = len(types) == 1 or types == {"int", "float"}
@@ -219,9 +222,9 @@ def _is_convertible(pair: Counterpart) -> bool:
 
 
 def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
-    """Return (name before, name after, value) to state if a node lacks the attribute, None if absence means the same.
+    """Return (name before, name after, value) of an attribute to state if a node leaves it out, None if none is needed.
 
-    `old` is what absence means in the source version if there is no default, None if that is not declared.
+    `old` is what absence means in the source version if it has no default there, None if that is not declared.
     """
     if not _is_convertible(pair):
         return None
@@ -239,7 +242,7 @@ def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
 
 
 def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestriction, ...]:
-    """Return inputs and outputs that allow fewer types in the target version, or have to be of one type only there."""
+    """Return inputs and outputs that allow fewer types in the target version, or must share one type only there."""
     restrictions: set[TypeRestriction] = set()
     bound: dict[str, list[TypeRestriction]] = {}
     bound_before: dict[str, set[tuple[str, bool]]] = {}
@@ -324,7 +327,7 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
 def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dict[str, int]) -> Result:
     """Write a node with inputs cast to wider types and outputs cast back; return the names of its outputs' values.
 
-    `stated` are attributes to set that name an element type, each with the number of the wider type.
+    `stated` has attributes to set that name an element type, by name, with the number of the wider type.
     """
     wider = derived.emulate
     drop, changes = _convert_attributes(derived, node)

@@ -53,7 +53,7 @@ class LazyInference:
 
     @cached_property
     def _engine_and_scopes(self) -> tuple[Engine, dict[Body, list[Scope]]]:
-        """Inference engine after its run, and for each body a scope per run of it, none if not all runs are known."""
+        """Inference engine after its run, and the scopes of each body: one per run, none if not all runs are known."""
         from opset.inference.building.work import default_budget
         from opset.inference.engine.engine import Engine
 
@@ -66,7 +66,10 @@ class LazyInference:
         return engine, {body: [] if body in doubtful else scopes[body] for body in self.index.bodies}
 
     def type(self, body: Body, name: str) -> Type | None:
-        """Return the inferred type of a value that a body defines (in a function, what all calls share) or None."""
+        """Return the inferred type of a value that a body defines; in a function, what the types in all calls share.
+
+        Returns None if it is not known.
+        """
         scopes = self._engine_and_scopes[1][body]
         if len(scopes) < 2:
             return scopes[0].type_of(name) if scopes else None
@@ -76,7 +79,7 @@ class LazyInference:
         return reduce(join_types, types)
 
     def types_of_body(self, body: Body) -> Mapping[str, Type | None]:
-        """Return the types of the values that a body of the given model defines, nothing unless it has one run."""
+        """Return the types of the values that a body of the given model defines; empty unless it has just one run."""
         scopes = self._engine_and_scopes[1][body]
         return scopes[0].types if len(scopes) == 1 else {}
 
@@ -94,7 +97,7 @@ class LazyInference:
 
     @cached_property
     def _sizes_in_sequences(self) -> set[str]:
-        """Names of the dimension variables in the types of the model's inputs that are sequences of tensors."""
+        """Names of the dimension variables in the types of those inputs of the model that are sequences of tensors."""
         # The standard's own cases name the size of each element by one variable, and the elements differ in it.
         from opset.inference.building.dimensions import variables
         from opset.inference.building.types import unwrap_layers
@@ -149,7 +152,7 @@ class LazyInference:
 
 
 def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Scope]], set[Body]]:
-    """Return the scopes of each body, one per run that was inferred, and the bodies that may also run otherwise."""
+    """Return the scopes of each body, one per inferred run, and the bodies that may have runs not inferred."""
     # Those are graphs in nodes without a rule, or in nodes that a rule gave up, and all functions that they call.
     scopes_of: dict[Body, list[Scope]] = {}
     functions = {function_key(body.proto): body for body in bodies if body.function}
@@ -228,7 +231,7 @@ class ValueFacts:
     _unread: set[str] | None = None
 
     def __post_init__(self) -> None:
-        """Begin with the types of the body's values that were found before."""
+        """Begin with those types of the body's values that the conversion has found already."""
         self._types.update(self._inference.known_types.get(self.body, ()))
 
     def copy_for_plan(self, versions: Mapping[str, int], outer: ValueFacts | None, budget: Budget) -> ValueFacts:
@@ -334,7 +337,10 @@ class ValueFacts:
         return home.initializer(name) is not None
 
     def overridable(self, name: str) -> list[str]:
-        """Return the initializers that callers may override if a value follows from them and constants alone."""
+        """Return the initializers that callers may override, if a value is computed from them and constants alone.
+
+        Returns [] for any other value.
+        """
         names: dict[str, None] = {}
         seen, pending = {name}, [name]
         while pending:
@@ -423,7 +429,7 @@ class ValueFacts:
         return None if element is None else data._replace(element=element)
 
     def _constant_of_node(self, node: Any) -> Constant | None:
-        """Return the elements that a Constant node holds; None if there are many, or a call of a function decides."""
+        """Return the elements that a Constant node holds; None if there are many, or if each call gives its own."""
         if len(node.attribute) != 1 or node.attribute[0].ref_attr_name:
             return None
         attribute = node.attribute[0]
@@ -511,7 +517,7 @@ class ValueFacts:
         ] or [shared]
 
     def element(self, name: str) -> str | None:
-        """Return the element type of a tensor, such as "float", None if it is unknown or the value no dense tensor."""
+        """Return the element type of a dense tensor, such as "float"; None if it is unknown, or for other values."""
         type_ = self.type(name)
         return type_[7:-1] if type_ is not None and type_.startswith("tensor(") else None
 
@@ -576,7 +582,7 @@ class ValueFacts:
         return None if stated is None or self.body.root.function else (None,) * len(stated)
 
     def _infer_type(self, name: str) -> Type | None:
-        """Return the inferred type of a value that this body defines, by inference of the model or its node alone."""
+        """Return the inferred type of a value that this body defines, from the whole model or from its node alone."""
         if name not in self._full_types:
             if self._node_alone(name) is None:
                 self._full_types[name] = self._inference.type(self.body, name)

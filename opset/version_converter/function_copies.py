@@ -121,7 +121,7 @@ class _FunctionCalls:
         return present < len(self._formals[key]) or not given.issuperset(self._functions[key].proto.attribute)
 
     def collect(self, keeps: Keeps, budget: Budget) -> None:
-        """Find the parameters on which conversions of functions depend, and what calls give. Raises BudgetExceeded."""
+        """Find the parameters that decide how a function is converted, and what calls pass. Raises BudgetExceeded."""
         trees: dict[Body, list[Body]] = {}
         for body in self._index.bodies:
             trees.setdefault(body.root, []).append(body)
@@ -193,7 +193,7 @@ class _FunctionCalls:
         return Parameters(inputs - present, frozenset(values.items()), scope and scope.calls.get(position))
 
     def name_copies(self) -> dict[FunctionKey, dict[Parameters, str]]:
-        """Return names for the copies of functions, by the parameters that they fix; one keeps its function's name."""
+        """Return a name for each copy of a function, by the parameters that it fixes; one copy keeps the old name."""
         taken = {(domain, name) for body in self._index.bodies for name, domain in body.operators}
         taken |= {key[:2] for key in self._functions}
         names: dict[FunctionKey, dict[Parameters, str]] = {}
@@ -210,7 +210,7 @@ class _FunctionCalls:
         return names
 
     def rename(self, body: Body, fixed: Parameters, names: dict[FunctionKey, dict[Parameters, str]]) -> None:
-        """Rename the functions in a body's calls to the copies for these; `fixed` are the parameters of the body."""
+        """Put the names of copies into a body's calls of functions; `fixed` are the parameters of the body itself."""
         for _, position, key in self.calls_in(body):
             name = names[key][self._parameters_of(body, position, key, fixed)]
             if name != key[1]:
@@ -241,7 +241,7 @@ def _is_omitted(body: Body, name: str, fixed: Parameters) -> bool:
 
 
 def _value_of(attribute: Any) -> bytes | None:
-    """Return an attribute's value as a serialized message without name, None for types of values that stay in calls."""
+    """Return an attribute's value as a serialized message without name, None for a type that copies do not fix."""
     if attribute_type(attribute) not in PLAIN:
         return None
     bare = pb.AttributeProto()
@@ -253,7 +253,7 @@ def _value_of(attribute: Any) -> bytes | None:
 
 
 def _write_fixed(body: Body, fixed: Parameters) -> None:
-    """Write the parameters that a copy fixes into the nodes of its body: omitted ones are absent, values are stated."""
+    """Write the parameters that a copy fixes into the nodes of its body: given values, and "" for omitted inputs."""
     if not fixed.inputs and not fixed.attributes:
         return
     values = dict(fixed.attributes)

@@ -151,7 +151,7 @@ def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
 def _inline_chosen(
     model: Model, index: ModelIndex, chosen: set[FunctionKey], registry: Registry, limits: Limits | None
 ) -> Inlining:
-    """Return the inlining of these functions; the model is first converted if functions import other versions."""
+    """Return the inlining of these functions; a model whose versions differ from theirs is converted first."""
     inlining = Inlining()
     if not chosen:
         inlining.model = model
@@ -228,7 +228,7 @@ def _imports_of(index: ModelIndex, chosen: Iterable[FunctionKey]) -> dict[str, i
 def _find_differing(
     index: ModelIndex, chosen: set[FunctionKey], imports: Mapping[str, int], registry: Registry
 ) -> Iterator[Finding]:
-    """Yield a refusal for each chosen function, or caller of one, if an operator differs at the opsets `imports`."""
+    """Yield a refusal for each chosen function, or caller of one, whose operators differ at the opsets `imports`."""
     for key, function in index.functions.items():
         called = (body.function_key(at) for body in bodies_below(function) for at in range(len(body.nodes)))
         if key not in chosen and chosen.isdisjoint(called):

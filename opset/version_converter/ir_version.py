@@ -117,7 +117,10 @@ def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
 
 
 def _features(proto: Any, all_bodies: list[Body], above: int, before: int) -> Iterator[Feature]:
-    """Yield the used features of the IR that need a version above `above`; `before` is the model's own IR version."""
+    """Yield the features of the IR in use that need a version above `above`.
+
+    A feature that the given model, of IR version `before`, uses although it came later needs no more than `before`.
+    """
     # A feature that a model has before its IR version needs no higher one: some exporters write ZipMap at 3.
     # Adapters add initializers at most, which are no inputs from version 4 on.
     for version, name, is_annotation in (
@@ -149,7 +152,7 @@ def _model_features(proto: Any) -> Iterator[Feature]:
 
 
 def _body_features(body: Body, above: int) -> Iterator[Feature]:
-    """Yield the features in a body; some of those that IR version `above` has are left out."""
+    """Yield the features in a body; `above` only spares the search for some that this IR version has."""
     graph = body.proto
     values = [graph.value_info]
     if not body.function:
@@ -187,7 +190,7 @@ def _body_features(body: Body, above: int) -> Iterator[Feature]:
 
 
 def _features_of_element(number: int) -> Iterator[Feature]:
-    """Yield the feature that an element type is, given by its number, if IR version 3 does not have it."""
+    """Yield a feature for an element type, given by its number, if IR version 3 does not have the type."""
     element = ELEMENTS.get(number)
     if element is not None and element.ir_version > 3:
         yield element.ir_version, f"the type {element.name}", False

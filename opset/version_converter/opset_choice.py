@@ -55,7 +55,7 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
 def count_lacking(
     samples: Iterable[Sample], availability: Availability, routes: Routes, opsets: Mapping[str, int]
 ) -> int:
-    """Return how many nodes a runtime does not run at these opsets, by domain; nodes that are not legal there count.
+    """Return how many nodes a runtime does not run, or that are not legal, at these opsets (versions by domain).
 
     Nodes that its fallback runs do not count; they are added to `availability.elsewhere`.
     """
@@ -86,7 +86,7 @@ def opsets_by_kernels(
     source: Mapping[str, int],
     target: Mapping[str, int],
 ) -> list[int]:
-    """Return the opsets of ai.onnx that a runtime takes: those in which it runs most nodes first, of these the nearest.
+    """Return the opsets of ai.onnx that a runtime takes, first those in which it runs most nodes, then the nearest.
 
     Args:
         samples: Nodes that stand for all of the model.

@@ -74,7 +74,10 @@ def stated_reasons(adapter: Adapter) -> tuple[tuple[str, str], ...]:
 
 
 def registered_adapters(families: Iterable[str], own: Table | None = None) -> frozenset[tuple[str, str, int, str]]:
-    """Return (domain, operator, since, "up", "down" or "lower") of the adapters of families and of the table `own`."""
+    """Return (domain, operator, since, direction) for each adapter of `families`, and each in the users' table `own`.
+
+    The direction is "up", "down" or "lower"; `since` is the newer version of the transition.
+    """
     return frozenset(
         (*key, direction)
         for direction in ("up", "down", "lower")

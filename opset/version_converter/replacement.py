@@ -121,7 +121,8 @@ def unused_after(
 def remove_unused(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: set[str], dead: set[int]) -> None:
     """Remove unused values from a body: initializers, declarations, and the nodes that compute them.
 
-    `replaced` (new nodes by the index of the old one) loses unused Constants, and has [] for dead nodes afterwards.
+    `function` says whether the body is a function, `dead` which nodes compute only unused values. `replaced` (new nodes
+    by the index of the old one) loses unused Constants, and has [] for dead nodes afterwards.
     """
     for index, nodes in replaced.items():
         replaced[index] = [
@@ -138,7 +139,7 @@ def remove_unused(proto: Any, function: bool, replaced: dict[int, list[Any]], un
 
 
 def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]) -> None:
-    """Set the opset versions that a model or function imports, and import the domains of new nodes that it lacks.
+    """Set the opsets that a model or function imports, and add imports for domains of new nodes, if it lacks them.
 
     Args:
         proto: A ModelProto or FunctionProto.
@@ -157,7 +158,7 @@ def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]
 
 
 def unused_imports(proto: Any) -> list[str]:
-    """Return the domains besides ai.onnx that a ModelProto imports, and that no node and no function is of."""
+    """Return the domains other than ai.onnx that a ModelProto imports, but to which no node or function belongs."""
     unused = {entry.domain: None for entry in proto.opset_import if entry.domain not in ("", "ai.onnx")}
     for function in proto.functions:
         unused.pop(function.domain, None)

@@ -220,7 +220,7 @@ class Node:
         return tuple(dim for dim in shape if isinstance(dim, int))
 
     def constant(self, index: int) -> Constant | None:
-        """Return an input's value if it is known before a run, else None. Raises Refusal C103 for a wrong type."""
+        """Return an input's value if it is known before a run, else None. Raises Refusal C103 if its type is wrong."""
         constant = self.values.constant(self.input(index)) if self.input(index) else None
         if constant is not None:
             self.charge(len(constant.values))
@@ -242,7 +242,7 @@ class Node:
 
 
 def can_be_overridden(value: str, initializers: Sequence[str]) -> Refusal:
-    """Return the refusal (C205) of a value that is not constant only since a caller may override these initializers."""
+    """Return the refusal (C205) of a value that would be constant if callers could not override these initializers."""
     if [value] == [*initializers]:
         why = f"a caller may override {quote(value)}"
     else:

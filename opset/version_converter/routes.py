@@ -143,7 +143,7 @@ class Routes:
         return Route(verdict, change)
 
     def _route_of_unknown(self, op_type: str, domain: str, version: int, final: int) -> Route:
-        """Return the route of an operator that does not exist at its opset: kept if runtimes have it, else refused."""
+        """Return the route of an operator that is not in its opset: kept if runtimes accept it, else refused."""
         change = VersionChange(domain, op_type, 0, 0)
         schemas = self.registry.versions(op_type, domain)
         alias = None if domain else quirks.alias(op_type, version)
@@ -209,7 +209,7 @@ class Routes:
         return self._ends[key]
 
     def _schema_in_force(self, schema: OpSchema | None) -> OpSchema | None:
-        """Return a version as the release of onnx has it, None if it has not; without a release, the version itself."""
+        """Return a version as the release of onnx has it, None if it lacks it; unchanged if no release is named."""
         return schema_of_release(schema, self.release) if schema is not None and self.release else schema
 
     def step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:

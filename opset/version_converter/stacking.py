@@ -121,7 +121,7 @@ def _count_reads(body: Body, budget: Budget) -> Counter[str]:
 
 
 def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: FreshNames) -> list[Any]:
-    """Change a Loop node and its body (`graph`) to return stacked tensors where they filled sequences.
+    """Change a Loop node and its body (`graph`): in place of filling each sequence in `filled`, they stack its tensors.
 
     Returns the nodes, to be put behind the loop, that split the stacks into sequences.
     """

@@ -70,8 +70,8 @@ def target_of_runtime(
 ) -> Target:
     """Return the target of a runtime's release, "onnxruntime==1.17": the newest opsets and IR version that it takes.
 
-    It has the operators as the newest release of onnx without later opsets has them. `files` describe further runtimes.
-    With `inexact`, nodes may compute in types that give other results if it has no other kernel.
+    Operators are as in the newest release of onnx that has no later opsets. `files` describe further runtimes. With
+    `inexact`, nodes may compute in types that give other results if the runtime has no other kernel.
 
     Raises:
         UsageError: U101, the runtime or its release is not known, or which opsets it takes.
@@ -138,7 +138,7 @@ def target_without(operators: Iterable[str], registry: Registry) -> Target:
 
 
 def target_for_model(target: Target, source: Mapping[str, int]) -> Target:
-    """Return the target for a model with opsets `source`: a runtime's keeps the versions that the runtime takes."""
+    """Return the target for a model with opsets `source`; if a runtime takes these versions, the target keeps them."""
     if target.least is None:
         return target
     opsets = {
@@ -160,7 +160,7 @@ def _parse_version(text: str) -> tuple[str, int]:
 
 
 def parse_versions(texts: tuple[str, ...]) -> dict[str, int]:
-    """Return the mapping for several "21" or "domain=version". Raises UsageError U101."""
+    """Return the versions by domain that several texts "21" or "domain=version" name. Raises UsageError U101."""
     versions: dict[str, int] = {}
     for text in texts:
         domain, version = _parse_version(text)

@@ -55,7 +55,10 @@ class Validity:
         self._fits: dict[tuple[Operator, int], Fit] = {}
 
     def plain_nodes_fit(self, body: Body, versions: Mapping[str, int]) -> bool:
-        """Whether all nodes without attributes fit their operators; inputs that a node leaves out count as present."""
+        """Whether the operators of all nodes without attributes take their numbers of inputs and outputs at `versions`.
+
+        An absent input, named "", counts as given.
+        """
         counts = map(len, body.reads), map(len, body.computes), map(bool, body.attributes)
         for (op_type, domain), reads, computes, has_attributes in {*zip(body.operators, *counts, strict=True)}:
             schema = None if has_attributes else self._registry.schema(op_type, versions.get(domain, 0), domain)
@@ -93,7 +96,7 @@ class Validity:
                 fit.forms.add(form)
 
     def _fit_of(self, operator: Operator, version: int) -> Fit:
-        """Return the schema of an operator at a version, which its nodes have to fit, and no forms that fit yet."""
+        """Return an operator's schema at a version, which nodes have to fit, with an empty set for forms that do."""
         schema = self._registry.schema(operator[0], version, operator[1])
         assert schema is not None
         constrained = [attribute for attribute in declared_attributes(schema) if attribute.constraint]

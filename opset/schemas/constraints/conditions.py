@@ -102,7 +102,7 @@ class ConditionReader(Fields):
         return tuple(condition for condition, *_ in self._read), texts
 
     def _read_clause(self, label: str, node: YamlNode) -> str:
-        """Read one mapping of conditions, and keep the legal ones; return its `text`, "" if it has none."""
+        """Read one mapping of conditions, and keep the legal ones for constraint `label`; return its `text`, or ""."""
         if not isinstance(node.value, dict):
             self.report_wrong(node, "text, or a mapping of conditions")
             return ""
@@ -164,7 +164,7 @@ class ConditionReader(Fields):
             self.findings.add("S105", str(error), node, _HELP.get(kind, _FORM))
 
     def _check_names(self) -> None:
-        """Note findings about unknown names in the conditions kept, and about sizes in patterns that are called `x`."""
+        """Note findings about unknown names in the conditions kept, and about sizes in patterns that are named `x`."""
         sizes: dict[str, YamlNode] = {}
         for condition, rule, node in self._read:
             for pattern in rule if condition.kind == SHAPE else ():

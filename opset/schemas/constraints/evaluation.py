@@ -83,7 +83,7 @@ def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebr
 
 
 def decide(results: Iterable[bool | None], decisive: bool) -> bool | None:
-    """Return `decisive` if one of the results is that, else None if one is None, else `not decisive`."""
+    """Return `decisive` if one of the results equals it, else None if one is None (undecided), else `not decisive`."""
     is_undecided = False
     for result in results:
         if result is decisive:

@@ -125,10 +125,10 @@ def parse_expression(text: str) -> Expression:
 
 @lru_cache(maxsize=1024)
 def parse_range(text: str) -> tuple[Expression, ...]:
-    """Return the comparisons in the range of an attribute, which all have to hold, as trees.
+    """Return the trees of the comparisons in an attribute's range; a value has to meet all of them.
 
     `rank` alone becomes `rank("")`, the rank of the first input. Raises ValueError with the reason if the text is
-    wrong: a bound names nothing but `rank` and `rank(INPUT)`.
+    wrong: a bound is a number, or computed from numbers, `rank` and `rank(INPUT)`.
     """
     try:
         comparisons = tuple(map(name_first_input, _comparisons_in(parse_condition(text))))
@@ -140,7 +140,7 @@ def parse_range(text: str) -> tuple[Expression, ...]:
 
 
 def _comparisons_in(condition: Expression) -> Iterator[Expression]:
-    """Yield the comparisons that `and` joins in a condition. Raises ValueError if it has anything else."""
+    """Yield the comparisons that a condition joins by `and` or as `0 <= x < 2`. Raises ValueError for other parts."""
     if condition.operator in ("and", "chain"):
         for operand in condition.operands:
             yield from _comparisons_in(operand)
@@ -181,7 +181,7 @@ def ranked_input(name: str) -> str:
 
 
 def parse_form(kind: str, form: str) -> Any:
-    """Parse the text of a declared condition, whose grammar depends on its kind.
+    """Return the tree of a declared condition; which grammar its text `form` follows depends on its `kind`.
 
     Returns:
         By kind: patterns ("shape"); patterns, or an expression with the name of an input ("broadcast"); a number
@@ -309,7 +309,7 @@ class _Parser:
         return Expression(word, tuple(map(_as_condition, operands))) if len(operands) > 1 else operands[0]
 
     def read_test(self) -> Expression:
-        """Read a comparison, a number that the subject of the condition has to equal, or a condition in parentheses."""
+        """Read a comparison, a condition in parentheses, or a number; the subject of the condition must equal that."""
         if self.accept("multiple"):
             self.expect("of")
             return Expression("multiple", (self.read_number(),))

@@ -162,7 +162,10 @@ class Match:
         return shapes
 
     def _indices_of(self, position: int) -> Iterable[int]:
-        """Return the node's inputs for a declared one, by index: several if variadic, none if left out; -1 for -1."""
+        """Return the indices of the node's inputs for the declared input at `position`, several if that is variadic.
+
+        There are none if the node leaves the input out. A position of -1, for no input, gives -1.
+        """
         if position < 0 or position != self.plan.variadic:
             return (position,) if position < len(self.shapes) else ()
         return range(position, len(self.shapes))
@@ -180,7 +183,7 @@ class Match:
                     raise Violation(check.label, self._detail(check, index, value))
 
     def _values_of(self, check: Check, index: int) -> Iterable[Any]:
-        """Return the values of a check's subject that all have to meet its condition; None is an unknown one."""
+        """Return the values of a check's subject, all of which have to meet its condition; an unknown value is None."""
         if check.kind == GIVEN:
             return (self._given(check.subject),)
         if check.kind == SIZES:
@@ -210,7 +213,7 @@ class Match:
         )
 
     def _check_distinct_axes(self, check: Check, index: int) -> None:
-        """Raise Violation if two elements are the same axis; negative elements count from the last dimension."""
+        """Raise Violation if two elements name the same axis, where a negative one counts from the last dimension."""
         rank = self._evaluate(check.rule)
         axes = [axis % rank if rank else axis for axis in self._elements_of(check, index) if isinstance(axis, int)]
         if len(set(axes)) < len(axes):
@@ -258,7 +261,7 @@ class Match:
             self._matched.append((index, pattern))
 
     def _fits(self, shape: Shape, pattern: Pattern) -> Iterator[bool | None]:
-        """Yield for each size whether it fits a pattern, None if undecided; bind the names in the pattern to sizes."""
+        """Yield for each size whether it fits its entry in a pattern (None: undecided); bind the pattern's names."""
         before, after = pattern.before, pattern.after
         end = len(shape) - len(after)
         count = min(len(before), end)
@@ -292,7 +295,7 @@ class Match:
         return tuple(map(_merge_sizes, map(self._size_of_entry, (*head, *middle, *pattern.after)), shape))
 
     def _size_of_entry(self, entry: Any) -> Any:
-        """Return the size that an entry of a pattern stands for, None if unknown; anything but an entry stays."""
+        """Return the size that an entry of a pattern stands for, None if unknown; a size is returned as it is."""
         if not isinstance(entry, Size):
             return entry
         size = self._evaluate(entry.choices[0]) if len(entry.choices) == 1 else None
@@ -321,7 +324,7 @@ class Match:
         return compare("=", left, right, self._algebra)
 
     def _elements_of(self, check: Check, index: int) -> Iterable[Any]:
-        """Return the elements of the input at `index`, none if unknown; for -1, the value of the check's attribute."""
+        """Return the elements of the input at `index`, () if unknown; if it is -1, those of the check's attribute."""
         if index >= 0:
             return self._elements(index) or ()
         value = self._attribute(check.subject)
@@ -368,7 +371,7 @@ def _length(value: Any) -> int | None:
 
 
 def _merge_sizes(left: Any, right: Any) -> Any:
-    """Return the better known of two equal sizes: a number, else a symbolic size, else None."""
+    """Return, of two sizes that are equal, the one that says more: a number, else a symbolic size, else None."""
     return left if right is None or (left is not None and not isinstance(right, int)) else right
 
 

@@ -68,7 +68,7 @@ def type_misfits(
     outputs: Sequence[str | None] = (),
     bare_optionals: bool = False,
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each known type that is not allowed or differs from another type of its type constraint.
+    """Yield a misfit for each known type that is not allowed, or differs from one that its type constraint makes equal.
 
     Types are such as "tensor(float)", "" for an absent value, None if unknown. With `bare_optionals`, a type T passes
     if `optional(T)` is allowed.
@@ -125,7 +125,7 @@ def node_misfits(
 
 
 def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> Iterator[Misfit]:
-    """Yield a misfit for each attribute whose value its `choices`, `range` or `kind` does not allow.
+    """Yield a misfit for each attribute with a value that its `choices`, `range` or `kind` does not allow.
 
     `values` are the node's attributes by name, `ranks` the ranks of its inputs; if a rank is unknown (None), values
     that depend on it pass.
@@ -152,10 +152,10 @@ def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[i
 def constraint_misfits(
     schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each attribute whose value breaks a constraint that its declaration names.
+    """Yield a misfit for each attribute whose value breaks the constraint that its declaration of legal values names.
 
-    `values` are attributes by name, `ranks` the ranks of inputs, None if unknown. Declarations that name no constraint
-    are not enforced: some flags take any number but 0 as true.
+    `values` are attributes by name, `ranks` the ranks of inputs, None if unknown. An attribute whose declaration names
+    no constraint is not checked: some flags take any number but 0 as true.
     """
     return (misfit for misfit in value_misfits(schema, values, ranks) if misfit.constraint)
 

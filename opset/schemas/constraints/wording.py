@@ -45,14 +45,14 @@ def conditions_text(conditions: Iterable[Condition], schema: OpSchema) -> str:
 
 
 def range_sentence(text: str, subject: str, first: str) -> str:
-    """Return the range of an attribute as a sentence about `subject`; `first` names the input of the word `rank`."""
+    """Return the range of an attribute as a sentence about `subject`; `rank` alone means the rank of input `first`."""
     condition = name_first_input(parse_condition(text), first)
     parts = condition.operands if condition.operator == "and" else (condition,)
     return " and ".join([_condition_text(part, subject) for part in parts])
 
 
 def _phrases_of_kind(kind: str, members: Sequence[Condition], single: Collection[str]) -> Iterator[str]:
-    """Yield phrases for the conditions of one kind; inputs with the same condition share a phrase.
+    """Yield phrases for those `members` that are conditions of one kind; inputs with the same condition share one.
 
     Inputs and attributes that are not in `single` may have several elements: "each of axes >= 0".
     """

@@ -137,7 +137,7 @@ def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: V
 
 
 def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[OpSchema]) -> Sequence[OpSchema]:
-    """Return those `known` versions of an operator that a body may use; none if the operator came too late for it."""
+    """Return those `known` versions of an operator that a body may use; none if it came too late for the body."""
     if not domain and name in REPLACED:
         return known[-1:]
     first = use.schema.since_version if domain else use.body.opset
@@ -148,7 +148,7 @@ def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[
 
 
 def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Finding]:
-    """Check that attributes to which a body refers exist, have the needed type, and a value for a Constant (S236)."""
+    """Check that attributes to which a body refers exist, have the right type and, for a Constant, a value (S236)."""
     given = {name for name, form in use.body.where if form == "given"}
     for node in nodes:
         is_constant = node.op_type == "Constant"
@@ -213,7 +213,7 @@ def operators_used(operator: Operator) -> set[tuple[str, str]]:
 
 
 def _placed_bodies(operator: Operator) -> Iterator[_PlacedBody]:
-    """Yield the function bodies of all versions, each with the last opset before another version or body takes over."""
+    """Yield the function bodies of all versions, each with its last opset: then another version or body takes over."""
     for schema, following in zip(operator.schemas, [*operator.schemas[1:], None], strict=True):
         last = NEWEST if following is None or operator.domain else following.since_version - 1
         place = operator.place(schema.since_version, "function")

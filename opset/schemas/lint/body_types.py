@@ -45,9 +45,9 @@ def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> I
 def _first_misfit(
     schema: OpSchema, body: FunctionBody, bound: Mapping[str, str], free: set[str], versions: Versions
 ) -> str:
-    """Return why a node of a body does not take the body's input types, "" if all nodes do.
+    """Return why a node of a body does not take the types that the body's inputs give it, "" if all nodes do.
 
-    `bound` has a type for each type constraint; those in `free` have several, so that their types stay unknown.
+    `bound` has a type for each type constraint; a constraint in `free` may have several types, and counts as unknown.
     """
     known: dict[str, str | None] = {}
     for each in schema.inputs:
@@ -88,7 +88,7 @@ def _pair_names(parameters: Sequence[Parameter], names: Sequence[str]) -> Iterat
 
 
 def _schema_of(node: Any, opset: int, versions: Versions) -> OpSchema | None:
-    """Return the schema of a node of ai.onnx at an opset; None for other domains and unknown operators."""
+    """Return the schema of a node's operator at an opset, None unless it is a known operator of ai.onnx."""
     if normalize_domain(node.domain):
         return None
     at = max(opset, _USABLE_FROM.get(node.op_type, 0))
@@ -104,7 +104,7 @@ _CONSTANTS = {
 
 
 def _output_type(used: OpSchema, parameter: Parameter, bindings: Mapping[str, str], node: Any) -> str | None:
-    """Return the type of an output, None unless inputs (`bindings`, by type constraint) or an attribute decide it."""
+    """Return the type of an output as inputs (`bindings`, by type constraint) or an attribute decide it, else None."""
     if used.name == "Constant" and node.attribute:
         return _CONSTANTS.get(node.attribute[0].name)
     if used.name == "Cast":

@@ -94,7 +94,7 @@ class LintedFolder:
 
 
 def changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChange, Transition]]:
-    """Yield the name of each attribute that a transition changes or declares, its declarations, and the transition."""
+    """Yield (name, declarations, transition) for each attribute that differs at a transition or is declared there."""
     for step in operator.transitions:
         changed = step.difference.get("attributes", {})
         for name in sorted(changed.keys() | step.change.attributes.keys()):

@@ -47,7 +47,7 @@ def check_broken_constraints(operator: Operator, context: LintContext) -> Iterat
 
 @LINT.rule("S222", Operator, applies=lambda operator: operator.examples_read and operator.gaps == frozenset())
 def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that each attribute that has an effect is set by an example (S222)."""
+    """Check that each attribute, unless it is declared as ignored, is set by an example (S222)."""
     done = {name for example in operator.examples for name in example.attributes}
     done |= {name for name, declared, _ in changed_attributes(operator) if declared.ignored}
     for schema in reversed(operator.schemas if operator.examples else ()):
@@ -71,7 +71,7 @@ def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S240", Operator, applies=has_read_examples)
 def check_example_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that examples have a value of each kind of type that a version adds or a first version takes (S240).
+    """Check that examples have each kind of type that a version adds or that a first version takes (S240).
 
     Operators with a graph are left out: they only pass values to it and back, so one type stands for all.
     """
@@ -94,7 +94,7 @@ def check_example_types(operator: Operator, context: LintContext) -> Iterator[Fi
 
 
 def missing_types(operator: Operator, schema: OpSchema, older: OpSchema | None) -> dict[str, list[str]]:
-    """Return, by kind, the types that a version adds to the `older` one (if any) and no example covers.
+    """Return, by kind, the types of `schema` that the `older` version (if any) lacks and that no example contains.
 
     One example covers all types of its kind. A type that is computed as another one (`emulate`) needs no example.
     """

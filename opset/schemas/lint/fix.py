@@ -54,7 +54,7 @@ def fixes(target: Target) -> Fixes:
 
 
 def _is_unfinished(operator: Operator) -> bool:
-    """Whether prose, an example or the description of a change is still missing."""
+    """Whether an operator's file still lacks prose, an example, or words on what a version changed."""
     parts = [part for docs in operator.docs for part in (docs.inputs, docs.outputs, docs.attributes)]
     prose = [docs.doc for docs in operator.docs] + [text for part in parts for text in part.values()]
     said = operator.examples and all(map(str.strip, prose))

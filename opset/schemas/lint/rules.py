@@ -92,7 +92,7 @@ def check_target(target: Target, hooks_of: Callable[[Collection[str]], Hooks], r
 
     Args:
         target: Operator files of a folder of domains.
-        hooks_of: Returns the functions that are registered for operators of these families.
+        hooks_of: Returns the functions that are registered for operators, given their families.
         released: Whether every version has to be in the lock.
     """
     folder = target.folder
@@ -148,7 +148,7 @@ class _TargetCheck:
         )
 
     def findings(self, faults: Collection[str]) -> Iterator[Finding]:
-        """Yield the findings of all rules, except those that may only follow from faults at these places of files."""
+        """Yield the findings of all rules, except those that may only follow from a fault at one of these places."""
         for operator in self.folder.operators:
             found = (finding for _, finding in LINT.apply(operator, self.context))
             yield from found if operator.whole else _independent_findings(operator, found, faults)
@@ -197,7 +197,7 @@ class _TargetCheck:
 
 
 def _independent_findings(operator: Operator, found: Iterable[Finding], faults: Collection[str]) -> Iterator[Finding]:
-    """Yield those findings that are about a part of the file without any of the faults, given by their places."""
+    """Yield those findings that concern a part of the file without any fault; `faults` are the places of faults."""
     versions = operator.root.value["versions"]
     within: dict[str, YamlNode] = {}
     parts = [each for key in versions.value for each in key.value.values()]
@@ -305,7 +305,10 @@ def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding
 
 @LINT.rule("S208", Operator)
 def check_removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a removed attribute is declared ignored, renamed or an input, if the adapter up is derived (S208)."""
+    """Check that a removed attribute is declared as ignored, renamed or turned into an input (S208).
+
+    Transitions whose adapter up is not derived are left out.
+    """
     for name, declared, step in changed_attributes(operator):
         renamed = (change.renamed for change in step.change.attributes.values())
         is_gone = name in step.old.attributes and name not in step.new.attributes and name not in renamed
@@ -318,7 +321,10 @@ def check_removed_attributes(operator: Operator, context: LintContext) -> Iterat
 
 @LINT.rule("S209", Operator)
 def check_added_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that an added required attribute declares an `old` value, if the adapter up is derived (S209)."""
+    """Check that an added required attribute declares an `old` value (S209).
+
+    Transitions whose adapter up is not derived are left out.
+    """
     for name, declared, step in changed_attributes(operator):
         is_new = name in step.new.attributes and name not in step.old.attributes and not declared.renamed
         if is_new and step.new.attributes[name].required and step.change.up == "derived" and declared.old is None:
@@ -329,7 +335,7 @@ def check_added_attributes(operator: Operator, context: LintContext) -> Iterator
 
 @LINT.rule("S210", Operator)
 def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that what a `change:` block declares of attributes fits how the signatures differ (S210)."""
+    """Check that what a `change:` block says about attributes agrees with the two signatures (S210)."""
     for step in operator.transitions:
         since = step.new.since_version
         for name, declared in step.change.attributes.items():
@@ -350,7 +356,7 @@ def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 
 def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Iterator[str]:
-    """Yield a message for each declaration about an attribute that does not fit how the attribute changed."""
+    """Yield a message for each declaration about an attribute that contradicts how the two versions differ in it."""
     old, new, since = step.old.attributes.get(name), step.new.attributes.get(name), step.new.since_version
     came, went, stayed = old is None and new is not None, old is not None and new is None, old is not None is not new
     required = stayed and new is not None and new.required and old is not None and not old.required
@@ -379,7 +385,7 @@ def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Ite
 
 @LINT.rule("S229", Operator)
 def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that an emulated type is new in its version, and that the type in its place was allowed before (S229)."""
+    """Check that each emulated type is new in its version, and that its wider type was allowed before (S229)."""
     for step in operator.transitions:
         for element, wider in step.change.emulate.items():
             before = [step.old.allowed_types(each) for each in (*step.old.inputs, *step.old.outputs)]
@@ -436,7 +442,7 @@ def check_special_cases(operator: Operator, context: LintContext) -> Iterator[Fi
 
 @LINT.rule("S245", Operator)
 def check_withdrawal(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a withdrawn operator has no later version that is withdrawn as well (S245)."""
+    """Check that no version of an operator that is withdrawn already is declared as withdrawn again (S245)."""
     for step in operator.transitions:
         if step.old.deprecated and step.new.deprecated:
             since = step.new.since_version
@@ -462,7 +468,7 @@ def check_replacements(operator: Operator, context: LintContext) -> Iterator[Fin
 
 @LINT.rule("S215", Operator)
 def check_names(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a file has the name of its operator, a legal identifier, and that its domain is legal (S215)."""
+    """Check that a file is named as its operator, that this is an identifier, and that the domain is legal (S215)."""
     path = Path(operator.path)
     if not operator.name:  # which is reported
         return
@@ -486,7 +492,7 @@ def check_family(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 @LINT.rule("S219", Operator)
 def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a list of types is written as the name of a type set if a set has the same types (S219)."""
+    """Check that the types of a type set are not written as a list, but by the name of the set (S219)."""
     names = {types: name for name, types in sets_of_domain(operator.domain, context.sets).items()}
     schemas = {schema.since_version: schema for schema in operator.schemas}
     for since, constraint, node in _stated_entries(operator, "types"):
@@ -549,7 +555,7 @@ def _stated_entries(operator: Operator, key: str) -> Iterator[tuple[int, str, Ya
 
 @LINT.rule("S232", Operator)
 def check_repeated_texts(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that the stated text of a constraint is not the one derived from its declarations (S232)."""
+    """Check that a constraint does not state the text that would be derived from its declarations anyway (S232)."""
     made = {schema.since_version: all_constraints(schema, {}) for schema in operator.schemas}
     for since, label, node in _stated_entries(operator, "constraints"):
         clauses = [each.value for each in (node.value if isinstance(node.value, list) else [node])]
@@ -562,7 +568,7 @@ def check_repeated_texts(operator: Operator, context: LintContext) -> Iterator[F
 
 
 def _sorted_words(text: str) -> list[str]:
-    """Return the words of a text in alphabetical order without "and", to compare texts whose parts changed places."""
+    """Return the words of a text, sorted and without "and": texts with the same parts in another order are equal."""
     return sorted(set(re.findall(r"[^\s,;]+", text)) - {"and"})
 
 

@@ -24,7 +24,7 @@ class _GroundedText(NamedTuple):
 
 @LINT.rule("S242", Operator)
 def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a text is marked as `chosen` if it says that the standard leaves something open (S242)."""
+    """Check that a text which says that the standard leaves something open is marked as `chosen` (S242)."""
     for each in _grounded_texts(operator):
         if is_open(each.text) and not each.chosen:
             help = "add 'chosen', with what is open, or say it in another way"
@@ -34,10 +34,10 @@ def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 @LINT.rule("S243", Operator)
 def check_clauses(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a `stated` clause names a section of a document, or a part of a version that is not too new (S243).
+    """Check that a `stated` clause names a section of a document, or a part of a version that is old enough (S243).
 
-    The clause of an example is at most as new as its first version. A special case may cite its last version, in whose
-    words it holds for all of its versions.
+    An example may cite versions up to its first one. A special case may cite versions up to its last one, whose words
+    cover the earlier ones as well.
     """
     for each in _grounded_texts(operator):
         if each.stated and (why := clause_fault(each.stated, operator.schemas, each.newest, operator.whole)):

@@ -36,7 +36,10 @@ class TypeFields(Fields):
         self.sets, self.complete, self.unknown = sets, complete, 0
 
     def types(self, node: YamlNode) -> tuple[str, ...]:
-        """Return the types, sorted, that an expression such as "floats" or a list of these stands for: see `expand`."""
+        """Return the types, sorted, that an expression such as "floats", or a list of expressions, stands for.
+
+        The function `expand` describes expressions.
+        """
         if isinstance(node.value, str) and node.value in self.sets:
             return self.sets[node.value]
         nodes = node.value if isinstance(node.value, list) else [node]
@@ -51,7 +54,7 @@ class TypeFields(Fields):
         return tuple(sorted(types))
 
     def expand_types(self, node: YamlNode, expression: str) -> set[str]:
-        """Return the types that an expression stands for, none if it is unknown: a finding if sets are complete."""
+        """Return the types that an expression stands for; none if unknown, with a finding if sets are complete."""
         if not expression:
             return set()
         try:
@@ -65,7 +68,7 @@ class TypeFields(Fields):
         return types
 
     def emulate(self, node: YamlNode) -> dict[str, str]:
-        """Return the wider element type that computes each emulated one; a key of the mapping may name a type set."""
+        """Return the wider type that computes each emulated element type; a key of the YAML may name a type set."""
         found: dict[str, str] = {}
         for key, each in self.mapping(node).items():
             wider = self.choice(each, sorted(NUMBERS))
@@ -73,7 +76,7 @@ class TypeFields(Fields):
         return found
 
     def elements(self, node: YamlNode) -> tuple[str, ...]:
-        """Return the element types that an expression, or a list of these, stands for; other types are a finding."""
+        """Return the element types that an expression, or a list of them, stands for; any other type is a finding."""
         types = self.types(node)
         if not all(each.startswith("tensor(") for each in types):
             self.report_wrong(node, "element types of tensors")
@@ -140,9 +143,9 @@ class Changes(TypeFields):
     def attribute_change(
         self, name: str, node: YamlNode, attribute: Attribute | None, up: str, declared: dict[str, AttributeChange]
     ) -> dict[str, Any]:
-        """Return the changes of an attribute that a signature shows, and add its other declarations to `declared`.
+        """Return the changes of an attribute that a signature shows; add what else is declared about it to `declared`.
 
-        The `old` value of an added attribute is its default if none is declared, unless the adapter up is "written".
+        If an added attribute declares no `old` value, that is its default, unless the adapter up is "written".
         """
         fields = self.mapping(node, ATTRIBUTE_CHANGE_KEYS)
         came = "added" in fields
@@ -170,7 +173,7 @@ class Changes(TypeFields):
         return {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
 
     def old_value(self, node: YamlNode, attribute: Attribute | None) -> Any:
-        """Return the declared `old` value of an attribute; for a list of any length, it is {"all": element}."""
+        """Return the declared `old` value of an attribute; {"all": element} is a list of any length of this element."""
         if attribute is None or attribute.type not in ATTRIBUTE_TYPES:  # reported elsewhere
             return self.any_value(node)
         if not isinstance(node.value, dict):

@@ -122,7 +122,7 @@ class Examples(Likeness):
         return example
 
     def inherit_keys(self, fields: dict[str, YamlNode]) -> dict[str, YamlNode]:
-        """Return an example's keys, completed by the one above that it is `like`, and keep them for examples below."""
+        """Return an example's keys, with those of the example above that it is `like`; keep them for examples below."""
         like = self.name(fields.get("like"))
         if like and like in self.complete:  # an example may lack its name
             fields = self.complete_example(fields, self.complete[like])
@@ -152,7 +152,7 @@ class Examples(Likeness):
     def check_signature(
         self, node: YamlNode, fields: dict[str, YamlNode], example: Example, versions: Sequence[OpSchema]
     ) -> None:
-        """Note a finding about the first version that an example's inputs or outputs do not fit, in number or types."""
+        """Note a finding about the first version that does not take an example's inputs or outputs (number, types)."""
         for side, values in (("input", example.inputs), ("output", example.outputs or ())):
             at = fields.get(f"{side}s", node)
             self.findings.charge(len(values) * len(versions), at)
@@ -220,7 +220,7 @@ class Examples(Likeness):
         return tuple(None if each.value is None else self.read_content(each, unknown) for each in self.items(node))
 
     def read_content(self, node: YamlNode, unknown: bool = False) -> ExampleValue | None:
-        """Return a value written as {TYPE: CONTENT}, None if it is wrong. If `unknown`, its elements may be null."""
+        """Return the value that {TYPE: CONTENT} holds, None if it is wrong. If `unknown`, elements may be null."""
         fields = self.mapping(node)
         key = self.type_key(node, fields, ("shape",))
         if key is None:
@@ -253,7 +253,7 @@ class Examples(Likeness):
         return type_
 
     def content(self, node: YamlNode, type_: str, unknown: bool) -> ExampleValue | None:
-        """Return the value of a type whose content a node holds, None if wrong. If `unknown`, elements may be null."""
+        """Return the value of type `type_` that a node holds, None if wrong. If `unknown`, elements may be null."""
         kind, _, inner = type_.removesuffix(")").partition("(")
         if kind == "tensor" and isinstance(node.value, dict):
             fields = self.mapping(node, ("value", "shape"), ("value",))
@@ -311,7 +311,10 @@ class Examples(Likeness):
     # Tensors.
 
     def tensor(self, node: YamlNode, type_: str, shape: YamlNode | None, unknown: bool = False) -> ExampleValue:
-        """Return a tensor from nested lists, a flat list or `0..23` with a shape, a scalar, or null if `unknown`."""
+        """Return a tensor, written as nested lists, as a flat list or `0..23` with `shape`, or as a scalar.
+
+        If `unknown`, null stands for elements that are left open.
+        """
         element = type_[len("tensor(") : -1]
         wanted = None if shape is None else self.shape(shape)
         count = _COUNT.fullmatch(node.value) if isinstance(node.value, str) and element != "string" else None
@@ -364,7 +367,7 @@ class Examples(Likeness):
         return list(range(first, last + 1))
 
     def shape(self, node: YamlNode) -> tuple[int, ...]:
-        """Return the dimensions in a list; () and a finding if there are too many or one is too large."""
+        """Return the dimensions that a list holds, () with a finding if there are too many or one is too large."""
         shape = tuple(self.number(each) for each in self.items(node))
         if len(shape) > MAX_RANK or not all(0 <= each <= MAX_DIMENSION for each in shape):
             self.report_wrong(node, f"at most {MAX_RANK} dimensions from 0 to {MAX_DIMENSION}")
@@ -372,7 +375,7 @@ class Examples(Likeness):
         return shape
 
     def element(self, node: YamlNode, element: str) -> Any:
-        """Return one element of a tensor or map; if its type cannot hold it, a neutral value, and a finding."""
+        """Return one element of a tensor or map; a neutral value, with a finding, if its type cannot hold it."""
         value = node.value
         if element == "string":
             return self.text(node)

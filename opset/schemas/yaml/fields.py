@@ -29,7 +29,7 @@ class Fields:
         self.findings = findings
 
     def mapping(self, node: YamlNode, known: Sequence[str] = (), required: Sequence[str] = ()) -> dict[str, YamlNode]:
-        """Return a mapping's entries, or {}; missing `required` keys and, if `known` are given, others are findings."""
+        """Return a mapping's entries, or {}; a missing `required` key, or one not `known` (if given), is a finding."""
         if not isinstance(node.value, dict):
             self.report_wrong(node, "a mapping")
             return {}
@@ -66,7 +66,7 @@ class Fields:
         return text
 
     def grounds(self, fields: dict[str, YamlNode]) -> tuple[str, str]:
-        """Return the clause in `stated` and the reason in `chosen`, "" if a key is missing; both are a finding."""
+        """Return the clause in `stated` and the reason in `chosen`, each "" if missing; to have both is a finding."""
         stated, chosen = self.phrase(fields.get("stated")), self.phrase(fields.get("chosen"))
         if stated and chosen:
             self.findings.add("S103", "what is stated is not chosen", fields["chosen"], "leave one of them out")
@@ -194,11 +194,11 @@ class Fields:
         return self.round_float(node, node.value) if isinstance(node.value, float) else node.value
 
     def read_named(self, node: YamlNode | None, read_one: Callable[[YamlNode], T]) -> dict[str, T]:
-        """Return a mapping with each value read by `read_one`; {} if there is no node."""
+        """Return the entries of a mapping, each value as `read_one` reads it; {} if there is no node."""
         return {} if node is None else {key: read_one(value) for key, value in self.mapping(node).items()}
 
     def pair(self, read_one: Callable[[YamlNode], Any]) -> Callable[[YamlNode], list[Any]]:
-        """Return a function that reads a list `[old, new]`, each value by `read_one`; it gives [] for anything else."""
+        """Return a function that reads a list `[old, new]`, each value by `read_one`; any other node becomes []."""
 
         def read_pair(node: YamlNode) -> list[Any]:
             if isinstance(node.value, list) and len(node.value) == 2:

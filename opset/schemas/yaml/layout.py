@@ -28,7 +28,7 @@ def dump_operator(operator: Operator) -> str:
 
 
 def canonical_document(operator: Operator) -> dict[str, Any]:
-    """Return an operator's document as plain data: keys in order, and without keys that are inherited by `like`."""
+    """Return an operator's document as plain data, with keys in order, and without keys inherited through `like`."""
     document: dict[str, Any] = _order_keys(operator.root.plain(), OPERATOR_KEYS)
     complete = {since: _order_version(version) for since, version in complete_versions(operator.root).items()}
     document["versions"] = [
@@ -72,7 +72,10 @@ def _lay_out_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]
 
 
 def _shorten_examples(examples: list[dict[str, Any]], complete: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return examples, each `like` one above if that saves SAVED characters; `complete` has them with all keys."""
+    """Return examples; one that saves SAVED characters by it is written as `like` one above.
+
+    `complete` has the same examples with all their keys.
+    """
     above: dict[str, tuple[dict[str, Any], dict[str, str]]] = {}
     cost: dict[str, int] = {}
     short = []

@@ -44,7 +44,7 @@ class Likeness(Fields):
         own: Collection[str],
         depths: Mapping[str, int],
     ) -> dict[str, YamlNode]:
-        """Return the keys in `fields`, and the keys of `other` that they lack, without those in `own`.
+        """Return the keys in `fields`, and those keys of `other` that `fields` lacks, except keys in `own`.
 
         `depths` says how many levels below a key are completed in the same way; other values are inherited whole.
         """
@@ -53,7 +53,7 @@ class Likeness(Fields):
         return self._merge_entries(fields, shared, depths)
 
     def _merge(self, own: YamlNode, other: YamlNode, depth: int) -> YamlNode:
-        """Return a mapping with entries of `other` that it lacks, `depth` levels deep; any other value is unchanged."""
+        """Return a mapping, completed by entries of `other` down to `depth` levels; other values stay as they are."""
         if not depth or not isinstance(own.value, dict) or not isinstance(other.value, dict):
             return own
         entries = self._merge_entries(own.value, other.value, dict.fromkeys(own.value, depth - 1))
@@ -62,7 +62,10 @@ class Likeness(Fields):
     def _merge_entries(
         self, own: Mapping[str, YamlNode], other: Mapping[str, YamlNode], depths: Mapping[str, int]
     ) -> dict[str, YamlNode]:
-        """Return the entries of `own`, and those of `other` that it lacks; null leaves out one of these (else S107)."""
+        """Return the entries of `own`, and those of `other` that it lacks.
+
+        A null in `own` leaves out the entry of `other`; it is a finding (S107) if there is none.
+        """
         found = dict(other)
         for key, each in own.items():
             if each.value is not None:
@@ -91,7 +94,7 @@ class Likeness(Fields):
 
 
 def _parameter_name(parameter: YamlNode) -> str:
-    """Return the name of a parameter, written as text or in a mapping; "" for anything else, in a file with faults."""
+    """Return the name of a parameter, which is text or a mapping; "" for anything else, as in a file with faults."""
     value = parameter.value
     if isinstance(value, dict):
         value = value["name"].value if "name" in value else ""
@@ -145,7 +148,7 @@ def shorten_example(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[st
 def _shorten(
     own: Mapping[str, Any], other: Mapping[str, Any], always: Collection[str], depths: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return the entries of `own` that are in `always` or differ from `other`, and null for those of `other` alone.
+    """Return what `own` has to write beside `other`: entries in `always`, those that differ, and null for missing ones.
 
     `depths` says how many levels below a key only differences are returned.
     """

@@ -144,7 +144,7 @@ class Operator:
 
     @cached_property
     def transitions(self) -> tuple[Transition, ...]:
-        """Pairs of consecutive versions with their change, oldest first; none across a version that was not read."""
+        """Pairs of consecutive versions with their change, oldest first; none if a version between was not read."""
         if self.gaps is None:
             return ()
         pairs = [(old, new) for old, new in itertools.pairwise(self.schemas) if new.since_version not in self.gaps]
@@ -155,9 +155,9 @@ class Operator:
         return {version.value["since"].value: version for version in self.root.value["versions"].value}
 
     def place(self, since: int, *keys: str) -> str:
-        """Return "path:line:column" of an entry of a version, to which keys lead: "inputs", "X", "doc".
+        """Return "path:line:column" of the entry to which `keys` lead in a version: "inputs", "X", "doc".
 
-        Keys that the file lacks are ignored, with all after them. "special_cases" and a text leads to a special case.
+        From the first key on that the file lacks, keys are ignored. "special_cases" and a text lead to a special case.
         """
         at = self.root if keys[:1] == ("special_cases",) else self._nodes[since]
         for key in keys:
@@ -217,10 +217,10 @@ def parse_operator(data: bytes | None, path: Path | str, sets: TypeSets, budget:
 def read_operator(
     path: Path | str, sets: TypeSets, budget: Budget | None = None, complete: bool = True, data: bytes | None = None
 ) -> tuple[Operator | None, list[Finding]]:
-    """Return an operator as far as its file can be read, None if nothing can, and all findings about it.
+    """Return an operator as far as its file can be read, or None, and all findings about the file.
 
     Unless the type sets are `complete`, a version that names an unknown one is left out without a finding. `data` are
-    the file's bytes, None to read it; `budget` bounds the work for all files of a folder.
+    the file's bytes; without them, the file is read. `budget` bounds the work for all files of a folder.
     """
     path = Path(path)
     findings = Findings(str(path), budget)
@@ -462,7 +462,7 @@ class _Reading(Changes, Likeness):
     ) -> Operator | None:
         """Return the operator of these versions and prose, without the versions that have faults; None if none is left.
 
-        `node` has its examples. `dated` says whether all versions of the document are there.
+        `node` holds the examples of the operator. `dated` says whether all versions of the document are there.
         """
         sinces = [version.schema.since_version for version in versions]
         before = self.faults()
@@ -495,13 +495,13 @@ class _Reading(Changes, Likeness):
         return replace(operator, damaged=damaged)
 
     def faults(self) -> tuple[int, int]:
-        """Return the numbers of findings and of unknown type names so far; faultless parts of a file add none."""
+        """Return the numbers of findings and of unknown type names so far: equal numbers later mean no new fault."""
         return len(self.findings), self.unknown
 
     def version(self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]) -> _Version | None:
-        """Return one version of the operator, None if it has no legal `since`: then only its faults are noted.
+        """Return one version of the operator, None if it has no legal `since`: its faults are noted all the same.
 
-        `newer` has all keys of each newer version, and the keys of this one are added to it.
+        `newer` has all keys of each newer version, and gets the keys of this one.
         """
         before = self.faults()
         fields = self.mapping(node, VERSION_KEYS, ("since",))
@@ -560,7 +560,7 @@ class _Reading(Changes, Likeness):
         return tuple(bodies)
 
     def inherit_keys(self, fields: dict[str, YamlNode], newer: dict[int, dict[str, YamlNode]]) -> dict[str, YamlNode]:
-        """Return a version's keys, completed by the newer version that it is `like`; only OWN_KEYS if it is unknown."""
+        """Return a version's keys, with those of the newer one that it is `like`; only OWN_KEYS if that is unknown."""
         if "like" not in fields:
             return fields
         since = self.number(fields["like"])
@@ -623,9 +623,9 @@ class _Reading(Changes, Likeness):
     def add_to_versions(
         self, item: T, key: str, found: dict[int, dict[str, T]], fields: dict[str, YamlNode], node: YamlNode
     ) -> None:
-        """Add a special case or note to the versions in `found` for which it holds, as `since` and `until` say.
+        """Add a special case or note to each version in `found` for which it holds by `since` and `until` in `fields`.
 
-        A version that has the same `key` already is noted as a finding at `node`.
+        A version that has one with the same `key` already is noted as a finding at `node`.
         """
         held = versions_between(found, *self.span(fields, found))
         self.findings.charge(len(held), node)
@@ -664,7 +664,7 @@ class _Reading(Changes, Likeness):
         return tuple(parameters.values())
 
     def attribute(self, name: str, node: YamlNode, docs: dict[str, str], schema: OpSchema) -> Attribute:
-        """Return one attribute of a version, and add its prose to `docs`; `schema` lacks its attributes as yet."""
+        """Return one attribute of a version, and add its prose to `docs`; `schema` has no attributes at this point."""
         fields = self.mapping(node, ATTRIBUTE_KEYS, ("type",))
         type_ = self.choice(fields["type"], ATTRIBUTE_TYPES) if "type" in fields else ""
         default = self.value(fields["default"], type_) if "default" in fields and type_ in ATTRIBUTE_TYPES else None
@@ -702,7 +702,10 @@ class _Reading(Changes, Likeness):
         return attribute._replace(choices=choices, range=range_, kind=kind, constraint=label)
 
     def choices(self, node: YamlNode, attribute: Attribute, kind: str, schema: OpSchema) -> tuple[Any, ...]:
-        """Return the declared values of an attribute; for a data type, names of element types or type constraints."""
+        """Return the values declared for an attribute; if `kind` is data_type, names of dtypes or of type constraints.
+
+        Returns () for a type of attribute that has no choices.
+        """
         node = self.limit_entries(node, "choices")
         singular = attribute.type.removesuffix("s")
         choices: tuple[Any, ...]
@@ -723,7 +726,7 @@ class _Reading(Changes, Likeness):
         return choices
 
     def range(self, node: YamlNode, attribute: Attribute, inputs: Sequence[Parameter]) -> tuple[Expression, ...]:
-        """Return the comparisons that a range declares, () if it is wrong; an unknown input in a rank is a finding."""
+        """Return the comparisons that a range declares, () if malformed; a rank of an unknown input is a finding."""
         if attribute.type.removesuffix("s") not in ("int", "float"):
             self.report_wrong(node, f"nothing (an attribute of type {attribute.type} has no range)")
             return ()

@@ -84,7 +84,7 @@ def _as_item(lines: list[str], indent: str = "") -> list[str]:
 
 
 def difference_lines(key: str, value: Any) -> list[str]:
-    """Return the YAML of one key of a version that is `like` another; inputs, say, are on one line if they fit."""
+    """Return the YAML of a key in a version that is `like` another; keys of the signature take one line if they fit."""
     line = f"  {key}: {flow(value)}"
     return [line] if key in _SIGNATURE and len(line) <= WIDTH else entry_lines(key, value)
 
@@ -150,7 +150,7 @@ def _constraints(key: str, value: dict[str, Any]) -> list[str]:
 
 
 def _nested_lines(key: str, value: Any, indent: str) -> list[str]:
-    """Return the YAML of an entry: text as prose, a mapping on one line if it fits, else with a line for each entry."""
+    """Return the YAML of an entry: text as prose, a mapping on one line if it fits, else one entry a line."""
     if isinstance(value, str):
         return _literal(key, value, indent) if _is_literal(value) else _prose(_key(key), value, indent)
     line = f"{indent}{_key(key)}: {_flow(value)}"
@@ -234,7 +234,7 @@ def _flow(value: Any) -> str:
 
 
 def _key(text: str) -> str:
-    """Return a key as YAML in which lines are not broken: _HELD stands for its spaces until all lines are wrapped."""
+    """Return a key as YAML with _HELD in place of spaces, so that no line is broken there; it becomes a space later."""
     return text if _is_plain(text) and " " not in text else _quote(text).replace(" ", _HELD)
 
 
@@ -247,7 +247,7 @@ def _is_plain(text: str, pattern: re.Pattern[str] = _PLAIN) -> bool:
 
 
 def _quote(text: str) -> str:
-    """Return text in double quotes; a space after a space is escaped, so that a line may be broken at any other one."""
+    """Return text in double quotes; a space at the start or after a space is escaped: lines may be broken at others."""
     escaped = []
     for character, before in zip(text, "\0" + text, strict=False):
         code = ord(character)

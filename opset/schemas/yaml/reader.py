@@ -103,7 +103,7 @@ class Findings(list[Finding]):
         self._budget = budget or reading_budget()
 
     def charge(self, steps: int, at: YamlNode | None = None) -> None:
-        """Count steps of work, done for the node `at`. Raises SchemaError if reading the folder takes too many."""
+        """Count steps of work, done for the node `at`. Raises SchemaError if the files of the folder take too many."""
         try:
             self._budget.charge(steps)
         except BudgetExceeded:
@@ -112,7 +112,7 @@ class Findings(list[Finding]):
             raise SchemaError(self) from None
 
     def add(self, code: str, message: str, at: YamlNode | None = None, help: str = "") -> None:
-        """Note a finding at a node, or else line 1; the same one counts once. Raises SchemaError at MAX_FINDINGS."""
+        """Note a finding, once, at a node or else at line 1. Raises SchemaError if there are MAX_FINDINGS of them."""
         place = f"{self.file}:{at.line}:{at.column}" if at else f"{self.file}:1:1"
         finding = Finding(code, message[:MAX_MESSAGE], place=place, help=help[:MAX_MESSAGE])
         if finding not in self:  # versions that share a key read it more than once
@@ -122,10 +122,10 @@ class Findings(list[Finding]):
 
 
 def read(data: bytes, findings: Findings, loader: Any = None) -> YamlNode:
-    """Return the single document in a YAML file's bytes as nodes; faults that can be passed over go to `findings`.
+    """Return the single document in a YAML file's bytes as nodes; faults after which reading goes on go to `findings`.
 
-    `loader` is a loader class of PyYAML, by default the fastest. Raises SchemaError with all findings if reading cannot
-    go on: size, depth, encoding, syntax, no document.
+    `loader` is a loader class of PyYAML, by default the fastest. Raises SchemaError with all findings after any other
+    fault: of size, depth, encoding or syntax, or if there is no document.
     """
     if len(data) > MAX_SIZE:
         findings.add("S102", f"the file has {len(data):,} bytes; at most {MAX_SIZE:,} are accepted")
@@ -216,7 +216,7 @@ def _node(event: Any, findings: Findings | None = None) -> YamlNode:
 def _attach(
     parent: YamlNode, key: YamlNode | None, node: YamlNode, findings: Findings
 ) -> tuple[YamlNode, YamlNode | None]:
-    """Add a node to its open parent as item, key, or value of `key`; return the parent and the key left open."""
+    """Add a node to its parent as item, as key, or as value of `key`; return the parent and a key without value yet."""
     if isinstance(parent.value, list):
         parent.value.append(node)
         return parent, None

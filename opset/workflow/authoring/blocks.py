@@ -65,7 +65,7 @@ def _is_outside(line: str, column: int) -> bool:
 
 
 def key_lines(version: VersionLines, lines: list[str], key: str) -> list[str]:
-    """Return the lines of a key of a version, with spaces in place of the dash that begins the version's entry."""
+    """Return the lines of a key of a version; the dash before the version's first key is replaced by a space."""
     start, end = version.keys[key]
     block = lines[start:end]
     if start == version.start:

@@ -98,7 +98,10 @@ def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockCom
 
 
 def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> Iterator[OpSchema]:
-    """Yield variants of a version, any of which it may have been: other types, an attribute or parameter less …"""
+    """Yield variants of a version: with other types, without an attribute or parameter, or with another version's.
+
+    The released version may have been one of these.
+    """
     others = [each for each in operator.schemas if each.since_version != schema.since_version]
     for name, types in schema.types.items():
         other_types = [*sets.values(), *(each.types[name] for each in others if name in each.types)]
@@ -232,13 +235,13 @@ def add_version(operator: Operator, data: bytes, since: int, command: str, sets:
 
 
 def _newest_lines(operator: Operator, lines: list[str]) -> VersionLines:
-    """Return the location of the newest version among the lines of its operator's file."""
+    """Return where the newest version of an operator is among the `lines` of its file."""
     written = locate_versions(operator.path, operator.root, lines)
     return max(written, key=lambda each: each.since)
 
 
 def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callable[[Operator], bool]) -> None:
-    """Raise UsageError U103 unless `same` accepts the operator that is read from the edited file."""
+    """Raise UsageError U103 unless the edited file `data` can be read, and `same` returns true for its operator."""
     try:
         kept = same(parse_operator(data, operator.path, sets))
         why = "another version would not be the same afterwards"
@@ -304,9 +307,9 @@ def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeS
 def _change_lines(
     operator: Operator, lines: list[str], node: YamlNode, new: dict[str, Any], span: tuple[int, int], end: str
 ) -> list[str]:
-    """Return the lines of a `change:` block with the entries of `new`; those that stay equal keep their lines.
+    """Return the lines of a `change:` block with the entries of `new`; entries that do not change keep their lines.
 
-    `node` is the present block, `span` its first line and the line behind it; `end` is the line ending.
+    `node` is the present block, `span` the indices of its first line and of the line after it, `end` the line ending.
     """
     old = node.plain()
     starts = [key.line - 1 for key in node.keys.values()]
@@ -345,7 +348,7 @@ def _has_comments(lines: list[str], node: YamlNode) -> bool:
 
 
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return a file whose second newest version is written as the difference from the newest, if nothing is lost."""
+    """Return a file whose second newest version is written as `like` the newest, unless a comment would be lost."""
     lines = lines_of(data.decode())
     written = sorted(locate_versions(operator.path, operator.root, lines), key=lambda each: -each.since)
     newest, older = written[:2]
@@ -375,5 +378,5 @@ def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
 
 
 def _like_lines(key: str, value: Any, pad: str, end: str) -> list[str]:
-    """Return the YAML lines of a key in a version with `like`: the value is the difference from the other version."""
+    """Return the YAML lines of a key in a version with `like`; `value` is its difference from the other version."""
     return [pad + line[2:] + end for line in difference_lines(key, value)]

@@ -205,13 +205,13 @@ def _initial_document(original: Operator | None, domain: str, sets: TypeSets, sh
 
 
 def _type_set_names(expression: Any) -> list[str]:
-    """Return those names, in an expression of types or a list of these, that are type sets of one domain only."""
+    """Return the names of type sets of one domain that an expression of types, or a list of expressions, contains."""
     texts = expression if isinstance(expression, list) else [expression]
     return [each for each in map(str, texts) if each.partition("_")[0] in SETS_OF_DOMAINS and "_" in each]
 
 
 def _find_original(like: str, destination: Destination, sets: TypeSets, findings: list[Finding]) -> Operator | None:
-    """Return the operator that a new one is copied from, by its name `like`; None adds a finding."""
+    """Return the operator named `like`, which a new one copies; None, with a finding added, if there is none."""
     try:
         domain, name = split_name(like, None)
         registry = default_registry()

@@ -55,7 +55,10 @@ def snake_case(name: str) -> str:
 
 
 def kernel_stub(schema: OpSchema, standard: bool) -> Stub:
-    """Return the stub of a new operator's kernel, which raises until written; `standard` is for opset's code."""
+    """Return the stub of a new operator's kernel, which raises an error until it is written.
+
+    `standard` says whether the stub is for the code of opset itself.
+    """
     imports: dict[str, tuple[str, ...]] = {"opset.extend": ("kernel",)}
     if standard:
         imports = {"opset.reference.registration": ("kernel",), "opset.reference.numerics.arrays": ("Array",)}
@@ -66,7 +69,10 @@ def kernel_stub(schema: OpSchema, standard: bool) -> Stub:
 
 
 def inference_stub(schema: OpSchema, standard: bool) -> Stub:
-    """Return the stub of an inference function, which knows nothing until written; `standard` is for opset's code."""
+    """Return the stub of an inference function, which infers nothing until it is written.
+
+    `standard` says whether the stub is for the code of opset itself.
+    """
     imports: dict[str, tuple[str, ...]] = {"opset.extend": ("Call", "Unknown", "infer")}
     if standard:
         imports = {
@@ -79,7 +85,10 @@ def inference_stub(schema: OpSchema, standard: bool) -> Stub:
 
 
 def adapter_stub(schema: OpSchema, direction: str, standard: bool) -> Stub:
-    """Return the stub of an adapter up to or down from a version, which refuses all; `standard` is for opset's code."""
+    """Return the stub of a version's adapter, which refuses every node until it is written.
+
+    `direction` is "up" (to this version) or "down" (from it). `standard` says whether the stub is for opset's own code.
+    """
     names = ("Builder", "Node", "Refusal", "Result")
     imports: dict[str, tuple[str, ...]] = {"opset.extend": (*names, direction)}
     if standard:
@@ -96,7 +105,7 @@ def _make_stub(
     suffix: str = "",
     **values: str,
 ) -> Stub:
-    """Return a stub from a template, named after operator, version and suffix; a `since` of 0 is left out."""
+    """Return a stub from a template, named after operator, version and `suffix`; `since` 0 is not written into it."""
     name = f"{snake_case(schema.name)}_{schema.since_version}{suffix}"
     arguments = [f'"{schema.name}"'] + ([f"since={since}"] if since else [])
     arguments += [f'domain="{schema.domain}"'] if schema.domain else []
@@ -194,7 +203,7 @@ def _import_line(module: str, names: Iterable[str]) -> str:
 
 
 def _import_position(body: list[ast.stmt], module: str) -> tuple[int, bool]:
-    """Return the index of the line above which an import of a module goes, and whether an empty line comes first."""
+    """Return the index of the line before which an import of `module` goes, and whether an empty line comes first."""
     top = module.partition(".")[0]
     imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {node.lineno: getattr(node, "module", None) or "" for node in imports}

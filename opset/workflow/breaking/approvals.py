@@ -46,7 +46,7 @@ class Approval(NamedTuple):
     place: str
 
     def matches(self, each: Break) -> bool:
-        """Whether the entry approves a finding, be it ended or not."""
+        """Whether the entry is about a finding, even if it has ended by now."""
         name = f"{domain_name(each.domain)}.{each.operator}" if each.operator else domain_name(each.domain)
         versions = self.versions or (0,)
         same = (self.rule, self.subject, self.message) == (each.rule, name, each.message)
@@ -54,7 +54,7 @@ class Approval(NamedTuple):
 
 
 def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Break], today: datetime.date) -> Report:
-    """Return a report whose approved findings carry the reason, with findings about the approvals themselves added.
+    """Return a report with the reason at approved findings, and findings about entries that ended or match nothing.
 
     Args:
         report: Report of a comparison.
@@ -86,7 +86,7 @@ def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Brea
 
 
 def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
-    """Return the entries of an approved.yaml, and findings about malformed ones; none of both if there is no file.
+    """Return the entries of an approved.yaml, and findings about malformed ones; two empty lists if there is no file.
 
     Raises:
         ComparisonError: B194 if the file cannot be read.
@@ -132,7 +132,7 @@ class _EntryReader(Fields):
     """Reads one entry of approved.yaml, and collects findings."""
 
     def read_entry(self, node: YamlNode, place: str) -> Approval | None:
-        """Return an entry of approved.yaml, in part if findings were added; None if it is no mapping."""
+        """Return an entry of approved.yaml, None if it is no mapping; malformed parts are empty, with findings."""
         fields = self.mapping(node, KEYS, ("rule", "message", "reason", "until"))
         if not isinstance(node.value, dict):
             return None

@@ -44,7 +44,7 @@ def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B143", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report constraints whose checked conditions changed, or which are checked now and were not, or the reverse."""
+    """Report constraints whose checked conditions changed, and those that are checked only before or only now."""
     for label in pair.new.docs.constraints:
         old, new = _condition_texts(pair.old, label), _condition_texts(pair.new, label)
         is_new = label not in pair.old.docs.constraints
@@ -98,7 +98,7 @@ def _is_declared_by_attribute(version: Version, label: str) -> bool:
 
 
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
-    """Return the labels under which `other` has a constraint of `version`; [] if it has it under the same label."""
+    """Return the other labels that `other` has for the constraint `label` of `version`, [] if its label is the same."""
     text = version.docs.constraints[label]
     if other.docs.constraints.get(label) == text:
         return []
@@ -115,7 +115,7 @@ def _labels_of_same_constraint(other: Version, version: Version, label: str) -> 
 
 @BREAKING.rule("B151", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _shape_rule(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report that the output shapes follow from another rule, or from a function in place of one."""
+    """Report that output shapes are inferred by another named rule, or by a function and no longer a rule."""
     old, new = pair.old.schema.shape, pair.new.schema.shape
     if old != new:
         comparable = bool(old and new)
@@ -197,7 +197,7 @@ def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _is_reworded(old: str, new: str) -> bool:
-    """Whether more than two words came or went, or a word that can change the meaning: a number, a negation."""
+    """Whether more than two words were added or removed, or one that may decide the meaning: a number, a negation."""
     # Words and numbers are compared with the marks inside and before them.
     runs = ([each.rstrip(".+-") for each in re.findall(r"[\w.+-]+", text.lower())] for text in (old, new))
     before, after = (Counter(filter(None, words)) for words in runs)
@@ -326,7 +326,7 @@ COMPARED = 20
 
 
 def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
-    """Return each old example, the new example on the same inputs, and the versions at which both apply.
+    """Return (old example, new example on the same inputs, versions at which both apply) for each old example.
 
     The new example is None if none has these inputs. Versions with the same examples in both states are left out.
     """
@@ -364,7 +364,7 @@ def _canonical_text(value: Any) -> str:
 
 
 def _canonical_value(value: Any) -> Any:
-    """Return a value as plain data that is the same for all spellings of one value, as 1 and 1.0 of a float tensor."""
+    """Return a value as plain data that is the same however it was written: as 1 or as 1.0 in a float tensor."""
     if isinstance(value, ExampleValue):
         content = _canonical_value(value.content)
         if value.type.startswith("tensor(") and isinstance(content, list):
@@ -381,5 +381,5 @@ def _canonical_value(value: Any) -> Any:
 
 
 def _is_float(element: Any, type_: str) -> bool:
-    """Whether an element, written as an integer in a value of a float type, is that float exactly."""
+    """Whether an element of a value of type `type_` is an integer that stands for exactly the same float."""
     return type(element) is int and "float" in type_ and abs(element) < 2**53

@@ -62,7 +62,7 @@ def compare(
 
 
 def _soften_unreleased(comparison: Comparison, finding: Break) -> Break:
-    """Return a finding, as a notice if it is about a version in development, except for RULES_OF_NEW_STATE."""
+    """Return a finding; about a version in development, it becomes a notice, except by a rule in RULES_OF_NEW_STATE."""
     if finding.severity == INFO or finding.rule in RULES_OF_NEW_STATE or not comparison.is_in_development(finding):
         return finding
     message = f"{finding.message} (not released yet)"

@@ -57,7 +57,7 @@ def _type_set_edited(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> bool:
-    """Whether a type constraint of the version got a type of `came`, or lost one of `went`, also in sequences."""
+    """Whether a type constraint of the version, sequences included, gained a type in `came` or lost one in `went`."""
     return any(
         any(each in token[1:] for each in (came if token[0] == "+" else went))
         for tokens in pair.difference.get("types", {}).values()
@@ -90,7 +90,7 @@ def _withdrawn_raised(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B184", Comparison, requires=NONE, clause=TYPES, severity=WARN)
 def _siblings_differ(comparison: Comparison) -> Iterator[RuleFinding]:
-    """Report operators of a family that allowed the same types in the older state, and no longer do."""
+    """Report operators of a family that allowed the same types in the older state, but allow different ones now."""
     groups: dict[Any, list[Key]] = {}
     for key, operator in comparison.old.operators.items():
         new_operator = comparison.new.operators.get(key)
@@ -109,7 +109,7 @@ def _siblings_differ(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _sibling_differences(groups: Any, most: list[OperatorState], old: State) -> Iterator[RuleFinding]:
-    """Yield a finding for each group of operators that no longer allows the same types as the largest group, `most`."""
+    """Yield a finding for each group of operators whose types now differ from those of `most`, the largest group."""
     others = listing([each.name for each in most], 5)
     arity = [*map(len, _allowed_types(most[0]))]
     for group in groups:

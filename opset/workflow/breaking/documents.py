@@ -67,7 +67,10 @@ def _unreadable_file(path: Path, why: str) -> ComparisonError:
 
 
 def _yaml_state(path: Path, data: bytes, new: State) -> State:
-    """Return the state of the operator in a YAML file, of the domain that its folder names or that alone has it."""
+    """Return the state of the operator in a YAML file.
+
+    Its domain is the name of the file's folder, or else the only domain in `new` that has an operator of this name.
+    """
     from opset.schemas.yaml.loader import parse_operator
 
     domain = normalize_domain(path.parent.resolve().name)
@@ -91,7 +94,10 @@ def _yaml_state(path: Path, data: bytes, new: State) -> State:
 
 
 def _json_state(path: Path, data: bytes, new: State) -> State:
-    """Return the state of the operators in the JSON of `opset docs`, only of domains in `new` if there are any."""
+    """Return the state of the operators in the JSON of `opset docs`, without domains that `new` lacks.
+
+    If `new` has none of the domains, all operators are kept.
+    """
     try:
         document = parse_json(data)
         _check_depth(document)
@@ -244,7 +250,7 @@ def _parse_note(data: Mapping[str, Any]) -> ImplementationNote:
 
 
 def _parse_grounds(data: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the fields `stated` and `chosen` of an example or special case: a clause, or a reason; else ""."""
+    """Return (clause in `stated`, reason in `chosen`) of an example or special case, each "" if it does not apply."""
     status, because = data.get("status", DERIVED), _require_text(data.get("because", ""))
     return because if status == STATED else "", because if status == CHOSEN else ""
 

@@ -46,7 +46,10 @@ def _examples_fail(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def changed_versions(comparison: Comparison) -> dict[Key, list[OpSchema]]:
-    """Return the versions to test by operator: they are new, edited beyond prose, or the domain's functions changed."""
+    """Return the versions whose examples to run, by operator: new or edited ones, prose aside.
+
+    If Python files beside the YAML of a domain changed, they are all versions of this domain.
+    """
     versions: dict[Key, list[OpSchema]] = {}
     if comparison.old.released:
         return {}

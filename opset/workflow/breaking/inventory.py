@@ -59,7 +59,7 @@ def _version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B104", OperatorPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Report removed versions whose signature a new version of the operator has."""
+    """Report versions that are gone while a new version of the operator has the same signature."""
     for old, new in operators.version_renumbering.items():
         restore = operators.old.restore or "restore the number"
         place = operators.new.place(new, "since")
@@ -84,7 +84,7 @@ def _lock_contradicted(comparison: Comparison) -> Iterator[RuleFinding]:
 def _lock_findings(
     key: Key, since: int, digest: str, new_operator: OperatorState | None, old_operator: OperatorState | None
 ) -> Iterator[RuleFinding]:
-    """Yield a finding if both states lack a version of the lock, or have it with another hash than its `digest`."""
+    """Yield a finding if no state has a version of the lock, or if the newer has it with another hash than `digest`."""
     now = new_operator.versions.get(since) if new_operator is not None else None
     then = old_operator.versions.get(since) if old_operator is not None else None
     if now is None:
@@ -119,7 +119,7 @@ def _version_added(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _addition(comparison: Comparison, operator: OperatorState, since: int, message: str) -> RuleFinding:
-    """Return the finding of an added version: a notice if its opset is new, a break if the opset is released."""
+    """Return the finding about an added version or operator: a notice in a new opset, a break in a released one."""
     newest = comparison.newest_released(operator.key)
     opset = f"opset {since} of {domain_name(operator.domain)}"
     where = operator.place(since, "since")

@@ -52,7 +52,7 @@ def page_body(code: str) -> str:
 
 
 def _report_text(rule: Rule[Any]) -> str:
-    """Return the sentences on how a rule's findings are reported, which version the edit needs, and the clause."""
+    """Return sentences on a rule: how findings are reported, which version an edit needs, what the standard says."""
     head = f"as {_SEVERITIES[rule.severity]}."
     needs = _REQUIREMENTS.get(rule.requires, "No further version is needed.")
     if rule.requires not in _REQUIREMENTS and rule.clause == CLARIFIED:

@@ -70,7 +70,7 @@ class Report:
 
     @property
     def requires(self) -> str:
-        """The strongest requirement of any finding: none, a new version, a new opset, or to take the edit back."""
+        """The strongest requirement of all findings: none, a new version, a new opset, or to take the edit back."""
         return max((each.requires for each in self.findings), key=REQUIREMENTS.index, default=NONE)
 
     def status(self, strict: bool = False) -> int:

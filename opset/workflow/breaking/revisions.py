@@ -186,7 +186,10 @@ def find_revision(folder: Path, revision: str) -> Revision:
 
 
 def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator[Blob]:
-    """Yield the schema files in the two upper levels of a git tree, as more may be endless. Raises ComparisonError."""
+    """Yield the schema files in the two upper levels of a git tree; deeper ones may be too many to list.
+
+    Raises ComparisonError B191 if git fails or there are more than MAX_ENTRIES files.
+    """
     missing = f"the folder {prefix or '.'} has to be in the revision; where it was elsewhere, compare with a copy of it"
     left = MAX_ENTRIES
 
@@ -219,7 +222,7 @@ def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator
 
 
 def _read_contents(revision: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
-    """Return the bytes of files by path. Raises ComparisonError B191 if one is missing, or all are too large."""
+    """Return the bytes of files by path. Raises ComparisonError B191 if one is missing, or their sum is too large."""
     if not blobs:
         return {}
     asked = "".join(f"{blob.object}\n" for blob in blobs).encode()
@@ -305,5 +308,5 @@ def _command_output(
 
 
 def _revision_error(revision: str, why: str, help: str = "") -> ComparisonError:
-    """Return the error B191 that a revision cannot be read."""
+    """Return the error B191 for a revision that cannot be read, with the reason `why`."""
     return ComparisonError(Finding("B191", f"the revision {quote(revision)} cannot be read", why=why, help=help))

@@ -86,7 +86,7 @@ class VersionPair:
 
     @cached_property
     def renamed_attributes(self) -> dict[str, str]:
-        """New names of attributes by old ones, from the `change:` block, or as all else of the attributes is equal."""
+        """New names of attributes by old ones, as the `change:` block declares them, or if only the name changed."""
         before, after = self.old.schema.attributes, self.new.schema.attributes
         gone = [name for name in before if name not in after]
         came = [name for name in after if name not in before]
@@ -108,7 +108,7 @@ class OperatorPair:
 
     @cached_property
     def version_renumbering(self) -> dict[int, int]:
-        """New numbers of versions by old ones: versions of the same signature, one of which is gone and one new."""
+        """New numbers of versions by old ones, for each version that is gone while a new one has the same signature."""
         came: dict[str, list[int]] = {}
         for since, version in self.new.versions.items():
             if since not in self.old.versions:
@@ -161,7 +161,7 @@ class Comparison:
 
     @cached_property
     def new_operators(self) -> Mapping[tuple[str, int, str], Sequence[str]]:
-        """Names of operators of the new state alone, by domain, newest version and signature."""
+        """Names of operators that only the new state has, by (domain, newest version, signature)."""
         names: dict[tuple[str, int, str], list[str]] = {}
         for key, operator in self.new.operators.items():
             if key not in self.old.operators:
@@ -220,7 +220,7 @@ class Comparison:
         return newest
 
     def is_released(self, key: Key, since: int) -> bool:
-        """Whether a version of the old state counts as released: all do, unless `locked`, by which the lock decides."""
+        """Whether a version of the old state is released: if `locked`, the lock decides, else all of them are."""
         if not self.locked or self.old.lock is None:
             return True
         return str(since) in self.old.lock.get(domain_name(key[0]), {}).get(key[1], {})
@@ -264,7 +264,7 @@ def breaks(comparison: Comparison, codes: Set[str] | None) -> Iterator[Break]:
 
 
 def _pair_break(rule: Rule[RuleFinding], pair: VersionPair, finding: RuleFinding) -> Break:
-    """Return a rule's finding about two versions; about a new version, it is a notice unless it counts `always`."""
+    """Return a rule's finding about two versions; if one is new, it becomes a notice unless it counts `always`."""
     schema = pair.new.schema
     since = schema.since_version
     located = pair.operator.place(since, *finding.keys)
@@ -281,7 +281,7 @@ def mending_help(old: OperatorState) -> str:
 
 
 def _rulebreak(rule: Rule[RuleFinding], finding: RuleFinding) -> Break:
-    """Return a rule's finding as a Break; an empty severity or requirement takes the rule's."""
+    """Return a finding as a Break; if it states no severity or requirement, that of its rule is taken."""
     severity = finding.severity or rule.severity
     requires = finding.requires or rule.requires
     subject = finding.domain, finding.operator, finding.version

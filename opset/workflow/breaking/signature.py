@@ -169,7 +169,7 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute) -> bool:
-    """Whether choices that are names of type constraints changed as the parameters' types did, which B133 reports."""
+    """Whether an attribute's choices, which name type constraints, changed only as the parameters did (rule B133)."""
     if old.kind != DATA_TYPE or new.kind != DATA_TYPE or not (old.choices and new.choices):
         return False
     moved = {(before.type, after.type) for _, _, before, after in _retyped_parameters(pair)}
@@ -188,7 +188,10 @@ def _attribute_label(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _changed_facet(pair: VersionPair, key: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield name, old and new value for each attribute of both versions whose property `key`, as "default", changed."""
+    """Yield (name, old value, new value) for each attribute in both versions whose property `key` changed.
+
+    The property may be "default", for example.
+    """
     for name, facets in pair.attribute_differences.items():
         if key in facets and not {"added", "removed"} & facets.keys():
             yield name, *facets[key]
@@ -229,7 +232,7 @@ def _change_word(fewer: bool, more: bool) -> str:
 
 
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
-    """Return the numbers, near the bounds of two ranges (`both`), that the range `text` allows for each rank."""
+    """Return (number, rank) for the numbers near the bounds of the ranges `both` that the range `text` allows."""
     comparisons = parse_range(text)
     bounds = [comparison.operands[0] for one in both for comparison in parse_range(one)]
     numbers = set()
@@ -255,7 +258,10 @@ def _type_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleFinding]:
-    """Yield a finding for each type constraint that got types ("+") or lost some ("-"); `message` has {} for them."""
+    """Yield a finding for each type constraint that got types (`sign` "+") or lost some ("-").
+
+    `message` has {} in place of these types.
+    """
     for name, tokens in pair.difference.get("types", {}).items():
         types = [each[1:] for each in tokens if each[0] == sign] if isinstance(tokens, list) else []
         if types and not _is_reused(pair, name):
@@ -263,7 +269,7 @@ def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleF
 
 
 def _is_reused(pair: VersionPair, constraint: str) -> bool:
-    """Whether a type constraint kept its name and is used by other parameters only; rule B133 reports these."""
+    """Whether a name of a type constraint is used by entirely other parameters than before, as rule B133 reports."""
     before, after = ({key for key, each in side.items() if each.type == constraint} for side in _parameters(pair))
     return bool(before) and bool(after) and not before & after
 
@@ -282,7 +288,7 @@ def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B134", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report inputs and outputs that have to be of one type now, or no longer have to."""
+    """Report pairs of inputs or outputs that must have the same type now and did not have to, or the reverse."""
     old, new = _parameters(pair)
     both = [key for key in new if key in old]
     shared = {
@@ -319,7 +325,10 @@ def _type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _parameters(pair: VersionPair) -> tuple[dict[tuple[str, str], Parameter], dict[tuple[str, str], Parameter]]:
-    """Return the inputs and outputs of the older and the newer version, by side and by name in the newer version."""
+    """Return the parameters of the older and of the newer version, each by (side, name).
+
+    The side is "inputs" or "outputs". A parameter that was renamed has its new name in both.
+    """
     old: dict[tuple[str, str], Parameter] = {}
     new: dict[tuple[str, str], Parameter] = {}
     for side in SIDES:

@@ -81,7 +81,10 @@ class OperatorState:
         return self.versions[max(self.versions)]
 
     def place(self, since: int | None = None, *keys: str) -> str:
-        """Return file:line:column of the YAML key at the path `keys` in a version, or of the file; "" if unknown."""
+        """Return file:line:column of the YAML key at the path `keys` in the version `since`, "" if it is not known.
+
+        Without a version, it is the beginning of the file.
+        """
         if since is None or since not in self.versions:
             return f"{self.path}:1:1" if self.path else ""
         return self.place_of(since, *keys) if self.place_of is not None else self.path
@@ -167,7 +170,7 @@ def registry_state(registry: Registry, name: str) -> State:
 
 
 def _place_finder(path: str) -> PlaceFinder | None:
-    """Return a function that finds the lines of YAML keys in a file of the standard; None if `path` is ""."""
+    """Return a function that finds the place of YAML keys in a file of the standard; None if `path` is ""."""
 
     def place(since: int, *keys: str) -> str:
         """Return path:line:1 of the innermost key on the path `keys` that exists in a version."""
@@ -297,7 +300,10 @@ def merge_states(states: Sequence[State]) -> State:
 
 
 def base_type_sets(complete: bool) -> TypeSets | None:
-    """Return the standard's type sets, to which a folder adds its own; None if it is a copy of the standard's."""
+    """Return the standard's type sets, which a folder may use beside its own; None if the folder is `complete`.
+
+    A complete folder is a copy of the standard's, with all its type sets.
+    """
     from opset.schemas.yaml.loader import standard_sets
 
     return None if complete else standard_sets()

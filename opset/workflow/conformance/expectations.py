@@ -131,7 +131,7 @@ def compare_expectations(
 
 
 def _matching_names(pattern: str, known: dict[str, Result]) -> Iterator[str]:
-    """Yield the names of known cases that equal a name or match a pattern."""
+    """Yield the names of known cases that are equal to `pattern`, or match it if it has wildcards."""
     if not re.search(r"[*?\[]", pattern):
         yield from [pattern] if pattern in known else []
         return

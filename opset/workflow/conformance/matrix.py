@@ -129,7 +129,7 @@ def _count_results(results: Iterable[Result]) -> dict[str, int]:
 
 
 def _operator_results(results: Sequence[Result]) -> list[OperatorResults]:
-    """Return the numbers of cases by result for each operator."""
+    """Return, for each operator, the numbers of cases by result: one count for each version, one for invalid cases."""
     groups: dict[tuple[str, str], list[Result]] = {}
     for each in results:
         groups.setdefault((each.case.domain, each.case.operator), []).append(each)
@@ -154,7 +154,7 @@ def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
 
 
 def _judged_case(result: Result, expected: str) -> JudgedCase:
-    """Return a case in the form of reports; `expected` is the reason if its disagreement is expected, else ""."""
+    """Return a case in the form of reports; `expected` is the reason why a disagreement is expected, or ""."""
     case = result.case
     greatest = result.difference
     facts = {key: getattr(case, key) for key in ("name", "kind", "operator", "version", "example", "shows", "types")}
@@ -284,7 +284,10 @@ def _matrix_table(title: str, text: str, operators: Sequence[OperatorResults]) -
 
 
 def _case_tables(title: str, text: str, cases: Sequence[JudgedCase], key: str, head: str) -> list[Table]:
-    """Return a table, or [] without cases; a row joins an operator's cases with the same result and field `key`."""
+    """Return a table as the only item of a list, [] if there are no cases.
+
+    Each row joins an operator's cases that have the same result and the same text in their field `key`.
+    """
     groups: dict[tuple[str, str, str], list[JudgedCase]] = {}
     for each in cases:
         why = _NUMBER.sub("", getattr(each, key))

@@ -219,7 +219,10 @@ def _read_request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
 
 
 def _read_case_values(folder: str, declared: Sequence[ValueInfo], case: Case, role: str) -> dict[str, Any]:
-    """Return a case's inputs or outputs (`role`) by name, read from a folder. Raises ValueError if any are missing."""
+    """Return a case's values by name, read from a folder; `role` is "input" or "output".
+
+    Raises ValueError if the manifest does not list exactly the files that `declared` needs.
+    """
     listed = {each.rpartition("/")[2] for each in case.files if f"/{DATA}/{role}_" in each}
     if listed != {f"{role}_{number}.pb" for number in range(len(declared))}:
         raise ValueError(f"the model has {len(declared)} {role}s, and the manifest lists files for {len(listed)}")
@@ -254,7 +257,7 @@ def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Re
 
 
 def _judge_random(case: Case, outputs: Sequence[Any]) -> Result:
-    """Return the result of a random case, of whose outputs only types and shapes are compared."""
+    """Return the result of a random case; only types and shapes of its outputs are compared."""
     for number, (have, (kind, shape)) in enumerate(zip_longest(outputs, case.outputs, fillvalue=("nothing", None))):
         actual_shape = getattr(have, "shape", None)
         if type_of(have) != kind or (shape is not None and actual_shape != shape):

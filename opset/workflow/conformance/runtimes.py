@@ -85,7 +85,7 @@ def find_runtime(
     seconds: float = 60.0,
     memory: int | None = None,
 ) -> Runtime:
-    """Return how a runtime is run: one of BUILT_IN by a worker, any other by a command line.
+    """Return how to run a runtime: through a worker if it is one of BUILT_IN, else by its command line.
 
     Args:
         text: Name of the runtime, or the command line.
@@ -189,7 +189,10 @@ class _WorkerRunner:
         self._send()
 
     def _send(self) -> None:
-        """Send the present case, or start a worker, which gets it after its greeting. Raises UsageError T224."""
+        """Send the present case to the worker; if there is none, start one, which gets the case after its greeting.
+
+        Raises UsageError T224 if the worker cannot be started.
+        """
         if self._process is None:
             try:
                 self._process = ChildProcess(self._runtime.command, self._runtime.memory, serves=True)
@@ -230,7 +233,7 @@ class _WorkerRunner:
         return None
 
     def _accept_greeting(self, header: Mapping[str, Any]) -> None:
-        """Send the present case, as the worker's runtime is imported. Raises UsageError T224 if it could not be."""
+        """Take the worker's greeting, and send the present case. Raises UsageError T224 if its runtime is missing."""
         if "absent" in header:
             raise self._missing_runtime_error(str(header["absent"]))
         self._started = self._once = True
@@ -245,9 +248,9 @@ class _WorkerRunner:
         return _start_error(self._runtime.name, why, help)
 
     def _handle_failure(self, answer: Answer) -> Answer | None:
-        """End the worker, and return its failure; None if the case is to run again.
+        """End the worker, and return its failure; None if the case is run again.
 
-        A case runs again in a new worker if the worker crashed and had run other cases before, which may be to blame.
+        A case is run again, in a new worker, if the worker crashed after it had run other cases, which may be to blame.
         Raises UsageError T224 if no worker ever started.
         """
         assert self._process is not None
@@ -262,7 +265,7 @@ class _WorkerRunner:
         return self._final_answer(answer)
 
     def _final_answer(self, answer: Answer) -> Answer:
-        """Return an answer; a crash if the case crashed after others, even if it did not when it was run again."""
+        """Return an answer; if the case ran again after a crash, return the crash, even if it passed this time."""
         if self._crash is None or answer.kind == "crash":
             return answer
         why = f"{self._crash.why} (after other cases; by itself, the case does not end so, but is {answer.kind})"
@@ -348,7 +351,7 @@ def _encode_request(request: Request) -> bytes:
 
 
 def _encode_value(value: Any, data: bytearray) -> dict[str, Any]:
-    """Return a value as worker.py describes it in headers, and add the bytes of tensors to `data`."""
+    """Return a value in the form that worker.py describes for headers, and add the bytes of tensors to `data`."""
     if value is None:
         return {"nothing": True}
     if isinstance(value, list):
@@ -365,7 +368,7 @@ def _encode_value(value: Any, data: bytearray) -> dict[str, Any]:
 
 
 def _decode_text(value: Any) -> Any:
-    """Return bytes as str, in which those that are no UTF-8 become lone surrogates; other values stay."""
+    """Return bytes as str, with lone surrogates for bytes that are no UTF-8; any other value is returned as it is."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 

@@ -57,19 +57,22 @@ class WorkerRuntime:
         return f"{type(error).__name__}: {error}"
 
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
-        """Run a model, and return its outputs as values of a header. Raises Refused if the runtime lacks something.
+        """Run a model, and return its outputs in the form of a header. Raises Refused if the runtime lacks something.
 
-        `inputs` are values of a header, whose bytes are in `data`; the bytes of the outputs are added to `found`.
+        `inputs` are in the form of a header, too, with bytes in `data`; the bytes of the outputs are added to `found`.
         """
         results = self._run(model, {name: self._to_runtime(value, data) for name, value in inputs})
         return [self._from_runtime(each, found) for each in results]
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
-        """Run a model on inputs by name, in the runtime's form, and return its outputs. Raises Refused."""
+        """Run a model on `feeds`, inputs by name in the runtime's form; return its outputs, also in this form.
+
+        Raises Refused if the runtime lacks something.
+        """
         raise NotImplementedError
 
     def _to_runtime(self, value: dict[str, Any], data: bytes) -> Any:
-        """Return a value of a header, whose bytes are in `data`, in the runtime's form."""
+        """Return an input, given in the form of a header with its bytes in `data`, in the runtime's form."""
         if "sequence" in value:
             return [self._to_runtime(each, data) for each in value["sequence"]]
         if "map" in value:
@@ -113,7 +116,7 @@ class WorkerRuntime:
         raise NotImplementedError
 
     def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
-        """Return element type and bytes of a tensor whose type numpy lacks. Raises Refused if they are unknown."""
+        """Return element type and bytes of a tensor that numpy has no type for. Raises Refused if they are unknown."""
         raise Refused(f"its interface for Python returns the type {array.dtype}")
 
 
@@ -165,7 +168,7 @@ class OnnxRuntime(WorkerRuntime):
         onnxruntime.set_default_logger_severity(4)
 
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
-        """Run a model, and return its outputs in the form of a message's header; errors in REFUSALS become Refused."""
+        """Run a model, and return its outputs in the form of a header; an error that REFUSALS lists becomes Refused."""
         try:
             return super().outputs(model, inputs, data, found)
         except Exception as error:
@@ -190,7 +193,7 @@ class OnnxRuntime(WorkerRuntime):
         return re.sub(cls.NOISE, "", str(error))
 
     def _own_value(self, value: Any) -> Any:
-        """Return an input as an OrtValue of onnxruntime. Raises Refused if it cannot be one."""
+        """Return an input as an OrtValue of onnxruntime. Raises Refused if it cannot become one."""
         if isinstance(value, np.ndarray) and value.dtype.kind not in "OUS":
             return self._module.OrtValue.ortvalue_from_numpy(value)
         if not isinstance(value, self._module.OrtValue):

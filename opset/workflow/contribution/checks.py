@@ -58,7 +58,10 @@ def _quotation(finding: Finding) -> Evidence:
 
 @POINTS.rule("function", ReviewedVersion, clause=PROPOSAL)
 def check_function_body(version: ReviewedVersion) -> Iterator[Evidence]:
-    """A function body, where other operators express it."""
+    """A function body, where other operators express it.
+
+    Yields evidence whether the version has one.
+    """
     if version.schema.function:
         count = len(version.schema.function)
         why = f"it has {count} function bod{'y' if count == 1 else 'ies'}"
@@ -70,13 +73,19 @@ def check_function_body(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("model", ReviewedVersion, clause=PROPOSAL)
 def check_models(version: ReviewedVersion) -> Iterator[Evidence]:
-    """A model that needs it."""
+    """A model that needs it.
+
+    Yields that this is open: only the author can name one.
+    """
     yield Evidence(OPEN, "which model needs it is not known here", version.place_of(), "name one that others can see")
 
 
 @POINTS.rule("framework", ReviewedVersion, clause=PROPOSAL)
 def check_frameworks(version: ReviewedVersion) -> Iterator[Evidence]:
-    """A framework that has it."""
+    """A framework that has it.
+
+    Yields that this is open, with the frameworks that `counterparts` names.
+    """
     named = [each for each in version.docs.counterparts if each != "numpy"]
     why = f"it names counterparts in {', '.join(named)}" if named else "it names no counterpart in a framework"
     yield Evidence(OPEN, why, version.place_of("counterparts"), "say which framework has it, and where it differs")
@@ -84,7 +93,10 @@ def check_frameworks(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("numpy", ReviewedVersion, clause=PROPOSAL)
 def check_numpy(version: ReviewedVersion) -> Iterator[Evidence]:
-    """The semantics of numpy, where numpy has it."""
+    """The semantics of numpy, where numpy has it.
+
+    Yields evidence whether `counterparts` names numpy.
+    """
     text = version.docs.counterparts.get("numpy")
     if text:
         yield Evidence(PASSED, f"numpy: {text}", version.place_of("counterparts", "numpy"))
@@ -95,7 +107,10 @@ def check_numpy(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("attributes", ReviewedVersion, clause=PROPOSAL)
 def check_attributes(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Attributes rather than inputs."""
+    """Attributes rather than inputs.
+
+    Yields as open each input that holds only integers, flags or text, and so might be an attribute.
+    """
     kinds = ("int", "uint", "bool", "string")
     names = [
         each.name
@@ -113,7 +128,10 @@ def check_attributes(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("general", ReviewedVersion, clause=PROPOSAL)
 def check_generality(version: ReviewedVersion) -> Iterator[Evidence]:
-    """No more complex than its uses, and as general as is simple."""
+    """No more complex than its uses, and as general as is simple.
+
+    Yields that this is open: only people can judge it.
+    """
     yield Evidence(OPEN, "no machine can weigh this", version.place_of(), "say which cases were left out, and why")
 
 
@@ -122,7 +140,10 @@ def check_generality(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("doc", ReviewedVersion, clause=DESCRIPTION, applies=is_any)
 def check_description(version: ReviewedVersion) -> Iterator[Evidence]:
-    """A description that leaves nothing open."""
+    """A description that leaves nothing open.
+
+    Yields evidence whether the version, its parameters and its special cases have prose.
+    """
     gaps = [each._replace(help="write 'doc:'") for each in quote_rules(version, "S212", "S213")]
     if not version.schema.deprecated:
         gaps += map(_quotation, LINT.by_code["S239"].check(version.operator, None))  # lint demands it of the standard
@@ -132,7 +153,10 @@ def check_description(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("page", ReviewedVersion, clause=DESCRIPTION)
 def check_examples_on_page(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Examples in the description."""
+    """Examples in the description.
+
+    Yields evidence whether an example with outputs holds for the version.
+    """
     examples = [*version.examples_with_outputs]
     if examples:
         yield Evidence(PASSED, f"{count_text(len(examples))} on its page", version.example_place(examples[0]))
@@ -143,7 +167,10 @@ def check_examples_on_page(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("counterparts", ReviewedVersion, clause=DESCRIPTION)
 def check_counterparts(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Its counterparts in frameworks."""
+    """Its counterparts in frameworks.
+
+    Yields evidence whether the version has the key `counterparts`.
+    """
     if version.docs.counterparts:
         yield Evidence(PASSED, f"it names {', '.join(version.docs.counterparts)}", version.place_of("counterparts"))
     else:
@@ -153,7 +180,10 @@ def check_counterparts(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("formula", ReviewedVersion, clause=DESCRIPTION)
 def check_formula(version: ReviewedVersion) -> Iterator[Evidence]:
-    """A formula or pseudo-code."""
+    """A formula or pseudo-code.
+
+    Yields evidence whether the version has a formula or a function body.
+    """
     if version.docs.formula:
         yield Evidence(PASSED, "it has a formula", version.place_of("formula"))
     elif version.schema.function:
@@ -168,7 +198,10 @@ def check_formula(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("kernel", ReviewedVersion, clause=REFERENCE)
 def check_kernel(version: ReviewedVersion) -> Iterator[Evidence]:
-    """A reference implementation."""
+    """A reference implementation.
+
+    Yields evidence whether a kernel is registered for the version.
+    """
     if origin := version.function_origin(KERNELS, "kernel"):
         yield Evidence(PASSED, "it has a kernel", origin)
     else:
@@ -178,12 +211,15 @@ def check_kernel(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("computed", ReviewedVersion, clause=REFERENCE)
 def check_computed_examples(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Examples that the kernel computes."""
+    """Examples that the kernel computes.
+
+    Yields evidence from running the examples.
+    """
     yield from _test_results(version, "kernel", "computed by the kernel")
 
 
 def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Evidence]:
-    """Yield evidence from one part of `opset test` on the version; `what` ends "3 examples …" in the text."""
+    """Yield evidence from one part of `opset test` on the version; `what` completes the text "3 examples …"."""
     report = version.test_part(part)
     for each in report.findings:
         help = each.help or f"opset test {version.title}@{version.since} shows it alone"
@@ -201,7 +237,10 @@ def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Ev
 
 @POINTS.rule("since", ReviewedVersion, clause=VERSION, applies=is_any)
 def check_version_number(version: ReviewedVersion) -> Iterator[Evidence]:
-    """The version number."""
+    """The version number.
+
+    Yields evidence whether it is locked, or follows the newest released version of the domain.
+    """
     domain = domain_name(version.schema.domain)
     locked = version.lock.get(domain, {})
     place = version.place_of("since")
@@ -227,7 +266,10 @@ _CHANGE_RULES = ("S201", "S205", "S208", "S209", "S210", "S229")
 
 @POINTS.rule("change", ReviewedVersion, clause=VERSION, applies=is_any)
 def check_change_block(version: ReviewedVersion) -> Iterator[Evidence]:
-    """What changed from the version before."""
+    """What changed from the version before.
+
+    Yields evidence whether the `change:` block says it.
+    """
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
         return
@@ -238,7 +280,10 @@ def check_change_block(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("rules", ReviewedVersion, clause=VERSION, applies=is_any)
 def check_lint_rules(version: ReviewedVersion) -> Iterator[Evidence]:
-    """No lint rule is broken."""
+    """No lint rule is broken.
+
+    Yields each finding of `opset lint` in the operator's file, or evidence that there is none.
+    """
     for each in version.lint_findings:
         yield Evidence(MISSING, f"{each.code}: {each.message}", each.place, each.help or f"opset explain {each.code}")
     if not version.lint_findings:
@@ -250,7 +295,10 @@ def check_lint_rules(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("adapters", ReviewedVersion, clause=CONVERSION, applies=is_any)
 def check_adapters(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Adapters up and down."""
+    """Adapters up and down.
+
+    Yields evidence how each is declared, and whether one declared as written is registered.
+    """
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
         return
@@ -268,7 +316,10 @@ def check_adapters(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("upgrade", ReviewedVersion, clause=CONVERSION, applies=is_any)
 def check_upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Examples that are converted up."""
+    """Examples that are converted up.
+
+    Yields evidence whether examples of the version before compute the same at this one.
+    """
     if version.transition is None:
         why = "it is the first version; its examples go up once there is a newer one"
         yield Evidence(NOT_APPLICABLE, why, version.place_of())
@@ -278,7 +329,10 @@ def check_upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("downgrade", ReviewedVersion, clause=CONVERSION, applies=is_any)
 def check_downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Examples that are converted down."""
+    """Examples that are converted down.
+
+    Yields evidence whether examples of the version compute the same at the one before.
+    """
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
     elif version.schema.deprecated:
@@ -290,7 +344,10 @@ def check_downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 def _conversion_results(
     version: ReviewedVersion, source: OpSchema, target: OpSchema, declared: str
 ) -> Iterator[Evidence]:
-    """Yield evidence whether converted examples compute the same at another version; `declared` is the adapter."""
+    """Yield evidence whether examples, converted from `source` to `target`, compute the same as before.
+
+    `declared` is how the `change:` block says that the adapter is made.
+    """
     way = f"{source.since_version} -> {target.since_version}"
     same: list[Example] = []
     refused: Counter[str] = Counter()
@@ -327,7 +384,10 @@ def _conversion_results(
 
 @POINTS.rule("documentation", ReviewedVersion, clause=DOCUMENTATION, applies=is_any)
 def check_documentation(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Documentation, generated."""
+    """Documentation, generated.
+
+    Yields evidence with the length of the operator's page.
+    """
     lines = operator_section(version.registry, version.schema.domain, version.schema.name)
     why = f"its page is made of the file: {len(lines)} lines of Markdown"
     yield Evidence(PASSED, why, version.place_of("doc"), f"opset show {version.title}, or opset docs")
@@ -335,7 +395,10 @@ def check_documentation(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("test_data", ReviewedVersion, clause=DOCUMENTATION)
 def check_test_data(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Test data, generated."""
+    """Test data, generated.
+
+    Yields evidence whether cases of a test corpus can be made from the examples.
+    """
     schema = version.schema
     versions = version.registry.versions(schema.name, schema.domain)
     picks = pick_cases(version.registry, [versions], True, {(schema.domain, schema.name): {version.since}})
@@ -357,7 +420,10 @@ def check_test_data(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("inference", ReviewedVersion, clause=INFERENCE)
 def check_inference_rule(version: ReviewedVersion) -> Iterator[Evidence]:
-    """A rule or function for its outputs."""
+    """A rule or function for its outputs.
+
+    Yields evidence whether inference has one for the version.
+    """
     if version.schema.shape:
         yield Evidence(PASSED, f"by the rule {version.schema.shape}", version.place_of("shape"))
     elif origin := version.function_origin(RULES, "infer"):
@@ -369,13 +435,19 @@ def check_inference_rule(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("inferred", ReviewedVersion, clause=INFERENCE)
 def check_inferred_examples(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Tests of the inference."""
+    """Tests of the inference.
+
+    Yields evidence from inferring the examples.
+    """
     yield from _test_results(version, "inference", "inferred, with sizes and with dim_params")
 
 
 @POINTS.rule("rank", ReviewedVersion, clause=INFERENCE)
 def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
-    """The rank at least."""
+    """The rank at least.
+
+    Yields evidence whether inference knows the rank of every output in the examples.
+    """
     report = version.test_part("inference")
     gaps = {each.example: each for each in report.gaps if "[" not in each.known}
     for each in version.examples:
@@ -393,14 +465,20 @@ def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("replacement", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn)
 def check_replacement(version: ReviewedVersion) -> Iterator[Evidence]:
-    """An operator that replaces it."""
+    """An operator that replaces it.
+
+    Yields evidence whether a withdrawn version names an existing one.
+    """
     why = f"{version.schema.replacement} replaces it"
     yield from [*quote_rules(version, "S214")] or [Evidence(PASSED, why, version.place_of("replacement"))]
 
 
 @POINTS.rule("replacement_named", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn)
 def check_replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Documentation that leads to the replacement."""
+    """Documentation that leads to the replacement.
+
+    Yields evidence whether the description names the operator that replaces this one.
+    """
     if version.schema.replacement and re.search(rf"\b{re.escape(version.schema.replacement)}\b", version.docs.doc):
         yield Evidence(PASSED, f"'doc' names {version.schema.replacement}", version.place_of("doc"))
     else:
@@ -410,6 +488,9 @@ def check_replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("announced", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn)
 def check_announcement(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Release notes that name it."""
+    """Release notes that name it.
+
+    Yields that this is open: they are not part of the schemas.
+    """
     why = "release notes are not part of the schemas"
     yield Evidence(OPEN, why, version.place_of("deprecated"), "name it in the release notes")

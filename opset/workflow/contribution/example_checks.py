@@ -30,7 +30,10 @@ from opset.workflow.contribution.reviewed_version import (
 
 @POINTS.rule("constraints", ReviewedVersion, clause=TESTS)
 def check_constraints(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Examples that break each constraint."""
+    """Examples that break each constraint.
+
+    Yields evidence for each constraint of the version.
+    """
     sinces = [each.since_version for each in version.operator.schemas]
     docs = dict(zip(sinces, version.operator.docs, strict=True))
     broken: dict[tuple[str, str], Example] = {}
@@ -56,7 +59,10 @@ def check_constraints(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("uses", ReviewedVersion, clause=TESTS)
 def check_uses(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Examples of every attribute, choice and optional input."""
+    """Examples of every attribute, choice and optional input.
+
+    Yields evidence for each that is missing, or that none is.
+    """
     gaps = [*_unused_attributes(version), *_unused_inputs(version)]
     for why, place in gaps:
         yield Evidence(MISSING, why, place, "add an example with outputs")
@@ -65,7 +71,7 @@ def check_uses(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
-    """Yield a message and a location for each attribute that no example sets, and each choice that none has."""
+    """Yield (message, location) for each attribute that no example sets, and each choice that no example uses."""
     steps = version.operator.transitions
     ignored = {name for step in steps for name, each in step.change.attributes.items() if each.ignored}
     for name, declared in version.schema.attributes.items():
@@ -85,7 +91,7 @@ def _unused_attributes(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
 
 
 def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
-    """Yield a message and a location for each optional input that all examples have, or none."""
+    """Yield (message, location) for each optional input that every example gives, or that no example gives."""
     for index, formal in enumerate(version.schema.inputs):
         if formal.option == OPTIONAL and (examples := [*version.examples_with_outputs]):
             is_given = [len(each.inputs) > index and each.inputs[index] is not None for each in examples]
@@ -95,7 +101,7 @@ def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
 
 
 def _edge_evidence(version: ReviewedVersion, name: str, examples: Iterable[Example], help: str) -> Evidence:
-    """Return evidence of an edge case: the first of its examples, or that there is none; `name` says of what."""
+    """Return evidence for the edge case `name`: the first of its examples, or that there is none."""
     example = next(iter(examples), None)
     if example is not None:
         return Evidence(PASSED, f"the example {example.name}", version.example_place(example))
@@ -111,7 +117,10 @@ def _evidence_without_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("empty", ReviewedVersion, clause=TESTS, requires=STATEMENT)
 def check_empty_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
-    """An example of an empty tensor."""
+    """An example of an empty tensor.
+
+    Yields evidence whether there is one.
+    """
     examples = (each for each in version.examples if any(0 in (value.shape or ()) for value in input_tensors(each)))
     help = "add one: inputs: [{float: [], shape: [0, 2]}]"
     yield from [*_evidence_without_tensors(version)] or [_edge_evidence(version, "an empty tensor", examples, help)]
@@ -119,7 +128,10 @@ def check_empty_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("scalar", ReviewedVersion, clause=TESTS, requires=STATEMENT)
 def check_scalars(version: ReviewedVersion) -> Iterator[Evidence]:
-    """An example of a scalar."""
+    """An example of a scalar.
+
+    Yields evidence whether there is one as the first tensor input, or that a constraint forbids it.
+    """
     if version.first_tensor is None:
         yield from _evidence_without_tensors(version)
         return
@@ -137,7 +149,7 @@ def check_scalars(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
-    """Return the constraint that a scalar as the input at an index breaks; "" if it breaks none."""
+    """Return the constraint that a scalar breaks if it is the input at `index`; "" if there is none."""
     plan = plan_of(version.schema)
     if plan is None:
         return ""
@@ -151,7 +163,10 @@ def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
 
 @POINTS.rule("negative_axis", ReviewedVersion, clause=TESTS, requires=STATEMENT)
 def check_negative_axes(version: ReviewedVersion) -> Iterator[Evidence]:
-    """An example of a negative axis."""
+    """An example of a negative axis.
+
+    Yields evidence for each attribute or input that may be one.
+    """
     declared = [each for each in version.schema.attributes.values() if each.kind in (AXIS, AXES)]
     axes = [each.name for each in declared if ">= 0" not in each.range and "0 <=" not in each.range]
     inputs = [index for index, each in enumerate(version.schema.inputs) if each.name in ("axis", "axes")]
@@ -175,7 +190,10 @@ def _has_negative(value: Any) -> bool:
 
 @POINTS.rule("not_numbers", ReviewedVersion, clause=TESTS, requires=STATEMENT)
 def check_nan_and_infinities(version: ReviewedVersion) -> Iterator[Evidence]:
-    """An example of NaN and infinities."""
+    """An example of NaN and infinities.
+
+    Yields evidence whether there is one, if an input can be of floats.
+    """
     schema = version.schema
     if not any(type_.startswith(FLOATS) for each in schema.inputs for type_ in schema.allowed_types(each)):
         yield Evidence(NOT_APPLICABLE, "none of its inputs is of floats", version.place_of("types"))
@@ -198,7 +216,10 @@ def _is_special(value: ExampleValue) -> bool:
 
 @POINTS.rule("broadcast", ReviewedVersion, clause=TESTS, requires=STATEMENT)
 def check_broadcasting(version: ReviewedVersion) -> Iterator[Evidence]:
-    """An example of broadcasting."""
+    """An example of broadcasting.
+
+    Yields evidence whether there is one, if the operator broadcasts.
+    """
     named = {condition.subject for condition in version.schema.conditions if condition.kind == BROADCAST}
     if not named and not re.match(r"broadcast|onto", version.schema.shape):
         yield Evidence(NOT_APPLICABLE, "it does not broadcast", version.place_of("shape"))

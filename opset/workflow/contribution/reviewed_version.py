@@ -49,7 +49,7 @@ class Evidence(NamedTuple):
 
 
 def is_any(version: ReviewedVersion) -> bool:
-    """Whether a checklist item applies to a version: always."""
+    """Return True: this condition is for checklist items that apply to every version."""
     return True
 
 
@@ -160,7 +160,7 @@ class ReviewedVersion:
         return next((each for each in lines if each <= line), 0) == first
 
     def place_of(self, *keys: str) -> str:
-        """Return path:line:column of the YAML key at the path `keys` in the version, or the innermost that exists."""
+        """Return path:line:column of the YAML key at the path `keys` in the version, or of the last key that exists."""
         return self.operator.place(self.since, *keys)
 
     def example_place(self, example: Example) -> str:
@@ -177,13 +177,13 @@ class ReviewedVersion:
         return f"{self.operator.path}:{node.line}:{node.column}"
 
     def function_origin(self, layer: Layer, kind: str) -> str:
-        """Return file:line of the function of a kind, as "kernel" or "up", that the version uses; "" if none."""
+        """Return file:line of the function of a `kind` such as "kernel" or "up" that the version uses; "" if none."""
         schema = self.schema
         hook = Lookup(layer, self.registry).find(kind, schema.domain, schema.name, self.since, schema.family)
         return hook.origin if hook is not None else ""
 
     def missing_function(self, layer: Layer, why: str, place: str, help: str) -> Evidence:
-        """Return evidence that a function of a layer is missing, because of `why` or as nobody trusts its file."""
+        """Return evidence that a function of a layer is missing: because of `why`, or since its file is not trusted."""
         left_out = Lookup(layer, self.registry).left_out(self.schema.domain)
         return Evidence(MISSING, left_out or why, place, TRUST if left_out else help)
 
@@ -207,7 +207,7 @@ def input_tensors(example: Example) -> Iterator[ExampleValue]:
 
 
 def values_of_input(example: Example, index: int, variadic: bool = False) -> tuple[ExampleValue | None, ...]:
-    """Return the values of an example for the input at an index, at most one unless it is variadic."""
+    """Return the values of an example for the input at an index: at most one, or all from there on if `variadic`."""
     return example.inputs[index:] if variadic else example.inputs[index : index + 1]
 
 

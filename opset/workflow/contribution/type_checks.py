@@ -42,7 +42,10 @@ class CastResult(NamedTuple):
 
 @POINTS.rule("all_types", ReviewedVersion, clause=REFERENCE)
 def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
-    """A kernel for every type, which computes the same values in each."""
+    """A kernel for every type, which computes the same values in each.
+
+    Yields evidence for each type constraint: from examples of a type, or from examples cast to it.
+    """
     if not version.function_origin(KERNELS, "kernel"):
         yield Evidence(NOT_APPLICABLE, "there is no kernel", version.place_of())
         return
@@ -78,7 +81,7 @@ def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: str) -> Example | None:
-    """Return an example with outputs in which an input at one of these indices has the type; None if there is none."""
+    """Return an example with outputs and with a value of type `type_` at one of these inputs, None if there is none."""
     for example in version.examples_with_outputs:
         for index in indices:
             variadic = version.schema.inputs[index].option == VARIADIC
@@ -88,7 +91,7 @@ def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: st
 
 
 def _try_type(version: ReviewedVersion, indices: Sequence[int], type_: str) -> CastResult:
-    """Run each example that can be cast to a type, at the inputs with these indices, and return the result."""
+    """Return what happens if the inputs at these indices are cast to a type, in each example that can be cast."""
     refused = wrong = ""
     computed = compared = False
     for example in version.examples_with_outputs:
@@ -118,7 +121,10 @@ def _try_type(version: ReviewedVersion, indices: Sequence[int], type_: str) -> C
 def _compare_with_cast(
     version: ReviewedVersion, example: Example, cast: Example, outputs: Sequence[Any]
 ) -> tuple[str, bool]:
-    """Return how a cast example's outputs differ from the original example's, and whether any could be compared."""
+    """Return how a cast example's outputs differ from those of the same values in the old type ("" if not at all).
+
+    The second result says whether any outputs could be compared.
+    """
     if is_random(example):
         return "", False
     inputs = []
@@ -189,7 +195,7 @@ def _cast_example(version: ReviewedVersion, example: Example, indices: Sequence[
 
 
 def _cast_value(value: ExampleValue, type_: str) -> ExampleValue:
-    """Return a value in another type; integers become 0 or 1, which every type has."""
+    """Return a value in another type; if that is an integer type, elements become 0 or 1, which all types can hold."""
     element = type_[7:-1]
     many = isinstance(value.content, list)
     numbers = value.content if many else [value.content]

@@ -99,7 +99,7 @@ def pick_cases(
 
 
 def _domain_labels(registry: Registry) -> dict[str, str]:
-    """Return the prefix of case names for each domain: its last word, or all words if two domains share the last."""
+    """Return the prefix of case names for each domain: its last word, or all words if another domain has that, too."""
     last = [domain_name(domain).rpartition(".")[2] for domain in registry.domains]
     labels = {"": ""}
     for domain, word in zip(registry.domains, last, strict=True):
@@ -153,7 +153,7 @@ def write_corpus(folder: str, corpus: Corpus) -> WriteCounts:
 
 
 def _add_case(corpus: Corpus, registry: Registry, judge: Judge, judgements: Judgements, pick: Pick) -> None:
-    """Add the files and the manifest's entry of a case to a corpus. Raises OpsetError if the example cannot be one."""
+    """Add the files of a case and its entry in the manifest. Raises OpsetError if the example cannot become a case."""
     from opset.reference.example_models import model_of, value_of
     from opset.workflow.corpus.judging import case_tolerance
 
@@ -225,7 +225,7 @@ def _tensor_bytes(name: str, value: Any, type_: str) -> bytes:
 
 
 def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
-    """Add to a model what cases need beyond examples, and return it: shapes and types of outputs, the IR version."""
+    """Complete the model of an example to that of a case, with types of outputs and the IR version; return it."""
     from opset.reference.example_models import type_proto
 
     values = [each for each in example.outputs or () if each is not None]
@@ -245,7 +245,7 @@ def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
 
 
 def _output_types(model: Any, schema: OpSchema, example: Example) -> Iterator[str]:
-    """Yield the output types of a node that breaks a constraint, as it is never computed; "" for uncertain types."""
+    """Yield the types of the outputs of a node that breaks a constraint, "" for one that its inputs do not decide."""
     bound = {}
     for index, value in enumerate(example.inputs):
         if value is not None:

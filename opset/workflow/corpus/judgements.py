@@ -49,7 +49,10 @@ def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mappin
 def _disagreeing_versions(
     agreed: set[tuple[int, str]], examples: Iterable[Example], versions: Iterable[OpSchema]
 ) -> dict[str, list[int] | str]:
-    """Return, by example, the versions that are not in `agreed`; "*" stands for all versions, or for all examples."""
+    """Return, by example, the versions that are not in `agreed`, which has (version, example).
+
+    "*" in place of the versions stands for all of them, and in place of an example for all examples.
+    """
     by_example: dict[str, list[int] | str] = {}
     sinces = [each.since_version for each in versions]
     whole = True
@@ -62,7 +65,7 @@ def _disagreeing_versions(
 
 
 def digest(examples: Iterable[Example], versions: Iterable[OpSchema]) -> str:
-    """Return a hash of examples and their operator's versions, by which a change is noticed; prose does not count."""
+    """Return a hash of examples and version numbers, which changes if they do; prose does not count."""
     plain = [each._replace(doc="")._asdict() for each in examples]
     values = [[value for key, value in each.items() if key not in STATUSES] for each in plain]
     content = values, [each.since_version for each in versions]

@@ -24,7 +24,7 @@ LIMITS = Limits(max_steps=1_000_000, max_bytes=1 << 30, timeout=60)
 
 
 def case_tolerance(example: Example, expected: Sequence[Any]) -> tuple[dict[str, float], str]:
-    """Return the tolerances of a case ("rtol" and "atol"), which are for all its outputs, and the reason for them."""
+    """Return tolerances by name ("rtol", "atol") for all outputs of a case together, and why they are these."""
     if example.tolerance is not None:
         return {"rtol": example.tolerance, "atol": example.tolerance}, "stated by the example"
     kinds = {array.dtype for value in expected for array in _arrays(value)}
@@ -81,7 +81,10 @@ class Judge:
         return True
 
     def _agreeing_implementations(self, schema: OpSchema, example: Example) -> Iterator[str]:
-        """Yield the function bodies and lowerings that confirm an example. Raises OpsetError T212 if one does not."""
+        """Yield the names of function bodies and lowerings that confirm an example.
+
+        Raises OpsetError T212 if one of them contradicts it.
+        """
         for name, converted in self._expressions(schema, example):
             if converted.model is None:
                 continue

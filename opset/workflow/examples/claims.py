@@ -128,7 +128,7 @@ class ClaimTests:
         self._converted: dict[str, Any] = {}
 
     def claims(self) -> Iterator[Claim]:
-        """Yield the claims of the `change:` block that can be tested, in the order of the guide."""
+        """Yield those claims of the `change:` block that examples can test, in the order of the guide."""
         return (claim for claim in self._entries() if CLAIMS.by_code[claim.key].applies(claim))
 
     def _entries(self) -> Iterator[Claim]:
@@ -152,7 +152,7 @@ class ClaimTests:
             yield Claim(self, "emulate", ("emulate", new), f"emulate: {{{new}: {old}}}", new, old)
 
     def examples(self, schema: OpSchema) -> Iterator[tuple[Example, list[Any]]]:
-        """Yield the examples that a version's kernel computes correctly, with the outputs, but no random ones."""
+        """Yield each example that a version's kernel computes correctly, with its outputs; random ones are left out."""
         for example in self.runner.examples(schema):
             values = None if is_random(example) else self.kernel_outputs(schema, example)
             if values is not None and not disagreements(example, values):
@@ -191,7 +191,10 @@ class ClaimTests:
     def check_effect(
         self, schema: OpSchema, name: str, is_concerned: Callable[[Example, list[Any]], bool]
     ) -> ClaimResult:
-        """Test that other values of an attribute change no output of the examples for which `is_concerned` is true."""
+        """Return whether other values of an attribute leave the outputs of examples as they are.
+
+        An example counts if `is_concerned` returns true for it and its outputs.
+        """
         attribute = schema.attributes[name]
         shown = False
         against = []
@@ -225,7 +228,7 @@ class ClaimTests:
         return why if right or any(each is not None and not disagreements(example, each) for each in others) else ""
 
     def run_with_attribute(self, converted: Any, example: Example, name: str, value: Any) -> list[Any] | None:
-        """Return a converted example's outputs with another value of an attribute; None if that fails."""
+        """Return a converted example's outputs with `value` for an attribute, None if the model cannot be run."""
         model = pb.ModelProto()
         model.CopyFrom(converted)
         nodes = self.operator_nodes(model)
@@ -238,7 +241,7 @@ class ClaimTests:
         return self.run_model(model, example)
 
     def run_with_input(self, converted: Any, example: Example, index: int, value: Any) -> list[Any] | None:
-        """Return a converted example's outputs with another constant as the input at an index; None if that fails."""
+        """Return a converted example's outputs with the constant `value` as input `index`, None if that fails."""
         model = pb.ModelProto()
         model.CopyFrom(converted)
         nodes = self.operator_nodes(model)
@@ -258,7 +261,10 @@ class ClaimTests:
         return self.run_model(model, example)
 
     def examples_of_type(self, element: str) -> Iterator[Example]:
-        """Yield the newer version's examples with inputs of an element type, and others whose values fit it, cast."""
+        """Yield examples of the newer version with inputs of an element type: its own, and others cast to that type.
+
+        An example is cast only if the type can hold its elements.
+        """
         type_ = f"tensor({element})"
         for example, _ in self.examples(self.newer):
             if any(each is not None and each.type == type_ for each in example.inputs):
@@ -269,7 +275,10 @@ class ClaimTests:
                     yield retyped
 
     def _retype(self, example: Example, type_: str) -> Example:
-        """Return an example whose inputs have another type, if their type constraint has it; outputs become unknown."""
+        """Return an example with inputs in `type_`, as far as their type constraints allow; its elements stay.
+
+        The outputs are of the same type, but with unknown elements.
+        """
         kinds = {name for name, types in self.newer.types.items() if type_ in types}
 
         def is_alike(old: str) -> bool:
@@ -314,7 +323,7 @@ class ClaimTests:
 
 
 def states_old_value(claim: Claim) -> bool:
-    """Whether a claim `old: value` is in the YAML, or is a default on which the derived adapter `up` rests."""
+    """Whether a claim `old: value` counts: it is in the YAML, or `up` is derived and so relies on the default."""
     tests = claim.tests
     if claim.name not in tests.newer.attributes or tests.change.attributes[claim.name].renamed:
         return False
@@ -343,7 +352,10 @@ def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("derived moved", Claim)
 def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `up: derived`, `down: derived` or `renamed`: an example can be converted. Its values are not compared."""
+    """Test `up: derived`, `down: derived` or `renamed`: some example can be converted; its outputs are not compared.
+
+    Yields one result.
+    """
     tests = claim.tests
     source, target = (tests.older, tests.newer) if claim.name == "up" else (tests.newer, tests.older)
     for example in tests.runner.examples(source):
@@ -356,7 +368,10 @@ def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("ignored", Claim, applies=lambda claim: claim.name in claim.tests.older.attributes)
 def check_ignored(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `ignored: true`: an attribute of the older version had no effect."""
+    """Test `ignored: true` on examples: other values of the older version's attribute change no output.
+
+    Yields one result.
+    """
     tests = claim.tests
     yield tests.check_effect(tests.older, claim.name, lambda example, values: True)
 
@@ -446,7 +461,7 @@ def check_undefined(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("input", Claim)
 def check_input(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `input: name`: an attribute of the older version became this input, which takes the same value."""
+    """Test `input: name`: an older attribute became this input, which with the same value gives the same outputs."""
     tests = claim.tests
     name = claim.name
     input_name = claim.value
@@ -545,7 +560,7 @@ def _cast_node(source: str, target: str, element: str) -> Any:
 
 
 def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
-    """Return the length of a list attribute of nodes, or the number of spatial dimensions if none of them has it."""
+    """Return the length of the list attribute `name` of one of the nodes, or else the number of spatial dimensions."""
     stated = [each for node in nodes for each in node.attribute if each.name == name]
     if stated:
         return len(stated[0].ints) or len(stated[0].floats)

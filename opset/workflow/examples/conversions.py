@@ -49,7 +49,7 @@ def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example,
 
 
 def _why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) -> str:
-    """Return the reason if a version's kernel does not compute an example's outputs; "" if it does."""
+    """Return why a version's kernel does not compute an example's outputs; "" if it does."""
     if why := runner.why_no_kernel(schema):
         return why
     try:
@@ -79,7 +79,7 @@ def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> lis
 
 
 def _check_conversion(runner: ExampleRunner, schema: OpSchema, example: Example, target: int, report: Report) -> None:
-    """Convert an example to one version and back, and add to a report whether its outputs stay the same."""
+    """Convert an example to version `target` and back; add to a report whether its outputs stay the same."""
     other = runner.registry.schema(schema.name, target, schema.domain)
     if other is not None and not example_versions(example, (other.since_version,)):
         other = None  # the example is not one of that version
@@ -142,7 +142,7 @@ def _adapter_finding(runner: ExampleRunner, schema: OpSchema, example: Example, 
 def _check_values(
     runner: ExampleRunner, schema: OpSchema, example: Example, model: Any, way: str, step: tuple[int, int]
 ) -> list[Finding]:
-    """Return the finding T107 if a converted model computes other outputs than the example states; [] if not.
+    """Return [] if a converted model computes the outputs that the example states, else a list with finding T107.
 
     `way` is the versions as text, such as "13 -> 11", `step` the last two of them.
     """
@@ -190,13 +190,13 @@ class BodyRoutes(Routes):
         return Route(verdict, VersionChange(domain, op_type, schema.since_version, 0))
 
     def step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | None:
-        """Return the step that replaces a node by the function body; None for other operators."""
+        """Return the step that replaces a node of the operator by its function body; None for any other operator."""
         source = self._step.source
         return self._step if (op_type, domain) == (source.name, source.domain) else None
 
 
 def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int) -> Conversion:
-    """Return the conversion of a model in which the function body for an opset replaces the operator's nodes."""
+    """Return the conversion that replaces an operator's nodes in a model by its function body for an opset."""
     target = Target({"": opset}, lowered=frozenset(((schema.name, schema.domain),)))
     return convert_model(load(model), target, registry, routes=BodyRoutes(registry, schema, opset))
 
@@ -204,8 +204,8 @@ def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int
 def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
     """Return the opsets at which a version's function bodies are tested: the first and the last of each body.
 
-    A body of ai.onnx that holds below the version is also tested at the opset before it. In other domains, the last
-    body is tested at the newest opset of ai.onnx.
+    In ai.onnx, the opset before the version is one of them if a body is for it. In other domains, the last body is
+    tested at the newest opset of ai.onnx.
     """
     last = RELEASES[-1].opset
     keys = sorted({body.opset for body in schema.function})
@@ -254,7 +254,7 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
 
 
 def _body_difference(runner: ExampleRunner, example: Example, model: Any, expected: Sequence[Any] | None) -> str:
-    """Return how a body's outputs differ from `expected`, the kernel's, or else the example's; "" if they are equal."""
+    """Return how the outputs of a body's model differ from `expected` (None: from the example's), "" if they do not."""
     try:
         actual = runner.run(model, example)
     except RunError as error:

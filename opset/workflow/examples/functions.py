@@ -29,7 +29,7 @@ def has_functions(registry: Registry, domain: str) -> bool:
 
 
 def check_functions(registry: Registry, domain: str, part: str, report: Report) -> None:
-    """Add a finding to a report for each function of a part, in a domain's files, that no operator version calls."""
+    """Report each function in Python files of a domain that no operator version calls; `part` says in which files."""
     if part not in LAYERS:
         return
     layer, noun = LAYERS[part]
@@ -60,7 +60,7 @@ _NEEDS = {
 
 
 def _versions_in_use(kind: str, versions: Sequence[OpSchema], sinces: Sequence[int]) -> set[int]:
-    """Return the versions, among `sinces`, whose registered function is called by a version of the operator.
+    """Return those versions in `sinces` under which a function is registered that some operator version calls.
 
     `kind` is the name of the decorator, such as "kernel" or "up"; `sinces` are sorted.
     """

@@ -60,7 +60,7 @@ def is_dense(value: ExampleValue) -> bool:
 
 
 def _has_whole_numbers(value: ExampleValue) -> bool:
-    """Whether a value is a tensor of int64, int32 or bool with stated elements, which inference computes with."""
+    """Whether a value is a tensor of int64, int32 or bool with stated elements: inference computes with these."""
     return is_dense(value) and value.type in _WHOLE
 
 
@@ -82,7 +82,7 @@ class _InferenceRun:
         """Whether a broken constraint is not reported, although all inputs are known."""
 
     def check(self, model: Any, sizes: dict[str, int]) -> Iterator[Finding]:
-        """Infer a model, whose dim_params stand for `sizes`; yield findings, and add unknown outputs to `gaps`."""
+        """Infer a model with dim_params that stand for `sizes`; yield findings, and note unknown outputs in `gaps`."""
         try:
             result = infer(model, schemas=self.runner.registry, strict=True)
         except OpsetError as error:
@@ -106,7 +106,7 @@ class _InferenceRun:
                 self.gaps += [gap] if inferred is None or inferred.kind == "tensor" else []
 
     def _check_constraint(self, result: Inference) -> Iterator[Finding]:
-        """Yield a finding if inference reports another fault than the broken constraint; if none, set `unseen`."""
+        """Yield a finding if inference reports a fault other than the example's constraint; note none in `unseen`."""
         label = self.example.error
         # A contradiction (I101) follows from the broken constraint.
         broken = [each for each in result.findings if each.code != "I101"]
@@ -153,7 +153,7 @@ class _InferenceRun:
 
 
 def _is_complete(inferred: Type | None, sizes: dict[str, int]) -> bool:
-    """Whether each size of a tensor is a number, or an expression of the dim_params in `sizes`."""
+    """Whether inference knows each size of a tensor: as a number, or by the dim_params in `sizes`."""
     if inferred is None or inferred.shape is None:
         return False
     return all(

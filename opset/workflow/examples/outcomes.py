@@ -83,7 +83,7 @@ class RecordingRoutes(Routes):
 def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
     """Convert the examples of a version by each of its adapters, and return the recorded calls.
 
-    Examples are also converted in variants, of which less is known; not those whose adapters did nothing new.
+    An example whose calls are new is also converted in variants, which tell an adapter less about inputs.
     """
     calls: set[Event] = set()
     routes = RecordingRoutes(registry, calls)
@@ -106,7 +106,7 @@ def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
 
 
 def summarize(events: Iterable[Event]) -> dict[str, Outcome]:
-    """Return what adapters did at each transition of an operator, by the transition's name, such as "13-11"."""
+    """Return what adapters of one operator did, by transition, such as "13-11"."""
     results: dict[str, list[set[str]]] = {}
     refused: dict[str, set[tuple[str, str]]] = {}
     stays = set()
@@ -181,7 +181,7 @@ def _convert(registry: Registry, routes: Routes, targets: Sequence[Target], mode
 
 
 def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[tuple[Target, bool]]:
-    """Yield conversion targets at which a version's adapters run, and whether one adapter alone leads there."""
+    """Yield conversion targets for which a version's adapters run, and whether only one adapter runs on the way."""
     name, domain = schema.name, schema.domain
     oldest = min(each.since_version for each in registry.versions(name, domain))
     for final in (0, oldest, registry.domains[domain]) if domain else (1, registry.domains[domain]):
@@ -200,13 +200,13 @@ def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[t
 
 
 def plain_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
-    """Yield two models of an example: with all inputs computed at run time, and with all but the first constant."""
+    """Yield two models of an example: one with all inputs computed at run time, one with all but the first constant."""
     yield model_of(schema, example)
     yield _model_with_constants(schema, example)
 
 
 def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
-    """Yield models of an example in which less is known of one input or all, and models of other element types."""
+    """Yield models of an example in which less is known about one input or about all, and models in other types."""
     whole = _model_with_constants(schema, example)
     names = [value.name for value in whole.graph.input] + [tensor.name for tensor in whole.graph.initializer]
     for name in names:
@@ -240,9 +240,9 @@ def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) ->
 
 
 def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequence[str], known: str) -> Any:
-    """Return a copy of `whole`, a model of an example, in which the inputs `names` are computed at run time.
+    """Return a copy of `whole`, an example's model, in which less is known about the inputs `names`.
 
-    `known` says how much of their types is kept: SIZES, OPEN_SIZES, TYPE or NOTHING.
+    `known` says what stays known: SIZES, OPEN_SIZES, TYPE or NOTHING.
     """
     model = pb.ModelProto()
     model.CopyFrom(whole)
@@ -270,7 +270,7 @@ def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequ
 
 
 def _example_of_type(schema: OpSchema, example: Example, name: str, type_: str) -> Example:
-    """Return an example whose inputs of the type constraint `name` have another type; elements stay."""
+    """Return an example in which inputs with the type constraint `name` have type `type_`; their elements stay."""
     formals = schema.inputs
     inputs = tuple(
         value._replace(type=type_)

@@ -142,7 +142,7 @@ class ExampleRunner:
 
     @cached_property
     def routes(self) -> Routes:
-        """The adapters that the version converter has for each operator and target; they are found once."""
+        """The routes of the version converter for the registry, cached; they include the adapters."""
         return routes_of(self.registry)
 
     def clear_values(self) -> None:
@@ -150,7 +150,7 @@ class ExampleRunner:
         self._values.clear()
 
     def why_no_kernel(self, schema: OpSchema) -> str:
-        """Return the reason if an operator version has no kernel; "" if it has one."""
+        """Return why an operator version has no kernel; "" if it has one."""
         hook = self._kernels.find("kernel", schema.domain, schema.name, schema.since_version, schema.family)
         return "" if hook is not None else self.why_kernels_missing(schema) or "there is no kernel"
 
@@ -175,7 +175,7 @@ class ExampleRunner:
         return self.run(model_of(schema, example), example)
 
     def run(self, model: Any, example: Example) -> list[Any]:
-        """Return a model's outputs for an example's inputs; they are computed once. Raises RunError if that fails."""
+        """Return a model's outputs for an example's inputs, cached for the next call. Raises RunError if it fails."""
         key = self._model_identity(model), id(example)
         if key not in self._values:
             result: list[Any] | RunError
@@ -199,7 +199,7 @@ class ExampleRunner:
             self.budget.charge(evaluator.steps)  # which raises BudgetExceeded where it was the budget that ended it
 
     def _model_identity(self, model: Any) -> tuple[Any, ...]:
-        """Return a key of the cache, equal for models with the same nodes at the same versions of their operators."""
+        """Return a key for cached outputs; it is equal for models with the same nodes, at the same since_versions."""
         imports = {normalize_domain(each.domain): each.version for each in model.opset_import}
         sinces = []
         for node in model.graph.node:
@@ -257,7 +257,7 @@ def _list_items(root: YamlNode | None, key: str) -> list[YamlNode]:
 
 
 def _find_key(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[YamlNode | None, bool]:
-    """Return the YAML node at the path `keys` in a version, or the innermost that exists, and whether all exist."""
+    """Return the YAML node at the path `keys` in a version, and whether all keys exist; if not, the last that does."""
     for version in _list_items(root, "versions"):
         stated = version.value.get("since") if isinstance(version.value, dict) else None
         if stated is None or stated.value != since:
@@ -280,7 +280,7 @@ def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
 
 
 def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
-    """Return a text for each computed output that differs from the example's, with its number; [] if all agree."""
+    """Return a text for each computed output that differs from the example's, with its index; [] if none does."""
     wanted = [(index, each) for index, each in enumerate(example.outputs or ()) if each is not None]
     if len(wanted) != len(actual):
         return [f"there are {len(actual)} outputs, and the example has {len(wanted)}"]
