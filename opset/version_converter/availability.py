@@ -360,7 +360,7 @@ def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema
 
 
 def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None) -> str:
-    """Return the type in which a runtime computes `element`: itself if it is `allowed` (None: all are), else its cast."""
+    """Return the type in which a runtime computes `element`: itself if it is `allowed` (None: all), else its cast."""
     return element if allowed is None or element in allowed else runtime.cast_of(element)
 
 
