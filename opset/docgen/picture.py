@@ -227,7 +227,7 @@ def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
 
 
 def _next_in_run(point: _Point) -> _Point | None:
-    """Return the point that should be straight below this one, None if there is none."""
+    """Return the point that is drawn straight below this one to continue its vertical line, None if the line ends."""
     if point.box:
         only = point.below[0] if len(point.below) == 1 else None
         return only if only and only.box and len(only.above) == 1 else None

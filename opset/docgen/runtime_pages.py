@@ -126,7 +126,7 @@ def _facts_data(facts: RuntimeFacts) -> Iterator[dict[str, Any]]:
 
 
 def _fact(name: str, text: str, links: Iterable[dict[str, str]] = ()) -> dict[str, Any]:
-    """Return an entry of the list of facts: its name, links, and the text behind them."""
+    """Return an entry of the list of facts: its name, its links, and the text that follows the links, escaped."""
     return {"name": name, "links": [*links], "text": escape_text(text)}
 
 

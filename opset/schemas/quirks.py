@@ -46,7 +46,7 @@ class Quirk(NamedTuple):
 
     @property
     def becomes_standard(self) -> bool:
-        """Whether the standard took over the operator of this quirk from another domain, with the same meaning."""
+        """Whether the operator of this quirk, once in another domain, is now in the standard with the same meaning."""
         return bool(self.origin) and self.stand_in == (self.operators[0], self.last + 1)
 
 

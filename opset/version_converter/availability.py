@@ -158,7 +158,7 @@ class Availability:
                 yield from ((element, integer) for integer in AS_INTEGERS.get(wide, ()))
 
     def notes(self) -> Iterator[str]:
-        """Yield notes for the user on a converted model: nodes that the fallback runs, limits that are not checked."""
+        """Yield notes for the user: which nodes the runtime's fallback runs, and which limits of it nobody checked."""
         runtime, fallback = self.runtime, self.runtime.fallback
         if self.elsewhere and fallback is not None:
             names = listing([f"{name} ({count})" for name, count in sorted(self.elsewhere.items())], SHOWN)

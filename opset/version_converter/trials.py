@@ -106,7 +106,7 @@ def given_input(name: str, facts: ValueFacts) -> Given:
 
 
 def _can_be_alone(node: Any) -> bool:
-    """Whether a node says everything itself."""
+    """Whether a node has no graphs and no references to attributes of a function, and can be tried without others."""
     return not any(each.ref_attr_name or attribute_type(each) in ("graph", "graphs") for each in node.attribute)
 
 

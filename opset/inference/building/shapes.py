@@ -87,9 +87,10 @@ def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None
 
 
 def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None], shape: Sequence[Size]) -> None:
-    """Set the only unknown size of a Reshape: the product of the input's `shape`, divided by the other sizes.
+    """Set in `sizes` the size of a Reshape that is unknown: the product of the input's `shape` divided by the others.
 
-    `sizes` is changed in place, unless another size may be 0. `wanted` are the sizes before 0 and -1 were replaced.
+    Nothing is set if several are unknown, or if another one may be 0. If all are known, the size that a variable gives
+    in `wanted`, the sizes before 0 and -1 were replaced, counts as the unknown one.
     """
     unknown = [axis for axis, size in enumerate(sizes) if size is None]
     unknown = unknown or [axis for axis, size in enumerate(wanted) if isinstance(size, Dim)]

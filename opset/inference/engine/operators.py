@@ -39,7 +39,7 @@ class Operators:
         Args:
             registry: the operators.
             follow_data: whether elements of small tensors are computed.
-            strict: whether nodes that runtimes accept against the standard are held to it.
+            strict: whether nodes that violate the standard fail, although runtimes accept them.
         """
         self._registry = registry
         self._follow_data = follow_data

@@ -75,7 +75,7 @@ def compare(sign: str, value: Any, bound: Any, algebra: Algebra = NUMBERS) -> bo
 
 
 def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebra = NUMBERS) -> Any:
-    """Return `function` of numbers or sizes; None if one is unknown, or the algebra cannot compute the result."""
+    """Return `function(*values)`: of numbers directly, of symbolic sizes as `algebra` does; None if that is unknown."""
     if all(isinstance(value, _NUMBER) for value in values):
         return NUMBERS.combine(function, *values)
     all_fit = all(isinstance(value, (int, algebra.symbol)) for value in values)

@@ -122,7 +122,10 @@ class Examples(Likeness):
         return example
 
     def inherit_keys(self, fields: dict[str, YamlNode]) -> dict[str, YamlNode]:
-        """Return an example's keys, with those of the example above that it is `like`; keep them for examples below."""
+        """Return an example's keys, completed by those of the earlier example that its key `like` names.
+
+        They are kept, since later examples may name this one.
+        """
         like = self.name(fields.get("like"))
         if like and like in self.complete:  # an example may lack its name
             fields = self.complete_example(fields, self.complete[like])

@@ -102,7 +102,7 @@ def _parameter_name(parameter: YamlNode) -> str:
 
 
 def complete_versions(root: YamlNode) -> dict[int, dict[str, Any]]:
-    """Return all keys of each version, by its number, in an operator's faultless document, inherited ones included."""
+    """Return all keys, own and inherited, of each version in an operator's faultless document, by its number."""
     complete: dict[int, dict[str, YamlNode]] = {}
     likeness = Likeness(Findings(""))
     for node in sorted(root.value["versions"].value, key=lambda each: -each.value["since"].value):

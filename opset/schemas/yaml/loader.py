@@ -360,7 +360,10 @@ def load_sets(path: Path | str, base: TypeSets | None = None, data: bytes | None
 def read_sets(
     path: Path | str, base: TypeSets | None = None, data: bytes | None = None
 ) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
-    """Return the faultless type sets of a file, or of its bytes `data`, added to `base`, and all findings."""
+    """Return a dictionary of type sets, and the findings about a file of them; `data` is read in place of the file.
+
+    The dictionary has the sets of `base`, and those of the file without findings.
+    """
     findings = Findings(str(path))
     sets = dict(base or {})
     try:

@@ -348,7 +348,10 @@ def _has_comments(lines: list[str], node: YamlNode) -> bool:
 
 
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return a file whose second newest version is written as `like` the newest, unless a comment would be lost."""
+    """Return a file's bytes, its second newest version with `like: NEWEST` in place of the keys that both share.
+
+    The file is returned as it is if a comment would be lost.
+    """
     lines = lines_of(data.decode())
     written = sorted(locate_versions(operator.path, operator.root, lines), key=lambda each: -each.since)
     newest, older = written[:2]

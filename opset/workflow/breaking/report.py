@@ -159,7 +159,10 @@ def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str])
 
 
 def markdown_lines(report: Report, strict: bool = False) -> list[str]:
-    """Return a report as Markdown for a pull request: a table, and how to mend breaks; `strict` fails on warnings."""
+    """Return a report as Markdown for a pull request: the verdict, a table of findings, and how to mend breaks.
+
+    With `strict`, warnings make the verdict "Breaking", too.
+    """
     verdict = "Clean" if report.status(strict) == 0 else "Breaking"
     lines = [f"### {verdict}: {_table_cell(report.summary())}", ""]
     for note in report.notes:

@@ -446,7 +446,7 @@ def check_inferred_examples(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
     """The rank at least.
 
-    Yields evidence whether inference knows the rank of every output in the examples.
+    Yields evidence about one question: does inference know at least the rank of every output in the examples?
     """
     report = version.test_part("inference")
     gaps = {each.example: each for each in report.gaps if "[" not in each.known}

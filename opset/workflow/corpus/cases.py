@@ -70,15 +70,15 @@ def pick_cases(
     every_version: bool,
     wanted: Mapping[Any, Set[int]] = {},
 ) -> list[Pick]:
-    """Return the examples that become cases, each at the first version to which it applies, in the order of names.
+    """Return the examples that become cases, with the versions at which they are run, in the order of names.
 
     Withdrawn versions are left out, as no model may use them.
 
     Args:
         registry: Operators with their examples.
         operators: All versions of each operator.
-        every_version: Whether each example is taken at every version.
-        wanted: The only versions to take of these operators, by domain and name; of others, all are taken.
+        every_version: Whether an example is run at every version to which it applies, not only at the first.
+        wanted: Versions by domain and name of an operator. Its examples are run at these, and at no other.
     """
     picks = []
     labels = _domain_labels(registry)

@@ -212,13 +212,15 @@ class ClaimTests:
     def contradiction(
         self, example: Example, converted: Any, results: Sequence[Any], others: Iterable[Sequence[Any] | None]
     ) -> str:
-        """Return how outputs contradict an example of the older version; "" if the claim is not to blame for it.
+        """Return how outputs with the value that a claim states differ from an example's; "" if the claim is not wrong.
+
+        A claim is wrong only if the example's outputs appear without the value, or with another one.
 
         Args:
             example: Example of the older version.
-            converted: Model of the example at the newer version.
-            results: Outputs with the claimed value.
-            others: Outputs with other values; None if a model with one fails. The claim is to blame if any are right.
+            converted: Model of the example at the newer version, without the value.
+            results: Outputs with the value that the claim states.
+            others: Outputs with each other value that was tried; None if the model with it fails.
         """
         why = "; ".join(disagreements(example, results))
         if not why:

@@ -83,9 +83,10 @@ def examine(
 def subjects(
     registry: Registry, schemas: Iterable[OpSchema], parts: Collection[str], pattern: str = ""
 ) -> Iterator[Subject]:
-    """Yield the units of work for operator versions, operator by operator.
+    """Yield what is examined of operator versions, one example or version at a time, operator by operator.
 
-    `parts` are keys of PARTS or "outcomes". Only examples whose names contain `pattern` are run.
+    `parts` are what is examined: keys of PARTS, or "outcomes" of conversions. Of the examples, only those whose names
+    contain `pattern` are.
     """
     chosen: dict[tuple[str, str], list[int]] = {}
     for schema in schemas:
