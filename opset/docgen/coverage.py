@@ -68,7 +68,10 @@ def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
 
 
 def _work_of_step(step: RouteStep | Refusal | None) -> str:
-    """Return how nodes cross a transition: NOTHING, DERIVED, WRITTEN or "impossible: reason"; UNKNOWN for a refusal."""
+    """Return how nodes cross a transition: NOTHING, DERIVED, WRITTEN or "impossible: REASON".
+
+    Without a step, nothing is to be done. If the route is refused, how they would cross is UNKNOWN.
+    """
     if isinstance(step, Refusal):
         return UNKNOWN
     if step is None:

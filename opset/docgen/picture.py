@@ -251,7 +251,7 @@ def _straighten_run(run: Sequence[_Point], layers: Sequence[Sequence[_Point]]) -
 
 
 def _least_distance(one: _Point, other: _Point) -> float:
-    """Return the least distance between the centers of two neighbors in a layer."""
+    """Return how far apart the centers of two neighbors in a layer have to be at least."""
     return (one.width + other.width) / 2 + BESIDE
 
 

@@ -122,7 +122,10 @@ def quirks_of(op_type: str, version: int) -> Iterator[Quirk]:
 
 
 def alias(op_type: str, version: int) -> Quirk | None:
-    """Return the quirk by which runtimes accept an operator that ai.onnx lacks at opset `version`; None without one."""
+    """Return the quirk of an operator that ai.onnx lacks at opset `version` and that runtimes accept, None without one.
+
+    Such an operator stands for one of another domain, or of a later opset.
+    """
     return next((each for each in quirks_of(op_type, version) if each.origin), None)
 
 

@@ -70,7 +70,10 @@ def call_adapter(call: AdapterCall) -> Result:
 
 
 def _name_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:
-    """Yield a fault as text for each value that is read or returned (`names`) but not computed, or computed twice."""
+    """Yield a fault as text for each value that the new nodes read, or compute twice, or that is returned, wrongly.
+
+    `names` are the returned values. Values that are read or returned have to be computed before.
+    """
     node, facts = call.node, call.facts
     known = {"", *node.inputs}
 

@@ -165,7 +165,11 @@ class Crossing:
             self._advice = self._advice or refusal.help
 
     def _cross_from(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
-        """Take a node from opset `start` to the target; return the nodes that replace it, None if it stays as it is."""
+        """Take the node at `index` of the body from opset `start` to the target, and record the action.
+
+        `change` has the node's domain, and its versions before and after. Returns the nodes that replace it, None if it
+        stays as it is. Raises Refusal.
+        """
         context = self._context
         pending = [Pending(node, start)]
         done: list[Pending] = []
@@ -480,7 +484,10 @@ class Crossing:
                 raise Refusal("C204", f"the attribute '{attribute.name}' is missing; {restriction.why}")
 
     def _check_names(self, old: Any, made: list[tuple[Any, int]]) -> None:
-        """Refuse (C204) new nodes, also in subgraphs, if the model has a function of their operator's name."""
+        """Raise Refusal C204 if new nodes, or nodes in their subgraphs, would call a function of the model.
+
+        `made` are the nodes that replace `old`, each with its opset.
+        """
         functions, registry = self._context.index.functions, self._context.registry
         for key in _count_operators([new for new, _ in made]) - _count_operators([old]):
             if key in functions and registry.versions(key[1], key[0]):

@@ -186,7 +186,7 @@ def type_parameter(formals: Sequence[Parameter], position: int) -> str:
 
 
 def _other_type(given: Given, type_: str) -> Given:
-    """Return an input of another type; its elements are not kept, as they may not be of it."""
+    """Return a given input with another type, and without elements, which the type may not be able to hold."""
     return given._replace(type=type_, elements=None)
 
 

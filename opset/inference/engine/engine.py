@@ -185,7 +185,7 @@ class Engine:
             raise
 
     def _abandon_rest(self, scope: Scope) -> None:
-        """Record in a graph's scope that nothing is known from the node on at which the inference was stopped."""
+        """Record in a graph's scope that nothing is known of the node at which inference stopped and later ones."""
         assert self.stopped is not None
         doubts = (f"inference stopped at {self.stopped[0]}: {self.stopped[1].why}",)
         body = scope.body

@@ -52,7 +52,7 @@ def flatten_1(call: Call) -> Shape:
 
 @infer("Squeeze", since=13)
 def squeeze_13(call: Call) -> Shape | None:
-    """Return the shape without the axes in the second input, by default all of size 1; None if these are not known."""
+    """Return the shape without the axes in the second input, by default all of size 1; None if it is not known."""
     shape = call.require_shape(0)
     if not call.has(1):
         return _squeeze_all(call, shape)

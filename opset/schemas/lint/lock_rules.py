@@ -44,9 +44,9 @@ def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple
 
 @LINT.rule("S241", LockedOperators)
 def check_lock(locked: LockedOperators) -> Iterator[Finding]:
-    """Check that the lock has each version that is not newer than the newest locked one of its domain (S241).
+    """Check that the lock has all versions up to the newest one that it has of their domain (S241).
 
-    If `locked.released`, it has to have all versions.
+    If `locked.released`, it has to have newer versions, too.
     """
     lock = locked.lock
     for operator, since in unlocked_versions(locked.operators, lock):

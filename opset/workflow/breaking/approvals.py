@@ -54,7 +54,9 @@ class Approval(NamedTuple):
 
 
 def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Break], today: datetime.date) -> Report:
-    """Return a report with the reason at approved findings, and findings about entries that ended or match nothing.
+    """Return a report whose findings have the reason of the entry that approves them, "" if none does.
+
+    Added are `faults`, and findings about entries that ended or match nothing.
 
     Args:
         report: Report of a comparison.
