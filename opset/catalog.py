@@ -31,6 +31,8 @@ from opset.version_converter.derivation import derive_adapter
 
 # What an adapter has to do, least first.
 NOTHING, DERIVED, WRITTEN, IMPOSSIBLE = "nothing to do", "derived", "written", "impossible"
+_CAST_LIKE = 15
+"""The first opset that has CastLike; a body for an older one has Cast in its place when it is written."""
 
 
 def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
@@ -115,11 +117,20 @@ def _plain_value(value: Any) -> Any:
 
 
 def body_conditions(body: Mapping[str, Any]) -> str:
-    """Return the opsets, nodes and types that a function body serves, as a phrase."""
-    words = [f" from opset {body['opset']} on"]
-    words += [f"{name} {form}" if form in PRESENCE else f"{name} = {form}" for name, form in body["where"].items()]
+    """Return the opsets, nodes and types that a function body serves, and how it is rewritten, as a phrase."""
+    words = [f" for models of opset {body['opset']} or later"]
+    for name, form in body["where"].items():
+        if form in PRESENCE:
+            words.append(f"{name} is {form}")
+        else:
+            words.append(f"{name} {form}" if form[:1] in "<>!=" else f"{name} = {form}")
     words += [f"{name}: {', '.join(map(brief_type, types))}" for name, types in body["types"].items()]
-    words += [f"{narrow} as {wide}" for narrow, wide in body["emulate"].items()]
+    for wide in dict.fromkeys(body["emulate"].values()):
+        narrow = [each for each, type_name in body["emulate"].items() if type_name == wide]
+        verb = "is" if len(narrow) == 1 else "are"
+        words.append(f"{' and '.join(narrow)} {verb} computed in {wide}")
+    if body["opset"] < _CAST_LIKE and "CastLike" in body["nodes"]:
+        words.append("CastLike becomes Cast")
     return "; ".join(words)
 
 

@@ -35,12 +35,12 @@ class Amendment(NamedTuple):
     def text(self) -> str:
         """The change in words: "onnx 1.3 added bool to T"."""
         did = [f"added {listing(types, len(types))} to {name}" for name, types in self.gained.items()]
-        did += [f"took {listing(types, len(types))} from {name}" for name, types in self.lost.items()]
+        did += [f"removed {listing(types, len(types))} from {name}" for name, types in self.lost.items()]
         did += [f"made '{name}' optional" for name in self.optional]
         did += ["withdrew it"] if self.withdrawn else []
         if self.late:
             first = next(each.name for each in RELEASES if each.opset >= self.since)
-            did.append(f"added it to opset {self.since}, which {first} had released")
+            did.append(f"added it to opset {self.since}, which onnx {first} had already released")
         return f"onnx {self.release} {' and '.join(did)}"
 
 

@@ -161,7 +161,7 @@ def test_what_a_page_says(tmp_path):
         "(ints; default `[1, -1]`)",
         "- `T`: `double`, `float`",
         "- C1 (run time): says `x`",
-        "**Function body**, from opset 14 on\n\n```\nY = Mul (X, X)\n```",
+        "**Function body**, for models of opset 14 or later\n\n```\nY = Mul (X, X)\n```",
         "alpha = 0.5\nX: float[2, 2] [[1.5, nan], [2, 3]]\n",
         "-> Y: float[2, 2] [[0.75, inf], [1, 1.5]]",
         "- 1 → 2: input B is new; attribute mode is new (string = a); type T",
