@@ -134,6 +134,8 @@ LIMITS = {
 FAULTS = {(CPU, "AveragePool"): ("1.20", {"attributes": {"ceil_mode": [0]}})}
 """Limits without which kernels compute wrong results, with the last release that has the fault."""
 """Limits of kernels that tables do not say, as models of the standard's node cases showed (`judges runtimes`)."""
+NO_FUNCTIONS = frozenset(("openvino",))
+"""Runtimes of which no release runs functions that a model defines."""
 ALL_BUT_FIRST = "all but the first"
 UNION = "union over kernels"
 _REGISTRY = re.compile(r"\w+ package\b(?= \w)")
@@ -256,6 +258,8 @@ class Importer:
         elif name == "onnxruntime-web-wasm":
             row["how"] = "derived"
         row |= {key: told[key] for key in ("read_from", "union_types") if told.get(key)}
+        if name in NO_FUNCTIONS:
+            row["local_functions"] = False
         if told.get("opset_how"):
             row["note"] = f"opsets of {release}: {told['opset_how']}"
         own = self.limits.get(name, {}).get(release)

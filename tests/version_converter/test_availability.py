@@ -408,6 +408,54 @@ def test_nodes_in_subgraphs_and_functions_become_others(tmp_path):
         assert_equal(before, after)
 
 
+CALLS = {
+    "nodes": "z = f.g <a = 2.0> (x) y = f.h (z)",
+    "imports": ', "f": 1',
+    "functions": """<domain: "f", opset_import: ["": 17, "f": 1]> g <a> (p) => (r)
+    { q = Elu <alpha: float = @a> (p) r = f.h (q) }
+    <domain: "f", opset_import: ["": 17]> h (p) => (r) { r = Relu (p) }""",
+}
+NO_FUNCTIONS = [{"release": "1.0", "opset": [7, 21], "ir": 10, "how": "documented", "local_functions": False}]
+
+
+def test_functions_are_inlined_for_a_runtime_that_runs_none(tmp_path):
+    file = runtime_file(tmp_path, takes("Elu"), releases=NO_FUNCTIONS)
+    before = model_of(**CALLS)
+    lacks = [*find_lacks(load(before), find_runtime("npu==1.0", [file]), default_registry())]
+    assert [each.op_type for each in lacks] == ["g", "h", "h"]
+    assert {each.why for each in lacks} == {"npu 1.0 runs no functions that a model defines"}
+    conversion = plan_for(before, file)
+    assert conversion.changes
+    assert conversion.notes == ["functions that npu 1.0 does not run were inlined: f.g (1), f.h (2)"]
+    after = converted(before, file)
+    assert operators(after) == ["Elu", "Relu", "Relu"] and not after.functions
+    assert_equal(before, after)
+    # A function that nothing calls goes, too, and a runtime that runs functions keeps them.
+    without_calls = model_of(**{**CALLS, "nodes": "y = Relu (x)"})
+    assert not converted(without_calls, file).functions
+    file = runtime_file(tmp_path, takes("Elu"))
+    assert opset.convert(before, runtime="npu==1.0", targets=[file]) == before
+
+
+def test_functions_at_other_opsets_are_inlined(tmp_path):
+    """Softmax of version 11 flattens its input, and that of 17 does not."""
+    function = '<domain: "f", opset_import: ["": 11]> h (p) => (r) { r = Softmax (p) }'
+    before = model_of("y = f.h (x)", imports=', "f": 1', functions=function)
+    everything = takes("Softmax", "Flatten", "Reshape", "Constant")
+    after = converted(before, runtime_file(tmp_path, everything, releases=NO_FUNCTIONS))
+    assert not after.functions
+    assert_equal(before, after, run_before=evaluate, rtol=1e-6)
+
+
+def test_a_function_that_cannot_be_inlined_is_refused(tmp_path):
+    function = '<domain: "f", opset_import: ["": 17]> h (p) => (r) { r = com.example.F (p) }'
+    before = model_of("y = f.h (x)", imports=', "f": 1', functions=function)
+    conversion = plan_for(before, runtime_file(tmp_path, takes(), releases=NO_FUNCTIONS))
+    assert [finding.code for finding in conversion.refusals] == ["C501"]
+    with pytest.raises(ConversionError):
+        opset.convert(before, runtime="npu==1.0", targets=[runtime_file(tmp_path, takes(), releases=NO_FUNCTIONS)])
+
+
 def test_functions_are_copied_if_calls_need_other_nodes(tmp_path):
     file = runtime_file(tmp_path, takes("Not", Less=[{"types": {"T": ["int32"]}}]))
     before = model_of(

@@ -12,7 +12,7 @@ TABLE_KEYS = (
 )
 RELEASE_KEYS = (
     *("release", "opset", "ml", "ir", "how", "read_from", "kernels_release", "fallback_release"),
-    *("lists_operators", "union_types", "note"),
+    *("lists_operators", "union_types", "local_functions", "note"),
 )
 ENTRY_KEYS = (
     *("versions", "opsets", "types", "types_not", "unasked", "input_rank", "constant_inputs", "attributes", "values"),

@@ -20,10 +20,10 @@
     functions: {ai.onnx: {Gelu: [20]}} # versions whose function the runtime may run where it has no kernel
 
 A row of `releases` may have `read_from`, `note`, `kernels_release` and `fallback_release` (the releases of these
-runtimes), `lists_operators: false` (its operators are not known) and `union_types: true` (see Release in model.py). A
-limit that is not known is null or left out. `since` and `until` name the first and the last release that have an entry;
-without them, it holds from the first release of the file, or up to the last. `opset explain runtimes` has the keys of
-an entry.
+runtimes), `lists_operators: false` (its operators are not known), `local_functions: false` (it runs no functions that
+a model defines) and `union_types: true` (see Release in model.py). A limit that is not known is null or left out.
+`since` and `until` name the first and the last release that have an entry; without them, it holds from the first
+release of the file, or up to the last. `opset explain runtimes` has the keys of an entry.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class _TableReader(Fields):
             elif key in ("ml", "ir"):
                 if each.value is not None:
                     row[key] = self.within(each, 1, MAX_VERSION, 1)
-            elif key in ("lists_operators", "union_types"):
+            elif key in ("lists_operators", "union_types", "local_functions"):
                 row[key] = self.flag(each)
             else:
                 row[key] = self.phrase(each)

@@ -69,7 +69,7 @@ class Release:
 
     `kernels_release` is the release of the runtime whose kernels it has, and `fallback_release` that of its fallback,
     if they have other numbers. `union_types` says that the types of a kernel are the union over several: not every
-    combination of two parameters need have one.
+    combination of two parameters need have one. `local_functions` says whether it runs functions that a model defines.
     """
 
     release: str
@@ -83,6 +83,7 @@ class Release:
     fallback_release: str = ""
     lists_operators: bool = True
     union_types: bool = False
+    local_functions: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +154,7 @@ class Runtime:
         io_types_not: Element types that inputs and outputs of a model cannot have.
         casts: Element types that it computes in another one, with a remark where that holds.
         union_types: Whether not every combination of the types of two parameters need have a kernel.
+        local_functions: Whether it runs functions that a model defines.
         table: Its file.
     """
 
@@ -172,6 +174,7 @@ class Runtime:
     io_types_not: frozenset[str] = frozenset()
     casts: Mapping[str, str] = field(default_factory=dict)
     union_types: bool = False
+    local_functions: bool = True
     _known: dict[tuple[str, str], tuple[Kernel, ...]] = field(default_factory=dict, repr=False)
 
     def kernels(self, op_type: str, domain: str = "") -> tuple[Kernel, ...]:
