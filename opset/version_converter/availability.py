@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from opset.errors import SHOWN, listing, quote, safe_text
 from opset.model.attributes import attribute_value
 from opset.opsets.runtimes import Kernel, Runtime
-from opset.opsets.runtimes.model import release_sort_key
+from opset.opsets.runtimes.model import RANGE, WRONG, Fault, release_sort_key, serves_version
 from opset.schemas.function_bodies import body_nodes
 from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.names import normalize_domain
@@ -22,6 +22,8 @@ from opset.version_converter.routes import Routes
 
 ABSENT, IGNORED, DEFAULT, STATED_ALONE = "absent", "ignored", "default", "all but the first"
 """Restrictions of attributes in one word, and of inputs that have to be constant."""
+ELSEWHERE, FAULTY, DOUBTFUL = "elsewhere", "faulty", "doubtful"
+"""The kinds of nodes that notes count: run by the fallback, computed wrongly, and perhaps computed wrongly."""
 LOADED = frozenset(("Constant",))
 """Operators that become initializers when a model is loaded."""
 
@@ -38,12 +40,27 @@ class Lack(NamedTuple):
     """A reason why a runtime does not run a node.
 
     `elements` are the element types that it takes in place of the node's, by type parameter; they are empty if other
-    types would not help. `constants` are the positions of inputs that have to be constants.
+    types would not help. `constants` are the positions of inputs that have to be constants. `fault` is the result of a
+    node that it does take: WRONG or FAILS.
     """
 
     why: str
     elements: Mapping[str, frozenset[str]] = {}
     constants: tuple[int, ...] = ()
+    fault: str = ""
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a runtime takes the node, and computes something else than the standard demands."""
+        return self.fault == WRONG
+
+
+class Judgement(NamedTuple):
+    """Why no runtime runs a node, None if one does; whether that is the fallback; a fault that the node may meet."""
+
+    lack: Lack | None
+    is_elsewhere: bool = False
+    doubt: str = ""
 
 
 class Demands(NamedTuple):
@@ -58,7 +75,7 @@ class Demands(NamedTuple):
 class Availability:
     """The nodes that a runtime runs, itself or by the runtime that it falls back to.
 
-    - `elsewhere`: how many nodes the fallback runs, by operator;
+    - `counts`: how many nodes the fallback runs, the runtime computes wrongly, or perhaps does, by operator;
     - `unchecked`: restrictions in words, by operator, that nodes of the model may break.
     """
 
@@ -72,10 +89,10 @@ class Availability:
         self.runtime = runtime
         self.inexact = inexact
         self._by_function = by_function
-        self.elsewhere: Counter[str] = Counter()
+        self.counts: Counter[tuple[str, str]] = Counter()
         self.unchecked: dict[str, str] = {}
         self._routes = routes
-        self._judgements: dict[Hashable, tuple[Lack | None, bool]] = {}
+        self._judgements: dict[Hashable, Judgement] = {}
         self._plain: dict[tuple[str, str, int], bool] = {}
         self._demands: dict[tuple[str, str], Demands] = {}
 
@@ -85,28 +102,34 @@ class Availability:
         return f"{self.runtime.name} {self.runtime.release}"
 
     def find_lack(self, node: Any, opset: int, facts: ValueFacts) -> Lack | None:
-        """Return the reason why neither the runtime nor its fallback runs a node, None if one does.
+        """Return the reason why neither the runtime nor its fallback runs a node rightly, None if one does.
 
         Args:
             node: The NodeProto.
             opset: The opset of the node's domain.
             facts: Facts about the values of the node's body.
         """
-        return self._judgement(node, opset, facts)[0]
+        return self._judgement(node, opset, facts).lack
 
-    def runs(self, node: Any, opset: int, facts: ValueFacts, nodes: int = 1) -> bool:
-        """Whether a node of the converted model runs; if by the fallback, it is counted in `elsewhere`.
+    def runs(self, node: Any, opset: int, facts: ValueFacts, nodes: int = 1, faulty: bool = False) -> bool:
+        """Whether a node of the converted model runs; if by the fallback, or not certainly right, notes count it.
 
         Args:
             node: The NodeProto.
             opset: The opset of the node's domain.
             facts: Facts about the values of the node's body.
             nodes: How many nodes it stands for.
+            faulty: Whether it may compute something else than the standard demands.
         """
-        lack, is_elsewhere = self._judgement(node, opset, facts)
-        if is_elsewhere:
-            self.elsewhere[node.op_type] += nodes
-        return lack is None
+        lack, is_elsewhere, doubt = self._judgement(node, opset, facts)
+        is_wrong = lack is not None and lack.is_wrong and faulty
+        if is_elsewhere and (lack is None or is_wrong):
+            self.counts[ELSEWHERE, node.op_type] += nodes
+        if lack is not None and is_wrong:
+            self.counts[FAULTY, lack.why] += nodes
+        elif doubt:
+            self.counts[DOUBTFUL, doubt] += nodes
+        return lack is None or is_wrong
 
     def runs_all(self, op_type: str, domain: str, opset: int) -> bool:
         """Whether the runtime itself runs every node of an operator, whatever its types, attributes and inputs.
@@ -122,9 +145,12 @@ class Availability:
                 schema is None
                 or is_loaded
                 or not self.runtime.lists_operators
-                or any(
-                    self.runtime.takes_version(kernel, schema.since_version, opset) and _takes_all(kernel, schema)
-                    for kernel in self.runtime.kernels(op_type, domain)
+                or (
+                    not self.runtime.faults(op_type, domain)
+                    and any(
+                        self.runtime.takes_version(kernel, schema.since_version, opset) and _takes_all(kernel, schema)
+                        for kernel in self.runtime.kernels(op_type, domain)
+                    )
                 )
             )
         return self._plain[key]
@@ -161,19 +187,27 @@ class Availability:
     def notes(self) -> Iterator[str]:
         """Yield what a user has to know about how the runtime runs a converted model."""
         runtime, fallback = self.runtime, self.runtime.fallback
-        if self.elsewhere and fallback is not None:
-            names = listing([f"{name} ({count})" for name, count in sorted(self.elsewhere.items())], SHOWN)
+        if (names := self._listing_of(ELSEWHERE)) and fallback is not None:
             yield f"{fallback.title} runs nodes for which {runtime.title} {runtime.release} has no kernel: {names}"
+        if names := self._listing_of(FAULTY):
+            yield f"nodes that {runtime.title} {runtime.release} computes otherwise than the standard says: {names}"
+        if names := self._listing_of(DOUBTFUL):
+            yield f"nodes with which {runtime.title} {runtime.release} has a fault for some values: {names}"
         if self.unchecked:
             words = listing([f"{name}: {text}" for name, text in sorted(self.unchecked.items())], SHOWN)
             yield f"limits of {runtime.title} {runtime.release} that are not checked: {words}"
 
-    def _judgement(self, node: Any, opset: int, facts: ValueFacts) -> tuple[Lack | None, bool]:
-        """Return why no runtime runs a node, None if one does; and whether that is the fallback."""
+    def _listing_of(self, kind: str) -> str:
+        """Return the names that notes of a kind count, each with its number."""
+        counts = sorted((name, count) for (each, name), count in self.counts.items() if each == kind)
+        return listing([f"{name} ({count})" for name, count in counts], SHOWN)
+
+    def _judgement(self, node: Any, opset: int, facts: ValueFacts) -> Judgement:
+        """Return the judgement of a node; it is found once for all nodes of one form."""
         op_type, domain = node.op_type, normalize_domain(node.domain)
         plain = self._plain.get((op_type, domain, opset))
         if plain or (plain is None and self.runs_all(op_type, domain, opset)):
-            return None, False
+            return Judgement(None)
         demands = self._demands.get((domain, op_type))
         if demands is None:
             demands = self._demands[domain, op_type] = _demands_of(self.runtime, op_type, domain)
@@ -188,17 +222,17 @@ class Availability:
             judgement = self._judgements[form] = self._judge(node, schema, opset, facts)
         return judgement
 
-    def _judge(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> tuple[Lack | None, bool]:
-        """Return why no runtime runs a node, None if one does; and whether that is the fallback."""
+    def _judge(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Judgement:
+        """Return the judgement of a node."""
         first: Lack | None = None
         runtime: Runtime | None = self.runtime
         while runtime is not None:
             lack = self._judge_on(runtime, node, schema, opset, facts)
             if lack is None:
-                return None, runtime is not self.runtime
+                return _judge_faults(runtime, node, schema, facts)._replace(is_elsewhere=runtime is not self.runtime)
             first = first or lack
             runtime = runtime.fallback
-        return first, False
+        return Judgement(first)
 
     def _judge_on(self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Lack | None:
         """Return why one runtime does not run a node, None if it does, by a kernel or by a function."""
@@ -275,15 +309,20 @@ class Availability:
 def _demands_of(runtime: Runtime, op_type: str, domain: str) -> Demands:
     """Return the facts about nodes of an operator on which kernels of a runtime, and of its fallback, depend."""
     kernels: list[Kernel] = []
+    faults: list[Fault] = []
     each: Runtime | None = runtime
     while each is not None:
         kernels += each.kernels(op_type, domain)
+        faults += each.faults(op_type, domain)
         each = each.fallback
+    kernels += [fault.nodes for fault in faults]
+    names_given = any(fault.present or fault.absent for fault in faults)
+    needs_constants = any(kernel.constant_inputs or kernel.values for kernel in kernels)
     return Demands(
         attributes=frozenset(name for kernel in kernels for name in kernel.attributes),
-        shapes=any(kernel.input_ranks or kernel.static_shape for kernel in kernels),
-        constants=any(kernel.constant_inputs or kernel.values for kernel in kernels),
-        outputs=any(kernel.outputs is not None for kernel in kernels),
+        shapes=any(each.input_ranks or each.static_shape for each in kernels) or any(each.empty for each in faults),
+        constants=names_given or needs_constants or any(fault.values for fault in faults),
+        outputs=names_given or any(kernel.outputs is not None for kernel in kernels),
     )
 
 
@@ -295,6 +334,51 @@ def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
     constants = [name and (facts.is_constant(name), facts.small_constant(name)) for name in inputs]
     outputs = map(bool, node.output) if demands.outputs else ()
     return tuple(attributes), tuple(shapes), tuple(constants), tuple(outputs)
+
+
+def _judge_faults(runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> Judgement:
+    """Return the judgement of a node that a runtime takes: whether it falls into the class of a fault, or may."""
+    doubt = ""
+    for fault in runtime.faults(schema.name, schema.domain):
+        meets = _meets(fault, runtime, node, schema, facts)
+        if meets is False:
+            continue
+        why = f"{schema.name} {schema.since_version}: {fault.gives}"
+        if meets is None:
+            doubt = doubt or (f"{why}, if {fault.when}" if fault.when else why)
+            continue
+        elements = {
+            formal.type: frozenset(map(_element_of, schema.allowed_types(formal))) - fault.nodes.types[formal.type]
+            for formal in schema.inputs
+            if formal.type in fault.nodes.types
+        }
+        return Judgement(Lack(why, elements, fault=fault.result))
+    return Judgement(None, doubt=doubt)
+
+
+def _meets(fault: Fault, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> bool | None:
+    """Whether a node falls into the class of a fault, None if that depends on the values of inputs."""
+    if fault.nodes.versions is not None and not serves_version(fault.nodes, schema.since_version, RANGE):
+        return False
+    inputs = [*zip(_formals(schema.inputs, len(node.input)), node.input, strict=False)]
+    outputs = zip(_formals(schema.outputs, len(node.output)), node.output, strict=False)
+    names = {formal.name for formal, name in (*inputs, *outputs) if name}
+    if not fault.present <= names or not fault.absent.isdisjoint(names):
+        return False
+    if _lack_of_types(fault.nodes, runtime, node, schema, facts) or _lack_of_limits(fault.nodes, node, schema, facts):
+        return False
+    read = {formal.name: name for formal, name in inputs if name}
+    if fault.empty and not any(0 in (facts.shape(read[name]) or ()) for name in fault.empty if name in read):
+        return False
+    known = {name: facts.small_constant(read[name]) for name in fault.values if name in read}
+    for name, constant in known.items():
+        limit = fault.values[name]
+        allowed = limit if isinstance(limit, list) else [limit]
+        if constant is not None and any(value not in allowed for value in constant.values):
+            return False
+    if len(known) < len(fault.values):
+        return False
+    return None if fault.when or None in known.values() else True
 
 
 def _takes_all(kernel: Kernel, schema: OpSchema) -> bool:

@@ -304,7 +304,7 @@ def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[N
             opset = versions.get(domain, 0)
             schema = registry.schema(op_type, opset, domain)
             lack = availability.find_lack(body.nodes[position], opset, facts[body])
-            if lack is not None:
+            if lack is not None and not lack.is_wrong:
                 since = schema.since_version if schema is not None else 0
                 yield NodeLack(body.location(position), op_type, domain, since, lack.why)
 

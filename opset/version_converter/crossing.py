@@ -90,6 +90,10 @@ class Crossing:
         """The reasons why the runtime does not run a node, and why it cannot be expressed otherwise."""
         self._advice = ""
         """The help about a fact that is not known, and with which it can perhaps be."""
+        self._meets_fault = False
+        """Whether the runtime computes a node, or one in its place, wrongly."""
+        self._permits_faults = False
+        """Whether nodes that the runtime computes wrongly stay."""
         self._added: list[str] = []
         """Names of initializers that were added."""
         self._context = context
@@ -125,10 +129,12 @@ class Crossing:
     def _cross_by_either_way(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
         """Take a node from a version to what the runtime has, by other operators, or else in wider types.
 
-        Raises Refusal C209 with all reasons if the runtime does not run it and both ways are refused.
+        If both ways are refused, a node stays that the runtime runs, but wrongly. Raises Refusal C209 with all reasons
+        if it does not run it.
         """
         released, self.released = self.released, set()
         self._added, self._reasons, self._advice = [], [], ""
+        self._meets_fault = False
         try:
             return self._cross_from(start, node, index, change)
         except Refusal as refusal:
@@ -138,13 +144,13 @@ class Crossing:
                 raise first from None
             self.released = {*self._added}
             self._widens = True
-            return self._cross_in_wider_types(first, start, node, index, change)
+            return self._cross_in_other_ways(first, start, node, index, change)
         finally:
-            self._widens = False
+            self._widens = self._permits_faults = False
             released |= self.released
             self.released = released
 
-    def _cross_in_wider_types(
+    def _cross_in_other_ways(
         self, first: Refusal, start: int, node: Any, index: int, change: VersionChange
     ) -> list[Any] | None:
         """Take a node that cannot be expressed by other operators, for a first reason, to what the runtime has."""
@@ -153,6 +159,13 @@ class Crossing:
             return self._cross_from(start, node, index, change)
         except Refusal as refusal:
             self._add_reason(refusal)
+        if self._meets_fault:
+            self.released = {*self._added}
+            self._widens, self._permits_faults = False, True
+            try:
+                return self._cross_from(start, node, index, change)
+            except Refusal as refusal:
+                self._add_reason(refusal)
         why = "; ".join(self._reasons)
         raise Refusal("C209", why, self._advice or OTHER_TARGET, label="the runtime has no kernel for it")
 
@@ -193,7 +206,8 @@ class Crossing:
         context.conversion.actions.append(Action(self._body, index, *change, *outcome))
         if (availability := context.availability) is not None:
             for each in done:
-                availability.runs(each.node, context.opsets.get(each.operator[1], each.version), self._facts)
+                opset = context.opsets.get(each.operator[1], each.version)
+                availability.runs(each.node, opset, self._facts, faulty=self._permits_faults)
         return [each.node for each in done]
 
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
@@ -225,6 +239,10 @@ class Crossing:
         lack = availability.find_lack(node, final, self._facts) if availability is not None else None
         if lack is None:
             return None
+        if lack.is_wrong:
+            self._meets_fault = True
+            if self._permits_faults:
+                return None
         reached = context.routes.last_in_force(domain, node.op_type, final)
         return self._express_otherwise(pending._replace(version=reached), lack, crossed)
 

@@ -56,7 +56,7 @@ def count_lacking(
 ) -> int:
     """Return how many nodes a runtime does not run at these opsets, those among them that are not legal there.
 
-    The nodes that its fallback runs are counted in `availability`.
+    The nodes that notes count are counted in `availability`.
     """
     lacking = 0
     for sample in samples:

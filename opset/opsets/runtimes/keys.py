@@ -8,7 +8,7 @@ SCHEMA = Path(__file__).with_name("runtime.schema.json")
 
 TABLE_KEYS = (
     *("runtime", "title", "aliases", "match", "fallback", "kernels_of", "source", "notes", "casts", "io_types_not"),
-    *("releases", "operators", "functions"),
+    *("releases", "operators", "functions", "faults"),
 )
 RELEASE_KEYS = (
     *("release", "opset", "ml", "ir", "how", "read_from", "kernels_release", "fallback_release"),
@@ -17,4 +17,8 @@ RELEASE_KEYS = (
 ENTRY_KEYS = (
     *("versions", "opsets", "types", "types_not", "unasked", "input_rank", "constant_inputs", "attributes", "values"),
     *("outputs", "static_shape", "notes", "since", "until"),
+)
+FAULT_KEYS = (
+    *("versions", "types", "input_rank", "attributes", "values", "present", "absent", "empty", "when", "result"),
+    *("gives", "since", "until"),
 )

@@ -25,6 +25,12 @@ MATCH = {
 """How an entry of a runtime fits a version of an operator."""
 DATA_INPUTS = ""
 """The name under which a kernel has the element types of its data inputs together, where no parameter is named."""
+WRONG, FAILS = "wrong", "fails"
+RESULTS = {
+    WRONG: "an output is not the one that the standard demands",
+    FAILS: "the runtime does not load the node, or fails when it runs it",
+}
+"""What comes out if a node has a fault."""
 Span = tuple[int | None, int | None]
 """The lowest and the highest version of a domain; None if there is no limit, or none is known."""
 
@@ -61,6 +67,32 @@ class Kernel:
     static_shape: bool = False
     notes: tuple[str, ...] = ()
     unasked: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A class of nodes that a runtime takes, and computes wrongly or fails at.
+
+    Attributes:
+        nodes: The versions, types, attributes and ranks of the nodes of the class, as those of a kernel; a last version
+            None stands for all above.
+        result: A key of RESULTS.
+        gives: What comes out, in words.
+        values: What an input holds, if inference knows it: a value, or a list of them.
+        present: The inputs and outputs that the nodes have.
+        absent: The inputs and outputs that they do not have.
+        empty: Inputs of which one is known to have no elements.
+        when: What else has to hold, in words: that is not known before the node runs.
+    """
+
+    nodes: Kernel
+    result: str
+    gives: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    present: frozenset[str] = frozenset()
+    absent: frozenset[str] = frozenset()
+    empty: frozenset[str] = frozenset()
+    when: str = ""
 
 
 @dataclass(frozen=True)
@@ -122,6 +154,11 @@ class RuntimeTable:
         """Return the domains of which it lists operators."""
         return list(self.read_operators().get("operators", ()))
 
+    def faults(self, op_type: str, domain: str) -> list[Mapping[str, Any]]:
+        """Return the faults of an operator in all releases, as they stand in the file."""
+        faults: list[Mapping[str, Any]] = self.read_operators().get("faults", {}).get(domain, {}).get(op_type, [])
+        return faults
+
     def functions(self, op_type: str, domain: str) -> list[int]:
         """Return the versions of an operator that the standard defines by a function, which may run without kernels."""
         versions: list[int] = self.read_operators().get("functions", {}).get(domain, {}).get(op_type, [])
@@ -176,6 +213,7 @@ class Runtime:
     union_types: bool = False
     local_functions: bool = True
     _known: dict[tuple[str, str], tuple[Kernel, ...]] = field(default_factory=dict, repr=False)
+    _faults: dict[tuple[str, str], tuple[Fault, ...]] = field(default_factory=dict, repr=False)
 
     def kernels(self, op_type: str, domain: str = "") -> tuple[Kernel, ...]:
         """Return the kernels of an operator in this release; none if it does not take the operator.
@@ -186,6 +224,15 @@ class Runtime:
         if key not in self._known:
             self._known[key] = self._read_kernels(*key)
         return self._known[key]
+
+    def faults(self, op_type: str, domain: str = "") -> tuple[Fault, ...]:
+        """Return the faults of an operator in this release, those of the runtime whose kernels it has included."""
+        key = (op_type, normalize_domain(domain))
+        if key not in self._faults:
+            entries = [each for each in self.table.faults(*key) if self.table.holds(each, self.release)]
+            others = self.kernels_of.faults(*key) if self.kernels_of is not None else ()
+            self._faults[key] = (*map(make_fault, entries), *others)
+        return self._faults[key]
 
     def _read_kernels(self, op_type: str, domain: str) -> tuple[Kernel, ...]:
         entries = [each for each in self.table.entries(op_type, domain) if self.table.holds(each, self.release)]
@@ -243,7 +290,7 @@ def serves_version(kernel: Kernel, since_version: int, match: str) -> bool:
 def make_table(document: Mapping[str, Any], file: str = "") -> RuntimeTable:
     """Return the runtime that plain data describes; its operators may be a function that reads them."""
     rows = (_make_release(**row) for row in document["releases"])
-    operators = {key: document[key] for key in ("operators", "functions") if key in document}
+    operators = {key: document[key] for key in ("operators", "functions", "faults") if key in document}
     return RuntimeTable(
         name=document["runtime"],
         title=document.get("title", document["runtime"]),
@@ -291,6 +338,13 @@ def make_kernel(entry: Mapping[str, Any]) -> Kernel:
         notes=tuple(entry.get("notes", ())),
         unasked=frozenset(entry.get("unasked", ())),
     )
+
+
+def make_fault(entry: Mapping[str, Any]) -> Fault:
+    """Return the fault that an entry of a file describes."""
+    given = {key: frozenset(entry[key]) for key in ("present", "absent", "empty") if key in entry}
+    nodes = make_kernel({key: each for key, each in entry.items() if key != "values"})
+    return Fault(nodes, entry["result"], entry["gives"], entry.get("values", {}), when=entry.get("when", ""), **given)
 
 
 def _pair(span: list[Any] | None) -> Any:
