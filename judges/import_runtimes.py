@@ -36,6 +36,7 @@ from typing import Any, NamedTuple
 
 import onnx
 
+from judges.runtime_faults import faults_of
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes.compiled import FOLDER
 from opset.opsets.runtimes.keys import ENTRY_KEYS, RELEASE_KEYS, TABLE_KEYS
@@ -131,8 +132,6 @@ LIMITS = {
     (CPU, "LSTM"): {"attributes": {"layout": [0]}},
     (CPU, "RNN"): {"attributes": {"layout": [0]}},
 }
-FAULTS = {(CPU, "AveragePool"): ("1.20", {"attributes": {"ceil_mode": [0]}})}
-"""Limits without which kernels compute wrong results, with the last release that has the fault."""
 """Limits of kernels that tables do not say, as models of the standard's node cases showed (`judges runtimes`)."""
 NO_FUNCTIONS = frozenset(("openvino",))
 """Runtimes of which no release runs functions that a model defines."""
@@ -217,6 +216,8 @@ class Importer:
             document["operators"] = merge_releases(known, corrected, releases)
         if name == CPU:
             document["functions"] = _functions()
+        if operators and (faults := faults_of(name, known)):
+            document["faults"] = faults
         return document
 
     def _told(self, releases: Mapping[str, Any], release: str) -> dict[str, Any]:
@@ -342,9 +343,6 @@ class Importer:
                 for key, each in sorted(entry["types"].items())
             }
         entry |= LIMITS.get((runtime, operator), {})
-        if (runtime, operator) in FAULTS:
-            last, limits = FAULTS[runtime, operator]
-            entry |= limits if release_sort_key(release) <= release_sort_key(last) else {}
         if "attributes" in entry:
             self._correct_attributes(runtime, operator, domain, entry)
         return {key: entry[key] for key in ENTRY_KEYS if entry.get(key) not in (None, [], {})}
@@ -510,8 +508,8 @@ def document_text(document: Mapping[str, Any]) -> str:
             continue
         if key == "releases":
             lines += ["releases:", *(line for each in value for line in _wrapped(f"- {flow(each)}", "   "))]
-        elif key == "operators":
-            lines.append("operators:")
+        elif key in ("operators", "faults"):
+            lines.append(f"{key}:")
             for domain, operators in value.items():
                 lines.append(f"  {domain_name(domain)}:")
                 for name, entries in operators.items():

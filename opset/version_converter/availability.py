@@ -24,6 +24,8 @@ ABSENT, IGNORED, DEFAULT, STATED_ALONE = "absent", "ignored", "default", "all bu
 """Restrictions of attributes in one word, and of inputs that have to be constant."""
 ELSEWHERE, FAULTY, DOUBTFUL = "elsewhere", "faulty", "doubtful"
 """The kinds of nodes that notes count: run by the fallback, computed wrongly, and perhaps computed wrongly."""
+NOTES_OF_FAULTS = "kernels with faults, "
+"""The beginning of notes about nodes that the runtime computes wrongly."""
 LOADED = frozenset(("Constant",))
 """Operators that become initializers when a model is loaded."""
 
@@ -34,6 +36,8 @@ AS_INTEGERS = {"float": ("int32", "int64"), "double": ("int64",)}
 
 _EXCLUSION = re.compile(r"not \w+( or \w+)*")
 """A restriction of an attribute of text that names the values that it may not have."""
+_OTHER_NUMBER = re.compile(r"not (-?\d+(\.\d+)?)")
+"""A restriction of an attribute that is a number, and may not have one value."""
 
 
 class Lack(NamedTuple):
@@ -171,8 +175,10 @@ class Availability:
     def wider_types(self, schema: OpSchema) -> Iterator[tuple[str, str]]:
         """Yield element types with wider ones in which an operator computes the same, as its versions declare.
 
-        Integers that it computes alike in floating point, it computes alike in wider integers as well.
+        Integers that it computes alike in floating point, it computes alike in wider integers as well. What the runtime
+        itself computes in another type gives the same between casts.
         """
+        yield from ((element, other) for element, other in self.runtime.casts.items() if " " not in other)
         declared: dict[tuple[str, str], None] = {}
         for version in reversed(self._routes.registry.versions(schema.name, schema.domain)):
             if version.change is not None:
@@ -190,9 +196,9 @@ class Availability:
         if (names := self._listing_of(ELSEWHERE)) and fallback is not None:
             yield f"{fallback.title} runs nodes for which {runtime.title} {runtime.release} has no kernel: {names}"
         if names := self._listing_of(FAULTY):
-            yield f"nodes that {runtime.title} {runtime.release} computes otherwise than the standard says: {names}"
+            yield f"{NOTES_OF_FAULTS}as {runtime.title} {runtime.release} computes otherwise than the standard: {names}"
         if names := self._listing_of(DOUBTFUL):
-            yield f"nodes with which {runtime.title} {runtime.release} has a fault for some values: {names}"
+            yield f"{NOTES_OF_FAULTS}which {runtime.title} {runtime.release} may meet: {names}"
         if self.unchecked:
             words = listing([f"{name}: {text}" for name, text in sorted(self.unchecked.items())], SHOWN)
             yield f"limits of {runtime.title} {runtime.release} that are not checked: {words}"
@@ -229,7 +235,9 @@ class Availability:
         while runtime is not None:
             lack = self._judge_on(runtime, node, schema, opset, facts)
             if lack is None:
-                return _judge_faults(runtime, node, schema, facts)._replace(is_elsewhere=runtime is not self.runtime)
+                return _judge_faults(runtime, node, schema, opset, facts)._replace(
+                    is_elsewhere=runtime is not self.runtime
+                )
             first = first or lack
             runtime = runtime.fallback
         return Judgement(first)
@@ -336,11 +344,12 @@ def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
     return tuple(attributes), tuple(shapes), tuple(constants), tuple(outputs)
 
 
-def _judge_faults(runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> Judgement:
+def _judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Judgement:
     """Return the judgement of a node that a runtime takes: whether it falls into the class of a fault, or may."""
     doubt = ""
     for fault in runtime.faults(schema.name, schema.domain):
-        meets = _meets(fault, runtime, node, schema, facts)
+        lowest, highest = fault.nodes.opsets or (opset, opset)
+        meets = lowest <= opset <= highest and _meets(fault, runtime, node, schema, facts)
         if meets is False:
             continue
         why = f"{schema.name} {schema.since_version}: {fault.gives}"
@@ -537,7 +546,8 @@ def _is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
     if not isinstance(limit, str) or limit in (ABSENT, IGNORED, DEFAULT):
         return False
     declared = schema.attributes.get(name)
-    if declared is not None and declared.type == "string" and _EXCLUSION.fullmatch(limit):
+    pattern = _EXCLUSION if declared is not None and declared.type == "string" else _OTHER_NUMBER
+    if declared is not None and pattern.fullmatch(limit):
         return False
     return declared is None or declared.type != "string" or (bool(declared.choices) and limit not in declared.choices)
 
@@ -554,6 +564,8 @@ def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
         return value is None or bool(value == declared.default)
     if isinstance(limit, str) and declared.type == "string" and _EXCLUSION.fullmatch(limit):
         return _plain_value(value) not in limit.removeprefix("not ").split(" or ")
+    if isinstance(limit, str) and declared.type != "string" and (other := _OTHER_NUMBER.fullmatch(limit)):
+        return value is not None and value != float(other[1])
     allowed = [*limit] if isinstance(limit, list | tuple | frozenset) else [limit]
     if not declared.type.endswith("s"):
         return _plain_value(value) in allowed

@@ -226,9 +226,11 @@ class BodyConversion:
     def _state_shapes(self) -> None:
         """State the sizes of the outputs of a Scan's body: onnxruntime needs them, and may not infer them any more.
 
-        Before version 14, the inference of runtimes does not follow arithmetic on sizes.
+        Before version 14, the inference of runtimes does not follow arithmetic on sizes. A runtime that is the target
+        may be an old one.
         """
-        if self._context.opsets.get("", INFERRED) >= INFERRED or self.body.root.function:
+        is_inferred = self._context.opsets.get("", INFERRED) >= INFERRED and self.availability is None
+        if is_inferred or self.body.root.function:
             return
         for value in self.message.output:
             element, shape = self._facts.element(value.name), self._facts.shape(value.name)

@@ -35,6 +35,8 @@ EARLY_CONSTANT = frozenset({"float", "double", "float16"})
 """Types that Constant holds at versions 1 to 8; a constant of another type is then an initializer."""
 LOWERED = " lowered"
 """The end of the step of a node that is expressed by others."""
+OLDEST = 7
+"""The oldest opset to which a node goes and comes back: Cast and broadcasting are others before."""
 OF_VERSIONS = frozenset(("C201", "C202", "C204"))
 """Refusals whose reason may be about a version; that of a lowering is not the one that the model is in."""
 OF_FACTS = frozenset(("C203", "C205", "C206", "C207"))
@@ -292,16 +294,17 @@ class Crossing:
         if lack.constants and (made := self._bind_constants(pending, lack, crossed)) is not None:
             return made
         is_given = not pending.inside and not pending.widened
-        ways: list[Way] = [self._lower_lacking, self._widen_types]
+        silent: list[Way] = [self._leave_out, self._take_older_form]
+        ways: list[Way] = [self._lower_lacking, *silent, self._widen_types]
         if is_given and self._widens:
-            del ways[0]
+            ways = [self._widen_types]
         if is_given and not self._reasons:
             self._reasons.append(lack.why)
         for way in ways:
             try:
                 return way(pending, lack, crossed)
             except Refusal as refusal:
-                if is_given:
+                if is_given and way not in silent:
                     self._add_reason(refusal)
         raise Refusal("C209", lack.why, OTHER_TARGET)
 
@@ -316,6 +319,43 @@ class Crossing:
         else:
             raise Refusal("C201", f"there is no lowering of {op_type}")
         return self._cross_lowering(pending._replace(is_lacking=True), final, crossed)
+
+    def _leave_out(self, pending: Pending, _: Lack, crossed: list[str]) -> list[Pending]:
+        """Return an Identity in place of a Cast to the type that the value has. Raises Refusal for any other node."""
+        node, facts = pending.node, self._facts
+        element = facts.element(node.input[0]) if pending.operator == ("Cast", "") and node.input else None
+        if element is None or element_name(_number_stated(node, "to")) != element:
+            raise Refusal("C204", "it has an effect")
+        schema = self._context.registry.schema(node.op_type, pending.version)
+        assert schema is not None
+
+        def write(op: Builder, given: Node) -> Result:
+            return str(op.Identity(given.input(0)))
+
+        derived = derive_adapter(schema, schema, Change())
+        made = self._cross_transition(RouteStep(schema, schema, pending.version, derived, write, "", True), node)
+        assert made is not None
+        crossed.append(f"{node.op_type} {schema.since_version} left out")
+        return [Pending(*new, pending.inside, pending.widened) for new in made]
+
+    def _take_older_form(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
+        """Return the nodes that a node becomes at an older version, from which they go to the target again.
+
+        So a node loses an attribute that the runtime does not take. Raises Refusal if no older version changes it.
+        """
+        routes, (op_type, domain) = self._context.routes, pending.operator
+        version = pending.version
+        is_possible = not lack.elements and not lack.constants and pending.operator not in pending.inside
+        while is_possible:
+            step = routes.step(domain, op_type, version, 0)
+            if step is None or isinstance(step, Refusal) or step.lowers or step.impossible or step.version < OLDEST:
+                break
+            made = self._cross_transition(step, pending.node) if step.touches else None
+            if made is not None:
+                inside = (*pending.inside, pending.operator)
+                return [each._replace(inside=inside) for each in self._add_step(pending, step, made, crossed)]
+            version = step.version
+        raise Refusal("C204", f"no older version of {op_type} has another form")
 
     def _widen_types(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
         """Return a node between casts to types that the runtime takes, in which it computes the same.
@@ -555,6 +595,11 @@ class Crossing:
                     help = "cast the value to a type that version takes"
                     raise Refusal(code, f"{misfit.what}: {misfit.why}", help)
                 self._context.valid.add(form)
+
+
+def _number_stated(node: Any, name: str) -> int:
+    """Return the value of an attribute that is a number, 0 if the node does not state one."""
+    return next((int(each.i) for each in node.attribute if each.name == name and not each.ref_attr_name), 0)
 
 
 def _helps(pair: tuple[str, str], takes: frozenset[str]) -> bool:

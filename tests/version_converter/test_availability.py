@@ -221,7 +221,10 @@ def test_outputs_that_a_kernel_does_not_compute_are_told(tmp_path):
     for outputs in (1, ["Y"]):
         file = runtime_file(tmp_path, takes(MaxPool=[{"outputs": outputs}]))
         model = model_of(nodes, made="float[2,3,3] y, int64[2,3,3] i")
-        why = "npu 1.0: it does not compute the output 'Indices'; there is no lowering of MaxPool; no other type helps"
+        why = (
+            "npu 1.0: it does not compute the output 'Indices'; there is no lowering of MaxPool; "
+            "it is expressed by Gather, and npu 1.0 has no Gather; no other type helps"
+        )
         assert refusal(model, file) == why
         unread = model_of("y = MaxPool <kernel_shape = [2]> (x)", made="float[2,3,3] y")
         assert opset.convert(unread, runtime="npu==1.0", targets=[file]) == unread

@@ -19,6 +19,6 @@ ENTRY_KEYS = (
     *("outputs", "static_shape", "notes", "since", "until"),
 )
 FAULT_KEYS = (
-    *("versions", "types", "input_rank", "attributes", "values", "present", "absent", "empty", "when", "result"),
-    *("gives", "since", "until"),
+    *("versions", "opsets", "types", "input_rank", "attributes", "values", "present", "absent", "empty", "when"),
+    *("result", "gives", "since", "until"),
 )

@@ -74,8 +74,8 @@ class Fault:
     """A class of nodes that a runtime takes, and computes wrongly or fails at.
 
     Attributes:
-        nodes: The versions, types, attributes and ranks of the nodes of the class, as those of a kernel; a last version
-            None stands for all above.
+        nodes: The versions, opsets, types, attributes and ranks of the nodes of the class, as those of a kernel; a last
+            version None stands for all above.
         result: A key of RESULTS.
         gives: What comes out, in words.
         values: What an input holds, if inference knows it: a value, or a list of them.
