@@ -499,6 +499,26 @@ def test_new_subgraphs_have_operators_that_the_runtime_has(tmp_path):
     assert "it needs a subgraph with Gather, and npu 1.0 has no kernel of Gather 13" in why
 
 
+def test_the_body_of_a_scan_states_shapes_for_a_runtime(tmp_path):
+    """onnxruntime 1.16 does not infer that the sum has the shape of the state."""
+    before = model_of(
+        "e, y = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] i) => (float o, float p) "
+        "{ o = Add (s, i) p = Identity (o) }> (n, x)",
+        given="float[2] n, float[3,2] x",
+        made="float[2] e, float[3,2] y",
+        version=22,
+        ir=10,
+    )
+    (scan,) = before.graph.node
+    for value in scan.attribute[0].g.output or scan.attribute[1].g.output:
+        value.type.tensor_type.ClearField("shape")
+    after = converted(before, runtime_file(tmp_path, takes("Scan")))
+    (scan,) = after.graph.node
+    (body,) = (each.g for each in scan.attribute if each.name == "body")
+    assert [[dim.dim_value for dim in each.type.tensor_type.shape.dim] for each in body.output] == [[2], [2]]
+    assert_equal(before, after)
+
+
 def test_given_nodes_in_a_subgraph_are_no_new_ones(tmp_path):
     """Det is refused where it stands, and not again as part of the node around it."""
     before = model_of(
@@ -509,6 +529,128 @@ def test_given_nodes_in_a_subgraph_are_no_new_ones(tmp_path):
     )
     conversion = plan_for(before, runtime_file(tmp_path, takes("If"), opset=(13, 17)))
     assert [finding.message for finding in conversion.refusals] == ["Det cannot run on npu 1.0"] * 2
+
+
+# Nodes that the runtime computes wrongly
+
+
+def faulty(**faults):
+    """Return the key `faults` of a runtime's file, with one fault for each operator."""
+    stated = {"result": "wrong", "gives": "nonsense"}
+    return {"faults": {"ai.onnx": {name: [{**stated, **fault}] for name, fault in faults.items()}}}
+
+
+def test_a_node_with_a_fault_is_lowered(tmp_path):
+    file = runtime_file(tmp_path, takes("Expand", "Constant", "ConstantOfShape"), **faulty(ConstantOfShape={}))
+    before = model_of("y = ConstantOfShape <value = float[1] {3}> (x)", given="int64[2] x", made="float[A,B] y")
+    after = converted(before, file)
+    assert operators(after) == ["Constant", "Expand"]
+    assert plan_for(before, file).notes == []
+    feeds = {"x": np.int64([2, 3])}
+    np.testing.assert_array_equal(run(after, feeds)[0], run(before, feeds)[0])
+
+
+def test_a_node_with_a_fault_loses_the_attribute_that_has_it(tmp_path):
+    fault = {"attributes": {"ceil_mode": 1, "count_include_pad": 1}}
+    file = runtime_file(tmp_path, takes("AveragePool", "Pad", "Constant"), **faulty(AveragePool=fault))
+    pool = (
+        "y = AveragePool <kernel_shape = [2], strides = [2], ceil_mode = 1, count_include_pad = {0}, pads = [1, 0]> (x)"
+    )
+    for counts, is_left in ((0, True), (1, False)):
+        before = model_of(pool.format(counts), given="float[1,1,6] x", made="float[1,1,4] y")
+        after = converted(before, file)
+        assert (after == before) is is_left
+        if not is_left:
+            assert "ceil_mode" not in {each.name for each in after.graph.node[-1].attribute}
+            assert operators(after)[-2:] == ["Pad", "AveragePool"]
+        assert_equal(before, after, run_before=evaluate)
+
+
+def test_a_node_with_a_fault_computes_in_a_wider_type(tmp_path):
+    less = takes(Less=[{"types": {"T": ["int16", "int32", "float"]}}])
+    file = runtime_file(tmp_path, less, **faulty(Less={"types": {"T": ["int16"]}}))
+    before = model_of("y = Less (x, z)", given="int16[40] x, int16[40] z", made="bool[40] y")
+    after = converted(before, file)
+    assert operators(after) == ["Cast", "Cast", "Less"]
+    assert_equal(before, after)
+
+
+def test_a_node_with_a_fault_stays_if_nothing_else_is_possible_and_a_note_says_so(tmp_path):
+    file = runtime_file(tmp_path, takes("Elu"), **faulty(Elu={"attributes": {"alpha": [0.5, 2.0]}}))
+    before = model_of("h = Elu <alpha = 2.0> (x) k = Elu <alpha = 0.5> (h) y = Elu (k)")
+    conversion = plan_for(before, file)
+    assert conversion.refusals == []
+    note = "kernels with faults, as npu 1.0 computes otherwise than the standard: Elu 6: nonsense (2)"
+    assert conversion.notes == [note]
+    after = opset.convert(before, runtime="npu==1.0", targets=[file])
+    assert after == before
+    # A model that has to be converted has the note, too, and so have nodes in place of one.
+    older = model_of("h = Elu <alpha = 2.0> (x) y = Elu (h)", version=22, ir=10)
+    assert plan_for(older, file).notes == [note.replace("(2)", "(1)")]
+    file = runtime_file(tmp_path, takes("Constant", "Pow", "ReduceMean"), **faulty(Sub={}))
+    (note,) = plan_for(model_of("y = LayerNormalization (x, s)", given="float[2] x, float[2] s"), file).notes
+    assert note.endswith(": Sub 14: nonsense (1)")
+
+
+def test_a_node_at_which_the_runtime_fails_is_refused_if_nothing_else_is_possible(tmp_path):
+    fault = {"attributes": {"alpha": 2.0}, "result": "fails"}
+    file = runtime_file(tmp_path, takes("Elu"), **faulty(Elu=fault))
+    why = refusal(model_of("y = Elu <alpha = 2.0> (x)"), file)
+    assert why.startswith("Elu 6: nonsense; it is expressed by Tanh")
+    assert plan_for(model_of("y = Elu <alpha = 1.0> (x)"), file).notes == []
+
+
+def test_a_cast_to_the_type_that_a_value_has_is_left_out_if_the_runtime_fails_at_it(tmp_path):
+    fault = {"types": {"T1": ["float16"], "T2": ["float16"]}, "result": "fails"}
+    file = runtime_file(tmp_path, takes(), **faulty(Cast=fault))
+    before = model_of("h = Cast <to = 10> (x) y = Cast <to = 1> (h)", given="float16[4] x", made="float[4] y")
+    after = converted(before, file)
+    assert operators(after) == ["Identity", "Cast"]
+    assert_equal(before, after)
+
+
+@pytest.mark.parametrize(
+    ("fault", "doubts"),
+    [
+        ({"when": "the moon is full"}, "Expand 13: nonsense, if the moon is full (1)"),
+        ({"values": {"shape": 7}}, "Expand 13: nonsense (1)"),
+        ({"values": {"shape": 7}, "versions": [8, 12]}, ""),
+        ({"when": "the moon is full", "opsets": [18, 19]}, ""),
+        ({"when": "the moon is full", "types": ["int64"]}, ""),
+        ({"when": "the moon is full", "input_rank": [0]}, ""),
+        ({"when": "the moon is full", "empty": ["input"]}, ""),
+        ({"when": "the moon is full", "present": ["shape"]}, "Expand 13: nonsense, if the moon is full (1)"),
+        ({"when": "the moon is full", "absent": ["shape"]}, ""),
+    ],
+)
+def test_a_fault_that_depends_on_values_is_told(tmp_path, fault, doubts):
+    file = runtime_file(tmp_path, takes("Expand"), **faulty(Expand=fault))
+    model = model_of("y = Expand (x, n)", given="float[2,3,4] x, int64[3] n", made="float[A,B,C] y")
+    notes = [f"kernels with faults, which npu 1.0 may meet: {doubts}"] if doubts else []
+    conversion = plan_for(model, file)
+    assert conversion.notes == notes and not conversion.changes
+
+
+def test_values_and_sizes_that_are_known_decide_about_a_fault(tmp_path):
+    expand = "n = Constant <value = int64[3] {{{0}, {0}, {0}}}> () y = Expand (x, n)"
+    file = runtime_file(tmp_path, takes("Expand", "Constant"), **faulty(Expand={"values": {"shape": [7, 8]}}))
+    for value, is_met in ((7, True), (6, False)):
+        notes = plan_for(model_of(expand.format(value), given="float[1] x", made="float[A,B,C] y"), file).notes
+        assert bool(notes) is is_met
+    file = runtime_file(tmp_path, takes("ReduceMax"), **faulty(ReduceMax={"empty": ["data"]}))
+    for size, is_met in (("0", True), ("1", False), ("N", False)):
+        notes = plan_for(model_of("y = ReduceMax (x)", given=f"float[2,{size}] x", made="float[1,1] y"), file).notes
+        assert bool(notes) is is_met
+
+
+def test_what_the_runtime_casts_itself_is_cast_where_its_kernel_has_a_fault(tmp_path):
+    fault = {"types": {"T": ["float16"]}, "result": "fails"}
+    kernels = takes(Softmax=[{"types": {"T": ["float"]}}])
+    file = runtime_file(tmp_path, kernels, casts={"float16": "float"}, **faulty(Softmax=fault))
+    before = model_of("y = Softmax (x)", given="float16[2,3] x", made="float16[2,3] y")
+    after = converted(before, file)
+    assert operators(after) == ["Cast", "Softmax", "Cast"]
+    assert_equal(before, after, rtol=1e-3)
 
 
 # Notes
