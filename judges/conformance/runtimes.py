@@ -208,7 +208,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _verdicts(judge: Any, jobs: Sequence[tuple[str, Case, int]], count: int) -> Iterator[Verdict]:
-    for (_, case, at), result in processes.each(judge, jobs, count, seconds=120):
+    # OpenVINO keeps two threads for each model that was loaded, with the addresses of their stacks.
+    is_openvino = any(spec.startswith("openvino") for spec, *_ in jobs[:1])
+    memory = (128 if is_openvino else 8) << 30
+    for (_, case, at), result in processes.each(judge, jobs, count, seconds=120, memory=memory):
         if isinstance(result, processes.Died):
             kind = DIFFERS if result.stage == "runtime" else "opset died"
             yield Verdict(f"{case.name} at {at}", _operator_of(case), RUNS, Trial(kind, result.why))
