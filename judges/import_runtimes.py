@@ -131,6 +131,10 @@ LIMITS = {
     (CPU, "GRU"): {"attributes": {"layout": [0]}},
     (CPU, "LSTM"): {"attributes": {"layout": [0]}},
     (CPU, "RNN"): {"attributes": {"layout": [0]}},
+    **{
+        ("openvino", name): {"known_ranks": True}
+        for name in ("ConstantOfShape", "Expand", "If", "Loop", "Reshape", "Squeeze", "Unsqueeze")
+    },
 }
 """Limits of kernels that tables do not say, as models of the standard's node cases showed (`judges runtimes`)."""
 NO_FUNCTIONS = frozenset(("openvino",))

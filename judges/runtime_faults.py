@@ -91,7 +91,53 @@ _CPU["ReduceMax"].append({**EMPTY, **FAILS, "gives": "takes no empty axis", "sin
 for _name in ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"):
     _CPU[_name].append({**WITHOUT_AXES, "gives": "is replaced by a function that is not valid"})
 
-FAULTS = {CPU: {"ai.onnx": _CPU}}
+INTEGERS = ["int8", "int16", "int32", "int64"]
+FLOATS = ["bfloat16", "double", "float", "float16"]
+_OPENVINO: dict[str, list[dict[str, Any]]] = {
+    "Attention": [
+        {
+            **{
+                "attributes": {"is_causal": 1},
+                "present": ["past_key"],
+                "when": "queries and new keys differ in number",
+            },
+            **{**WRONG, "gives": "aligns queries and keys otherwise"},
+        }
+    ],
+    "BitShift": [{"types": {"T": INTEGERS}, **WRONG, "gives": "takes the bits of a number below 0 for others"}],
+    "Cast": [
+        {"types": {each: ["double"]}, "when": "a value is infinite", **WRONG, "gives": "gives the greatest float"}
+        for each in ("T1", "T2")
+    ],
+    "DFT": [
+        {"attributes": {"onesided": 1}, **WRONG, "gives": "gives another shape"},
+        {"versions": [20, 20], "present": ["axis"], **WRONG, "gives": "transforms another axis"},
+    ],
+    "Einsum": [{"input_rank": [1], **FAILS, "gives": "may end the process"}],
+    "Equal": [{"types": {"T": ["string"]}, **FAILS, "gives": "does not load"}],
+    "LSTM": [
+        {"present": ["P"], **WRONG, "gives": "computes peepholes otherwise"},
+        {"attributes": {"layout": 1}, **WRONG, "gives": "takes the batch for another axis"},
+    ],
+    "Mod": [{"types": {"T": FLOATS}, "attributes": {"fmod": 0}, **FAILS, "gives": "does not load"}],
+    "QuantizeLinear": [{"attributes": {"block_size": "not 0"}, **FAILS, "gives": "does not load"}],
+    **{
+        name: [{"attributes": {"keepdims": 0}, "computed": ["axes"], **FAILS, "gives": "does not load"}]
+        for name in REDUCTIONS
+    },
+    "Resize": [
+        {"attributes": {"antialias": 1}, **WRONG, "gives": "weighs elements otherwise"},
+        {"attributes": {"exclude_outside": 1, "mode": "cubic"}, **WRONG, "gives": "weighs elements otherwise"},
+        {"attributes": {"keep_aspect_ratio_policy": "not stretch"}, **WRONG, "gives": "takes the policy for stretch"},
+    ],
+    "RoiAlign": [{"attributes": {"mode": "max"}, **WRONG, "gives": "takes the greatest of other elements"}],
+    "Scan": [{"captures": True, **FAILS, "gives": "does not load"}],
+    "Tile": [{"input_rank": [4, 5, 6], "computed": ["repeats"], **WRONG, "gives": "leaves the result unset"}],
+    "TopK": [{"when": "values are equal", **WRONG, "gives": "gives indices in another order"}],
+}
+_OPENVINO["ReduceMax"].append({"empty": ["data"], **WRONG, "gives": "gives the least float in place of -infinity"})
+
+FAULTS = {CPU: {"ai.onnx": _CPU}, OPENVINO: {"ai.onnx": _OPENVINO}}
 
 
 def faults_of(runtime: str, releases: Sequence[str]) -> dict[str, dict[str, list[dict[str, Any]]]]:

@@ -80,6 +80,7 @@ class TargetKernel:
     values: Mapping[str, Any] = field(default_factory=dict)
     outputs: Sequence[str] | int | None = None
     static_shape: bool = False
+    known_ranks: bool = False
     notes: Sequence[str] = ()
 
 
@@ -237,6 +238,7 @@ def _kernel_data(kernel: Kernel) -> TargetKernel:
         values=dict(kernel.values),
         outputs=kernel.outputs,
         static_shape=kernel.static_shape,
+        known_ranks=kernel.known_ranks,
         notes=kernel.notes,
     )
 
@@ -318,6 +320,8 @@ def _limits_text(kernel: TargetKernel) -> str:
         parts.append(f"outputs: {kernel.outputs if isinstance(kernel.outputs, int) else ', '.join(kernel.outputs)}")
     if kernel.static_shape:
         parts.append("shapes are known")
+    if kernel.known_ranks:
+        parts.append("ranks are known")
     if kernel.unasked:
         parts.append(f"types of {', '.join(kernel.unasked)} not tried")
     return "; ".join([*parts, *kernel.notes])

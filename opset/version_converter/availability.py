@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from opset.errors import SHOWN, listing, quote, safe_text
 from opset.model.attributes import attribute_value
+from opset.model.graph.walking import names_read, subgraphs
 from opset.opsets.runtimes import Kernel, Runtime
 from opset.opsets.runtimes.model import RANGE, WRONG, Fault, release_sort_key, serves_version
 from opset.schemas.function_bodies import body_nodes
@@ -74,6 +75,8 @@ class Demands(NamedTuple):
     shapes: bool
     constants: bool
     outputs: bool
+    ranks: bool
+    captures: bool
 
 
 class Availability:
@@ -329,8 +332,10 @@ def _demands_of(runtime: Runtime, op_type: str, domain: str) -> Demands:
     return Demands(
         attributes=frozenset(name for kernel in kernels for name in kernel.attributes),
         shapes=any(each.input_ranks or each.static_shape for each in kernels) or any(each.empty for each in faults),
-        constants=names_given or needs_constants or any(fault.values for fault in faults),
+        constants=names_given or needs_constants or any(fault.values or fault.computed for fault in faults),
         outputs=names_given or any(kernel.outputs is not None for kernel in kernels),
+        ranks=any(kernel.known_ranks for kernel in kernels),
+        captures=any(fault.captures for fault in faults),
     )
 
 
@@ -341,7 +346,28 @@ def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
     inputs = node.input if demands.constants else ()
     constants = [name and (facts.is_constant(name), facts.small_constant(name)) for name in inputs]
     outputs = map(bool, node.output) if demands.outputs else ()
-    return tuple(attributes), tuple(shapes), tuple(constants), tuple(outputs)
+    ranks = [_is_without_rank(name, facts) for name in (*node.input, *node.output)] if demands.ranks else ()
+    captures = demands.captures and _captures(node)
+    return tuple(attributes), tuple(shapes), tuple(constants), tuple(outputs), tuple(ranks), captures
+
+
+def _is_without_rank(name: str, facts: ValueFacts) -> bool:
+    """Whether a value is a tensor whose rank is not known; "" is no value."""
+    return bool(name) and facts.shape(name) is None and (facts.type(name) or "tensor(").startswith("tensor(")
+
+
+def _captures(node: Any) -> bool:
+    """Whether graphs of a node use values from outside."""
+    graphs = [graph for _, graph in subgraphs(node)]
+    read = names_read([node]).difference(node.input)
+    defined = {""}
+    while graphs:
+        graph = graphs.pop()
+        defined.update(each.name for each in (*graph.input, *graph.initializer))
+        for inner in graph.node:
+            defined.update(inner.output)
+            graphs += [each for _, each in subgraphs(inner)]
+    return not read <= defined
 
 
 def _judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Judgement:
@@ -379,6 +405,10 @@ def _meets(fault: Fault, runtime: Runtime, node: Any, schema: OpSchema, facts: V
     read = {formal.name: name for formal, name in inputs if name}
     if fault.empty and not any(0 in (facts.shape(read[name]) or ()) for name in fault.empty if name in read):
         return False
+    if fault.computed and all(facts.is_constant(read[name]) for name in fault.computed if name in read):
+        return False
+    if fault.captures and not _captures(node):
+        return False
     known = {name: facts.small_constant(read[name]) for name in fault.values if name in read}
     for name, constant in known.items():
         limit = fault.values[name]
@@ -400,6 +430,7 @@ def _takes_all(kernel: Kernel, schema: OpSchema) -> bool:
         kernel.values,
         kernel.outputs,
         kernel.static_shape,
+        kernel.known_ranks,
         kernel.notes,
     )
     if any(limits):
@@ -517,6 +548,10 @@ def _lack_of_inputs(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFac
             missing.append(position)
         if name and kernel.static_shape and not _is_static(facts, name):
             return Lack(f"the sizes of {quote(name)} have to be numbers")
+    if kernel.known_ranks:
+        for name in filter(None, (*node.input, *node.output)):
+            if _is_without_rank(name, facts):
+                return Lack(f"the rank of {quote(name)} has to be known")
     if missing:
         formals = [*_formals(schema.inputs, len(node.input))]
         names = listing([f"'{formals[position].name}'" for position in missing])

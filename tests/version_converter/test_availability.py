@@ -621,6 +621,9 @@ def test_a_cast_to_the_type_that_a_value_has_is_left_out_if_the_runtime_fails_at
         ({"when": "the moon is full", "empty": ["input"]}, ""),
         ({"when": "the moon is full", "present": ["shape"]}, "Expand 13: nonsense, if the moon is full (1)"),
         ({"when": "the moon is full", "absent": ["shape"]}, ""),
+        ({"when": "the moon is full", "computed": ["shape"]}, "Expand 13: nonsense, if the moon is full (1)"),
+        ({"when": "the moon is full", "computed": ["input"]}, "Expand 13: nonsense, if the moon is full (1)"),
+        ({"when": "the moon is full", "captures": True}, ""),
     ],
 )
 def test_a_fault_that_depends_on_values_is_told(tmp_path, fault, doubts):
@@ -629,6 +632,28 @@ def test_a_fault_that_depends_on_values_is_told(tmp_path, fault, doubts):
     notes = [f"kernels with faults, which npu 1.0 may meet: {doubts}"] if doubts else []
     conversion = plan_for(model, file)
     assert conversion.notes == notes and not conversion.changes
+
+
+@pytest.mark.parametrize("captures", [False, True])
+def test_graphs_that_use_values_from_outside_may_have_a_fault(tmp_path, captures):
+    file = runtime_file(tmp_path, takes("If"), **faulty(If={"captures": True}))
+    read = "x" if captures else "k"
+    branch = f"(float[2] a) {{ k = Constant <value_floats = [1.0, 2.0]> () a = Relu ({read}) }}"
+    nodes = f"y = If (c) <then_branch = t () => {branch}, else_branch = e () => {branch}>"
+    model = model_of(nodes, given="float[2] x, bool c", made="float[2] y")
+    assert bool(plan_for(model, file).notes) is captures
+
+
+def test_ranks_have_to_be_known(tmp_path):
+    file = runtime_file(tmp_path, takes(Reshape=[{"known_ranks": True}]))
+    known, unknown = (
+        model_of("y = Reshape (x, n)", given=f"float[6] x, int64[{rank}] n", made="float y") for rank in ("2", "N")
+    )
+    for model in (known, unknown):
+        model.graph.output[0].type.tensor_type.ClearField("shape")
+    assert opset.convert(known, runtime="npu==1.0", targets=[file]) == known
+    assert refusal(unknown, file).startswith("npu 1.0: the rank of 'y' has to be known;")
+    assert opset.plan(unknown, runtime="npu==1.0", targets=[file], dims={"N": 2}).refusals == []
 
 
 def test_values_and_sizes_that_are_known_decide_about_a_fault(tmp_path):

@@ -16,9 +16,9 @@ RELEASE_KEYS = (
 )
 ENTRY_KEYS = (
     *("versions", "opsets", "types", "types_not", "unasked", "input_rank", "constant_inputs", "attributes", "values"),
-    *("outputs", "static_shape", "notes", "since", "until"),
+    *("outputs", "static_shape", "known_ranks", "notes", "since", "until"),
 )
 FAULT_KEYS = (
-    *("versions", "opsets", "types", "input_rank", "attributes", "values", "present", "absent", "empty", "when"),
-    *("result", "gives", "since", "until"),
+    *("versions", "opsets", "types", "input_rank", "attributes", "values", "present", "absent", "empty"),
+    *("computed", "captures", "when", "result", "gives", "since", "until"),
 )

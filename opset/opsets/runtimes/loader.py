@@ -233,7 +233,7 @@ class _TableReader(Fields):
             elif key == "outputs":
                 is_list = isinstance(each.value, list)
                 entry[key] = [*map(self.name, each.value)] if is_list else self.within(each, 0, MAX_VERSION, 0)
-            elif key == "static_shape":
+            elif key in ("static_shape", "known_ranks"):
                 entry[key] = self.flag(each)
         return entry
 
@@ -242,12 +242,14 @@ class _TableReader(Fields):
         fields = self.mapping(node, FAULT_KEYS, ("result", "gives"))
         of_entries = {key: each for key, each in fields.items() if key in ENTRY_KEYS}
         fault = self._values_of(of_entries, "") | self._since_until(fields)
-        for key in ("present", "absent", "empty"):
+        for key in ("present", "absent", "empty", "computed"):
             if key in fields:
                 fault[key] = [*map(self.name, self._list(fields[key]))]
         for key in ("when", "gives"):
             if key in fields:
                 fault[key] = self.phrase(fields[key])
+        if "captures" in fields:
+            fault["captures"] = self.flag(fields["captures"])
         if "result" in fields:
             fault["result"] = self.choice(fields["result"], [*RESULTS])
         return fault

@@ -51,6 +51,7 @@ class Kernel:
         values: What an input has to hold.
         outputs: The names of the outputs that may be used, or their number; any if None.
         static_shape: Whether shapes have to be known.
+        known_ranks: Whether the ranks of inputs and outputs have to be known.
         notes: Everything else, in words.
         unasked: The type parameters of which some types were not tried; these count as taken.
     """
@@ -65,6 +66,7 @@ class Kernel:
     values: Mapping[str, Any] = field(default_factory=dict)
     outputs: tuple[str, ...] | int | None = None
     static_shape: bool = False
+    known_ranks: bool = False
     notes: tuple[str, ...] = ()
     unasked: frozenset[str] = frozenset()
 
@@ -82,6 +84,8 @@ class Fault:
         present: The inputs and outputs that the nodes have.
         absent: The inputs and outputs that they do not have.
         empty: Inputs of which one is known to have no elements.
+        computed: Inputs of which one is no initializer or constant.
+        captures: Whether graphs of the nodes use values from outside.
         when: What else has to hold, in words: that is not known before the node runs.
     """
 
@@ -92,6 +96,8 @@ class Fault:
     present: frozenset[str] = frozenset()
     absent: frozenset[str] = frozenset()
     empty: frozenset[str] = frozenset()
+    computed: frozenset[str] = frozenset()
+    captures: bool = False
     when: str = ""
 
 
@@ -335,6 +341,7 @@ def make_kernel(entry: Mapping[str, Any]) -> Kernel:
         values=entry.get("values", {}),
         outputs=tuple(outputs) if isinstance(outputs, list) else outputs,
         static_shape=entry.get("static_shape", False),
+        known_ranks=entry.get("known_ranks", False),
         notes=tuple(entry.get("notes", ())),
         unasked=frozenset(entry.get("unasked", ())),
     )
@@ -342,9 +349,12 @@ def make_kernel(entry: Mapping[str, Any]) -> Kernel:
 
 def make_fault(entry: Mapping[str, Any]) -> Fault:
     """Return the fault that an entry of a file describes."""
-    given = {key: frozenset(entry[key]) for key in ("present", "absent", "empty") if key in entry}
+    given: dict[str, Any] = {
+        key: frozenset(entry[key]) for key in ("present", "absent", "empty", "computed") if key in entry
+    }
+    given |= {key: entry[key] for key in ("values", "captures", "when") if key in entry}
     nodes = make_kernel({key: each for key, each in entry.items() if key != "values"})
-    return Fault(nodes, entry["result"], entry["gives"], entry.get("values", {}), when=entry.get("when", ""), **given)
+    return Fault(nodes, entry["result"], entry["gives"], **given)
 
 
 def _pair(span: list[Any] | None) -> Any:
@@ -364,5 +374,6 @@ def _limit_kernel(kernel: Kernel, limits: Kernel) -> Kernel:
         values={**kernel.values, **limits.values},
         outputs=kernel.outputs if limits.outputs is None else limits.outputs,
         static_shape=kernel.static_shape or limits.static_shape,
+        known_ranks=kernel.known_ranks or limits.known_ranks,
         notes=(*kernel.notes, *limits.notes),
     )

@@ -40,7 +40,7 @@ RIGHT = {
                  "attributes": {"group": 1, "auto_pad": ["NOTSET", "VALID"]}, "until": "1.9"},
                 {"versions": [11, None], "types": ["float", "seq(tensor(float))"], "types_not": ["int8"],
                  "unasked": ["T"], "values": {"B": "not negative"}, "outputs": ["Y"], "static_shape": True,
-                 "notes": ["it is slow"], "since": "1.10", "until": "1.10"},
+                 "known_ranks": True, "notes": ["it is slow"], "since": "1.10", "until": "1.10"},
             ],
         },
         "com.acme": {"Scale": [{"outputs": 1}]},
@@ -50,7 +50,8 @@ RIGHT = {
         "ai.onnx": {
             "Relu": [
                 {"versions": [6, None], "types": {"T": ["float"]}, "input_rank": [0], "values": {"X": [0, 1]},
-                 "attributes": {"alpha": 1}, "present": ["X"], "absent": ["Z"], "empty": ["X"], "when": "it is hot",
+                 "attributes": {"alpha": 1}, "present": ["X"], "absent": ["Z"], "empty": ["X"], "computed": ["X"],
+                 "captures": True, "when": "it is hot",
                  "result": "wrong", "gives": "0", "since": "1.9", "until": "2.0"},
                 {"types": ["float"], "result": "fails", "gives": "an error"},
             ],
