@@ -96,23 +96,22 @@ FLOATS = ["bfloat16", "double", "float", "float16"]
 _OPENVINO: dict[str, list[dict[str, Any]]] = {
     "Attention": [
         {
-            **{
-                "attributes": {"is_causal": 1},
-                "present": ["past_key"],
-                "when": "queries and new keys differ in number",
-            },
-            **{**WRONG, "gives": "aligns queries and keys otherwise"},
+            **{"attributes": {"is_causal": 1}, "present": ["past_key"], **WRONG},
+            "when": "queries and new keys differ in number",
+            "gives": "aligns queries and keys otherwise",
         }
     ],
     "BitShift": [{"types": {"T": INTEGERS}, **WRONG, "gives": "takes the bits of a number below 0 for others"}],
     "Cast": [
-        {"types": {each: ["double"]}, "when": "a value is infinite", **WRONG, "gives": "gives the greatest float"}
+        {"types": {each: ["double"]}, "when": "float cannot hold a value", **WRONG, "gives": "computes double in float"}
         for each in ("T1", "T2")
     ],
+    "Col2Im": [{"when": "the image has not two dimensions", **FAILS, "gives": "does not load"}],
     "DFT": [
         {"attributes": {"onesided": 1}, **WRONG, "gives": "gives another shape"},
         {"versions": [20, 20], "present": ["axis"], **WRONG, "gives": "transforms another axis"},
     ],
+    "Dropout": [{"when": "it passes an input of the model on", **WRONG, "gives": "leaves the result unset"}],
     "Einsum": [{"input_rank": [1], **FAILS, "gives": "may end the process"}],
     "Equal": [{"types": {"T": ["string"]}, **FAILS, "gives": "does not load"}],
     "LSTM": [
@@ -122,7 +121,13 @@ _OPENVINO: dict[str, list[dict[str, Any]]] = {
     "Mod": [{"types": {"T": FLOATS}, "attributes": {"fmod": 0}, **FAILS, "gives": "does not load"}],
     "QuantizeLinear": [{"attributes": {"block_size": "not 0"}, **FAILS, "gives": "does not load"}],
     **{
-        name: [{"attributes": {"keepdims": 0}, "computed": ["axes"], **FAILS, "gives": "does not load"}]
+        name: [
+            {
+                **{"attributes": {"keepdims": 0}, "computed": ["axes"], **FAILS},
+                "when": "there are several axes",
+                "gives": "does not load",
+            }
+        ]
         for name in REDUCTIONS
     },
     "Resize": [
