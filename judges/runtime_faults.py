@@ -96,7 +96,9 @@ FLOATS = ["bfloat16", "double", "float", "float16"]
 _OPENVINO: dict[str, list[dict[str, Any]]] = {
     "Attention": [
         {
-            **{"attributes": {"is_causal": 1}, "present": ["past_key"], **WRONG},
+            "attributes": {"is_causal": 1},
+            "present": ["past_key"],
+            **WRONG,
             "when": "queries and new keys differ in number",
             "gives": "aligns queries and keys otherwise",
         }
@@ -123,7 +125,9 @@ _OPENVINO: dict[str, list[dict[str, Any]]] = {
     **{
         name: [
             {
-                **{"attributes": {"keepdims": 0}, "computed": ["axes"], **FAILS},
+                "attributes": {"keepdims": 0},
+                "computed": ["axes"],
+                **FAILS,
                 "when": "there are several axes",
                 "gives": "does not load",
             }

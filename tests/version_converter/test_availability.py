@@ -531,6 +531,30 @@ def test_given_nodes_in_a_subgraph_are_no_new_ones(tmp_path):
     assert [finding.message for finding in conversion.refusals] == ["Det cannot run on npu 1.0"] * 2
 
 
+@pytest.mark.parametrize(
+    ("node", "given", "made"),
+    [
+        ("ConvInteger (x, w, z, v)", "uint8[1,3,5,5] x, int8[4,3,3,3] w, uint8 z, int8 v", "int32[1,4,3,3] y"),
+        (
+            "QLinearConv (x, s, z, w, t, v, s, z, b)",
+            "uint8[1,3,5,5] x, int8[4,3,3,3] w, uint8 z, int8[4] v, float s, float[4] t, int32[4] b",
+            "uint8[1,4,3,3] y",
+        ),
+    ],
+)
+def test_quantized_convolutions_run_where_no_shape_of_bytes_changes(tmp_path, node, given, made):
+    """TensorRT reshapes no uint8; the zero points are numbers before they get a shape."""
+    reshape = [{"types": {"T": ["float", "int32"]}}]
+    names = ("Constant", "Conv", "Clip", "Where", "Less", "Floor", "Ceil", "Greater", "Not", "And", "Or")
+    before = model_of(f"y = {node}", given=given, made=made)
+    file = runtime_file(tmp_path, takes(*names, Reshape=reshape))
+    after = converted(before, file)
+    feeds = feeds_of(before)
+    feeds = {name: np.abs(value) + 0.5 if value.dtype == np.float32 else value for name, value in feeds.items()}
+    feeds = {name: value.astype(np.float32) if value.dtype.kind == "f" else value for name, value in feeds.items()}
+    np.testing.assert_array_equal(run(after, feeds)[0], evaluate(before, feeds)[0])
+
+
 # Nodes that the runtime computes wrongly
 
 
