@@ -550,8 +550,9 @@ def test_quantized_convolutions_run_where_no_shape_of_bytes_changes(tmp_path, no
     file = runtime_file(tmp_path, takes(*names, Reshape=reshape))
     after = converted(before, file)
     feeds = feeds_of(before)
-    feeds = {name: np.abs(value) + 0.5 if value.dtype == np.float32 else value for name, value in feeds.items()}
-    feeds = {name: value.astype(np.float32) if value.dtype.kind == "f" else value for name, value in feeds.items()}
+    for name, value in feeds.items():
+        if value.dtype == np.float32:
+            feeds[name] = np.asarray(np.abs(value) + 0.5, np.float32)
     np.testing.assert_array_equal(run(after, feeds)[0], evaluate(before, feeds)[0])
 
 
