@@ -139,6 +139,8 @@ LIMITS = {
 """Limits of kernels that tables do not say, as models of the standard's node cases showed (`judges runtimes`)."""
 NO_FUNCTIONS = frozenset(("openvino",))
 """Runtimes of which no release runs functions that a model defines."""
+NO_BODY = frozenset(("Swish",))
+"""Operators whose function no release of onnxruntime runs, as 1.24 and 1.31 showed."""
 ALL_BUT_FIRST = "all but the first"
 UNION = "union over kernels"
 _REGISTRY = re.compile(r"\w+ package\b(?= \w)")
@@ -389,6 +391,8 @@ def _functions() -> dict[str, Any]:
     functions: dict[str, dict[str, list[int]]] = {}
     for schema in onnx.defs.get_all_schemas_with_history():
         if schema.has_function or schema.has_context_dependent_function:
+            if schema.name in NO_BODY:
+                continue
             functions.setdefault(schema.domain, {}).setdefault(schema.name, []).append(schema.since_version)
     return {
         domain: {name: sorted(versions) for name, versions in sorted(listed.items())}

@@ -29,8 +29,9 @@ from judges.conformance.judge import CAST_READS, Case, difference, element_types
 from judges.conformance.matrix import node_cases
 from judges.conformance.models import cases_of
 from opset.opsets.registry import default_registry
+from opset.opsets.releases import release_with
 from opset.opsets.runtimes import Runtime, find_runtime
-from opset.version_converter import target_of
+from opset.version_converter import Target, target_of
 from opset.version_converter.availability import NOTES_OF_FAULTS
 from opset.version_converter.conversion import convert_model, find_lacks
 
@@ -126,9 +127,14 @@ def judge_table(job: tuple[str, Case, int]) -> Iterator[Any]:
     runtime, operator = find_runtime(spec), _operator_of(case)
     yield "conversion"
     try:
-        model = opset.convert(case.model, version, ir_version=runtime.max_ir)
+        most = runtime.opsets[""][1] or default_registry().domains[""]
+        target = Target({"": version}, runtime.max_ir, release=release_with(max(version, most)).name)
+        conversion = convert_model(opset.load(case.model), target, default_registry())
     except opset.OpsetError as error:
         return Verdict(case.name, operator, "refused", Trial(""), str(error.findings[0].why))
+    if conversion.model is None:
+        return Verdict(case.name, operator, "refused", Trial(""), str(conversion.refusals[0].why))
+    model = conversion.model.as_given()
     lacks = [*find_lacks(opset.load(model), runtime, default_registry())]
     yield "runtime"
     trial = try_model(spec, model, None)
