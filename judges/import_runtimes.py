@@ -36,6 +36,7 @@ from typing import Any, NamedTuple
 
 import onnx
 
+from judges.runtime_faults import faults_of
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes.compiled import FOLDER
 from opset.opsets.runtimes.keys import ENTRY_KEYS, RELEASE_KEYS, TABLE_KEYS
@@ -130,10 +131,16 @@ LIMITS = {
     (CPU, "GRU"): {"attributes": {"layout": [0]}},
     (CPU, "LSTM"): {"attributes": {"layout": [0]}},
     (CPU, "RNN"): {"attributes": {"layout": [0]}},
+    **{
+        ("openvino", name): {"known_ranks": True}
+        for name in ("ConstantOfShape", "Expand", "If", "Loop", "Reshape", "Squeeze", "Unsqueeze")
+    },
 }
-FAULTS = {(CPU, "AveragePool"): ("1.20", {"attributes": {"ceil_mode": [0]}})}
-"""Limits without which kernels compute wrong results, with the last release that has the fault."""
 """Limits of kernels that tables do not say, as models of the standard's node cases showed (`judges runtimes`)."""
+NO_FUNCTIONS = frozenset(("openvino",))
+"""Runtimes of which no release runs functions that a model defines."""
+NO_BODY = frozenset(("Swish",))
+"""Operators whose function no release of onnxruntime runs, as 1.24 and 1.31 showed."""
 ALL_BUT_FIRST = "all but the first"
 UNION = "union over kernels"
 _REGISTRY = re.compile(r"\w+ package\b(?= \w)")
@@ -215,6 +222,8 @@ class Importer:
             document["operators"] = merge_releases(known, corrected, releases)
         if name == CPU:
             document["functions"] = _functions()
+        if operators and (faults := faults_of(name, known)):
+            document["faults"] = faults
         return document
 
     def _told(self, releases: Mapping[str, Any], release: str) -> dict[str, Any]:
@@ -256,6 +265,8 @@ class Importer:
         elif name == "onnxruntime-web-wasm":
             row["how"] = "derived"
         row |= {key: told[key] for key in ("read_from", "union_types") if told.get(key)}
+        if name in NO_FUNCTIONS:
+            row["local_functions"] = False
         if told.get("opset_how"):
             row["note"] = f"opsets of {release}: {told['opset_how']}"
         own = self.limits.get(name, {}).get(release)
@@ -338,9 +349,6 @@ class Importer:
                 for key, each in sorted(entry["types"].items())
             }
         entry |= LIMITS.get((runtime, operator), {})
-        if (runtime, operator) in FAULTS:
-            last, limits = FAULTS[runtime, operator]
-            entry |= limits if release_sort_key(release) <= release_sort_key(last) else {}
         if "attributes" in entry:
             self._correct_attributes(runtime, operator, domain, entry)
         return {key: entry[key] for key in ENTRY_KEYS if entry.get(key) not in (None, [], {})}
@@ -383,6 +391,8 @@ def _functions() -> dict[str, Any]:
     functions: dict[str, dict[str, list[int]]] = {}
     for schema in onnx.defs.get_all_schemas_with_history():
         if schema.has_function or schema.has_context_dependent_function:
+            if schema.name in NO_BODY:
+                continue
             functions.setdefault(schema.domain, {}).setdefault(schema.name, []).append(schema.since_version)
     return {
         domain: {name: sorted(versions) for name, versions in sorted(listed.items())}
@@ -506,8 +516,8 @@ def document_text(document: Mapping[str, Any]) -> str:
             continue
         if key == "releases":
             lines += ["releases:", *(line for each in value for line in _wrapped(f"- {flow(each)}", "   "))]
-        elif key == "operators":
-            lines.append("operators:")
+        elif key in ("operators", "faults"):
+            lines.append(f"{key}:")
             for domain, operators in value.items():
                 lines.append(f"  {domain_name(domain)}:")
                 for name, entries in operators.items():

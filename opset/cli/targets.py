@@ -94,6 +94,7 @@ class TargetKernel:
     values: Mapping[str, Any] = field(default_factory=dict)
     outputs: Sequence[str] | int | None = None
     static_shape: bool = False
+    known_ranks: bool = False
     notes: Sequence[str] = ()
 
 
@@ -294,6 +295,7 @@ def _kernel_data(kernel: Kernel) -> TargetKernel:
         values=dict(kernel.values),
         outputs=kernel.outputs,
         static_shape=kernel.static_shape,
+        known_ranks=kernel.known_ranks,
         notes=kernel.notes,
     )
 

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 from opset.errors import SHOWN, listing, quote, safe_text
 from opset.model.attributes import attribute_value
+from opset.model.graph.walking import names_read, subgraphs
 from opset.opsets.runtimes import Kernel, Runtime
+from opset.opsets.runtimes.model import RANGE, WRONG, Fault, serves_version
 from opset.schemas.function_bodies import body_nodes
 from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.names import normalize_domain
@@ -21,6 +23,10 @@ from opset.version_converter.routes import Routes
 
 ABSENT, IGNORED, DEFAULT, STATED_ALONE = "absent", "ignored", "default", "all but the first"
 """Restrictions of attributes in one word, and of inputs that have to be constant."""
+ELSEWHERE, FAULTY, DOUBTFUL = "elsewhere", "faulty", "doubtful"
+"""The kinds of nodes that notes count: run by the fallback, computed wrongly, and perhaps computed wrongly."""
+NOTES_OF_FAULTS = "kernels with faults, "
+"""The beginning of notes about nodes that the runtime computes wrongly."""
 LOADED = frozenset(("Constant",))
 """Operators that become initializers when a model is loaded."""
 
@@ -31,18 +37,35 @@ AS_INTEGERS = {"float": ("int32", "int64"), "double": ("int64",)}
 
 _EXCLUSION = re.compile(r"not \w+( or \w+)*")
 """A restriction of an attribute of text that names the values that it may not have."""
+_OTHER_NUMBER = re.compile(r"not (-?\d+(\.\d+)?)")
+"""A restriction of an attribute that is a number, and may not have one value."""
 
 
 class Lack(NamedTuple):
     """A reason why a runtime does not run a node.
 
     `elements` are the element types that it takes in place of the node's, by type parameter; they are empty if other
-    types would not help. `constants` are the positions of inputs that have to be constants.
+    types would not help. `constants` are the positions of inputs that have to be constants. `fault` is the result of a
+    node that it does take: WRONG or FAILS.
     """
 
     why: str
     elements: Mapping[str, frozenset[str]] = {}
     constants: tuple[int, ...] = ()
+    fault: str = ""
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a runtime takes the node, and computes something else than the standard demands."""
+        return self.fault == WRONG
+
+
+class Judgement(NamedTuple):
+    """Why no runtime runs a node, None if one does; whether that is the fallback; a fault that the node may meet."""
+
+    lack: Lack | None
+    is_elsewhere: bool = False
+    doubt: str = ""
 
 
 class Demands(NamedTuple):
@@ -52,12 +75,14 @@ class Demands(NamedTuple):
     shapes: bool
     constants: bool
     outputs: bool
+    ranks: bool
+    captures: bool
 
 
 class Availability:
     """The nodes that a runtime runs, itself or by the runtime that it falls back to.
 
-    - `elsewhere`: how many nodes the fallback runs, by operator;
+    - `counts`: how many nodes the fallback runs, the runtime computes wrongly, or perhaps does, by operator;
     - `unchecked`: restrictions in words, by operator, that nodes of the model may break.
     """
 
@@ -71,10 +96,10 @@ class Availability:
         self.runtime = runtime
         self.inexact = inexact
         self._by_function = by_function
-        self.elsewhere: Counter[str] = Counter()
+        self.counts: Counter[tuple[str, str]] = Counter()
         self.unchecked: dict[str, str] = {}
         self._routes = routes
-        self._judgements: dict[Hashable, tuple[Lack | None, bool]] = {}
+        self._judgements: dict[Hashable, Judgement] = {}
         self._plain: dict[tuple[str, str, int], bool] = {}
         self._demands: dict[tuple[str, str], Demands] = {}
 
@@ -84,28 +109,34 @@ class Availability:
         return f"{self.runtime.name} {self.runtime.release}"
 
     def find_lack(self, node: Any, opset: int, facts: ValueFacts) -> Lack | None:
-        """Return the reason why neither the runtime nor its fallback runs a node, None if one does.
+        """Return the reason why neither the runtime nor its fallback runs a node rightly, None if one does.
 
         Args:
             node: The NodeProto.
             opset: The opset of the node's domain.
             facts: Facts about the values of the node's body.
         """
-        return self._judgement(node, opset, facts)[0]
+        return self._judgement(node, opset, facts).lack
 
-    def runs(self, node: Any, opset: int, facts: ValueFacts, nodes: int = 1) -> bool:
-        """Whether a node of the converted model runs; if by the fallback, it is counted in `elsewhere`.
+    def runs(self, node: Any, opset: int, facts: ValueFacts, nodes: int = 1, faulty: bool = False) -> bool:
+        """Whether a node of the converted model runs; if by the fallback, or not certainly right, notes count it.
 
         Args:
             node: The NodeProto.
             opset: The opset of the node's domain.
             facts: Facts about the values of the node's body.
             nodes: How many nodes it stands for.
+            faulty: Whether it may compute something else than the standard demands.
         """
-        lack, is_elsewhere = self._judgement(node, opset, facts)
-        if is_elsewhere:
-            self.elsewhere[node.op_type] += nodes
-        return lack is None
+        lack, is_elsewhere, doubt = self._judgement(node, opset, facts)
+        is_wrong = lack is not None and lack.is_wrong and faulty
+        if is_elsewhere and (lack is None or is_wrong):
+            self.counts[ELSEWHERE, node.op_type] += nodes
+        if lack is not None and is_wrong:
+            self.counts[FAULTY, lack.why] += nodes
+        elif doubt:
+            self.counts[DOUBTFUL, doubt] += nodes
+        return lack is None or is_wrong
 
     def runs_all(self, op_type: str, domain: str, opset: int) -> bool:
         """Whether the runtime itself runs every node of an operator, whatever its types, attributes and inputs.
@@ -121,9 +152,12 @@ class Availability:
                 schema is None
                 or is_loaded
                 or not self.runtime.lists_operators
-                or any(
-                    self.runtime.takes_version(kernel, schema.since_version, opset) and _takes_all(kernel, schema)
-                    for kernel in self.runtime.kernels(op_type, domain)
+                or (
+                    not self.runtime.faults(op_type, domain)
+                    and any(
+                        self.runtime.takes_version(kernel, schema.since_version, opset) and _takes_all(kernel, schema)
+                        for kernel in self.runtime.kernels(op_type, domain)
+                    )
                 )
             )
         return self._plain[key]
@@ -144,8 +178,10 @@ class Availability:
     def wider_types(self, schema: OpSchema) -> Iterator[tuple[str, str]]:
         """Yield pairs of an element type and a wider one in which an operator computes the same, as `emulate` declares.
 
-        An integer type is also paired with integer types whose values all fit into the declared floating point type.
+        Integers that it computes alike in floating point, it computes alike in wider integers as well. What the runtime
+        itself computes in another type gives the same between casts.
         """
+        yield from ((element, other) for element, other in self.runtime.casts.items() if " " not in other)
         declared: dict[tuple[str, str], None] = {}
         for version in reversed(self._routes.registry.versions(schema.name, schema.domain)):
             if version.change is not None:
@@ -160,19 +196,27 @@ class Availability:
     def notes(self) -> Iterator[str]:
         """Yield notes for the user: which nodes the runtime's fallback runs, and which limits of it nobody checked."""
         runtime, fallback = self.runtime, self.runtime.fallback
-        if self.elsewhere and fallback is not None:
-            names = listing([f"{name} ({count})" for name, count in sorted(self.elsewhere.items())], SHOWN)
+        if (names := self._listing_of(ELSEWHERE)) and fallback is not None:
             yield f"{fallback.title} runs nodes for which {runtime.title} {runtime.release} has no kernel: {names}"
+        if names := self._listing_of(FAULTY):
+            yield f"{NOTES_OF_FAULTS}as {runtime.title} {runtime.release} computes otherwise than the standard: {names}"
+        if names := self._listing_of(DOUBTFUL):
+            yield f"{NOTES_OF_FAULTS}which {runtime.title} {runtime.release} may meet: {names}"
         if self.unchecked:
             words = listing([f"{name}: {text}" for name, text in sorted(self.unchecked.items())], SHOWN)
             yield f"limits of {runtime.title} {runtime.release} that are not checked: {words}"
 
-    def _judgement(self, node: Any, opset: int, facts: ValueFacts) -> tuple[Lack | None, bool]:
-        """Return why neither runtime nor fallback runs a node, None if one does; and whether only the fallback does."""
+    def _listing_of(self, kind: str) -> str:
+        """Return the names that notes of a kind count, each with its number."""
+        counts = sorted((name, count) for (each, name), count in self.counts.items() if each == kind)
+        return listing([f"{name} ({count})" for name, count in counts], SHOWN)
+
+    def _judgement(self, node: Any, opset: int, facts: ValueFacts) -> Judgement:
+        """Return the judgement of a node at an opset; nodes of one form share it."""
         op_type, domain = node.op_type, normalize_domain(node.domain)
         plain = self._plain.get((op_type, domain, opset))
         if plain or (plain is None and self.runs_all(op_type, domain, opset)):
-            return None, False
+            return Judgement(None)
         demands = self._demands.get((domain, op_type))
         if demands is None:
             demands = self._demands[domain, op_type] = _demands_of(self.runtime, op_type, domain)
@@ -187,17 +231,19 @@ class Availability:
             judgement = self._judgements[form] = self._judge(node, schema, opset, facts)
         return judgement
 
-    def _judge(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> tuple[Lack | None, bool]:
-        """Return the judgement on a node, as `_judgement` does, but uncached and for the operator's given `schema`."""
+    def _judge(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Judgement:
+        """Return the judgement of a node of a schema, which is not looked up."""
         first: Lack | None = None
         runtime: Runtime | None = self.runtime
         while runtime is not None:
             lack = self._judge_on(runtime, node, schema, opset, facts)
             if lack is None:
-                return None, runtime is not self.runtime
+                return judge_faults(runtime, node, schema, opset, facts)._replace(
+                    is_elsewhere=runtime is not self.runtime
+                )
             first = first or lack
             runtime = runtime.fallback
-        return first, False
+        return Judgement(first)
 
     def _judge_on(self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Lack | None:
         """Return why one runtime runs a node neither by a kernel nor by its operator's function; None if it does."""
@@ -280,15 +326,22 @@ class Availability:
 def _demands_of(runtime: Runtime, op_type: str, domain: str) -> Demands:
     """Return which facts about an operator's nodes matter to the kernels of a runtime and of its fallback."""
     kernels: list[Kernel] = []
+    faults: list[Fault] = []
     each: Runtime | None = runtime
     while each is not None:
         kernels += each.kernels(op_type, domain)
+        faults += each.faults(op_type, domain)
         each = each.fallback
+    kernels += [fault.nodes for fault in faults]
+    names_given = any(fault.present or fault.absent for fault in faults)
+    needs_constants = any(kernel.constant_inputs or kernel.values for kernel in kernels)
     return Demands(
         attributes=frozenset(name for kernel in kernels for name in kernel.attributes),
-        shapes=any(kernel.input_ranks or kernel.static_shape for kernel in kernels),
-        constants=any(kernel.constant_inputs or kernel.values for kernel in kernels),
-        outputs=any(kernel.outputs is not None for kernel in kernels),
+        shapes=any(each.input_ranks or each.static_shape for each in kernels) or any(each.empty for each in faults),
+        constants=names_given or needs_constants or any(fault.values or fault.computed for fault in faults),
+        outputs=names_given or any(kernel.outputs is not None for kernel in kernels),
+        ranks=any(kernel.known_ranks for kernel in kernels),
+        captures=any(fault.captures for fault in faults),
     )
 
 
@@ -299,7 +352,78 @@ def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
     inputs = node.input if demands.constants else ()
     constants = [name and (facts.is_constant(name), facts.small_constant(name)) for name in inputs]
     outputs = map(bool, node.output) if demands.outputs else ()
-    return tuple(attributes), tuple(shapes), tuple(constants), tuple(outputs)
+    ranks = [_is_without_rank(name, facts) for name in (*node.input, *node.output)] if demands.ranks else ()
+    captures = demands.captures and _captures(node)
+    return tuple(attributes), tuple(shapes), tuple(constants), tuple(outputs), tuple(ranks), captures
+
+
+def _is_without_rank(name: str, facts: ValueFacts) -> bool:
+    """Whether a value is a tensor whose rank is not known; "" is no value."""
+    return bool(name) and facts.shape(name) is None and (facts.type(name) or "tensor(").startswith("tensor(")
+
+
+def _captures(node: Any) -> bool:
+    """Whether graphs of a node use values from outside."""
+    graphs = [graph for _, graph in subgraphs(node)]
+    read = names_read([node]).difference(node.input)
+    defined = {""}
+    while graphs:
+        graph = graphs.pop()
+        defined.update(each.name for each in (*graph.input, *graph.initializer))
+        for inner in graph.node:
+            defined.update(inner.output)
+            graphs += [each for _, each in subgraphs(inner)]
+    return not read <= defined
+
+
+def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Judgement:
+    """Return the judgement of a node that a runtime takes: whether it falls into the class of a fault, or may."""
+    doubt = ""
+    for fault in runtime.faults(schema.name, schema.domain):
+        lowest, highest = fault.nodes.opsets or (opset, opset)
+        meets = lowest <= opset <= highest and _meets(fault, runtime, node, schema, facts)
+        if meets is False:
+            continue
+        why = f"{schema.name} {schema.since_version}: {fault.gives}"
+        if meets is None:
+            doubt = doubt or (f"{why}, if {fault.when}" if fault.when else why)
+            continue
+        elements = {
+            formal.type: frozenset(map(_element_of, schema.allowed_types(formal))) - fault.nodes.types[formal.type]
+            for formal in schema.inputs
+            if formal.type in fault.nodes.types
+        }
+        return Judgement(Lack(why, elements, fault=fault.result))
+    return Judgement(None, doubt=doubt)
+
+
+def _meets(fault: Fault, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> bool | None:
+    """Whether a node falls into the class of a fault, None if that depends on the values of inputs."""
+    if fault.nodes.versions is not None and not serves_version(fault.nodes, schema.since_version, RANGE):
+        return False
+    inputs = [*zip(_formals(schema.inputs, len(node.input)), node.input, strict=False)]
+    outputs = zip(_formals(schema.outputs, len(node.output)), node.output, strict=False)
+    names = {formal.name for formal, name in (*inputs, *outputs) if name}
+    if not fault.present <= names or not fault.absent.isdisjoint(names):
+        return False
+    if _lack_of_types(fault.nodes, runtime, node, schema, facts) or _lack_of_limits(fault.nodes, node, schema, facts):
+        return False
+    read = {formal.name: name for formal, name in inputs if name}
+    if fault.empty and not any(0 in (facts.shape(read[name]) or ()) for name in fault.empty if name in read):
+        return False
+    if fault.computed and all(facts.is_constant(read[name]) for name in fault.computed if name in read):
+        return False
+    if fault.captures and not _captures(node):
+        return False
+    known = {name: facts.small_constant(read[name]) for name in fault.values if name in read}
+    for name, constant in known.items():
+        limit = fault.values[name]
+        allowed = limit if isinstance(limit, list) else [limit]
+        if constant is not None and any(value not in allowed for value in constant.values):
+            return False
+    if len(known) < len(fault.values):
+        return False
+    return None if fault.when or None in known.values() else True
 
 
 def _takes_all(kernel: Kernel, schema: OpSchema) -> bool:
@@ -312,6 +436,7 @@ def _takes_all(kernel: Kernel, schema: OpSchema) -> bool:
         kernel.values,
         kernel.outputs,
         kernel.static_shape,
+        kernel.known_ranks,
         kernel.notes,
     )
     if any(limits):
@@ -422,6 +547,10 @@ def _lack_of_inputs(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFac
             missing.append(position)
         if name and kernel.static_shape and not _is_static(facts, name):
             return Lack(f"the sizes of {quote(name)} have to be numbers")
+    if kernel.known_ranks:
+        for name in filter(None, (*node.input, *node.output)):
+            if _is_without_rank(name, facts):
+                return Lack(f"the rank of {quote(name)} has to be known")
     if missing:
         formals = [*_formals(schema.inputs, len(node.input))]
         names = listing([f"'{formals[position].name}'" for position in missing])
@@ -451,7 +580,8 @@ def _is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
     if not isinstance(limit, str) or limit in (ABSENT, IGNORED, DEFAULT):
         return False
     declared = schema.attributes.get(name)
-    if declared is not None and declared.type == "string" and _EXCLUSION.fullmatch(limit):
+    pattern = _EXCLUSION if declared is not None and declared.type == "string" else _OTHER_NUMBER
+    if declared is not None and pattern.fullmatch(limit):
         return False
     return declared is None or declared.type != "string" or (bool(declared.choices) and limit not in declared.choices)
 
@@ -467,6 +597,8 @@ def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
         return value is None or bool(value == declared.default)
     if isinstance(limit, str) and declared.type == "string" and _EXCLUSION.fullmatch(limit):
         return _plain_value(value) not in limit.removeprefix("not ").split(" or ")
+    if isinstance(limit, str) and declared.type != "string" and (other := _OTHER_NUMBER.fullmatch(limit)):
+        return value is not None and value != float(other[1])
     allowed = [*limit] if isinstance(limit, list | tuple | frozenset) else [limit]
     if not declared.type.endswith("s"):
         return _plain_value(value) in allowed

@@ -148,7 +148,7 @@ class BodyConversion:
         if nodes is None and signature is not None:
             self._forms.unchanged.add(signature)
         if nodes is None and self.availability is not None:
-            self._runs(index, route)
+            self._runs(index, route, faulty=True)
         return nodes
 
     def _stays(self, index: int, route: Route) -> bool:
@@ -157,12 +157,12 @@ class BodyConversion:
             return False
         return self.availability is None or self._runs(index, route)
 
-    def _runs(self, index: int, route: Route) -> bool:
-        """Whether the runtime of the target runs a node as it is; if its fallback does, that is counted."""
+    def _runs(self, index: int, route: Route, faulty: bool = False) -> bool:
+        """Whether the runtime of the target runs a node as it is, if `faulty` also wrongly; notes count the node."""
         assert self.availability is not None
         domain = route.change.domain
         opset = self._context.opsets.get(domain, self.versions.get(domain, 0))
-        return self.availability.runs(self.message.node[index], opset, self._facts)
+        return self.availability.runs(self.message.node[index], opset, self._facts, faulty=faulty)
 
     def _signature_of(self, index: int) -> tuple[Any, ...]:
         """Return the operator, types and attributes of a node, which decide whether it stays as it is."""
@@ -184,22 +184,22 @@ class BodyConversion:
             return self._apply_template(index, change, templates[form])
         released, crossing.released = crossing.released, set()
         facts.looked_up, facts.large_read = set(), False
-        elsewhere = Counter(self.availability.elsewhere if self.availability is not None else ())
+        counts = Counter(self.availability.counts if self.availability is not None else ())
         try:
             nodes = crossing.cross_transitions(index, change)
             if nodes is not None:
-                self._keep_template(templates, index, nodes, elsewhere)
+                self._keep_template(templates, index, nodes, counts)
         finally:
             facts.looked_up = None
             crossing.released |= released
         return nodes
 
     def _keep_template(
-        self, templates: dict[Hashable, Template], index: int, nodes: list[Any], elsewhere: Counter[str]
+        self, templates: dict[Hashable, Template], index: int, nodes: list[Any], counts: Counter[tuple[str, str]]
     ) -> None:
         """Keep the nodes that express one as a template for others of its form, if they follow from the form alone.
 
-        `elsewhere` counts the operators that the runtime's fallback ran before the node was expressed.
+        `counts` are the nodes that notes about the runtime counted before.
         """
         looked_up = self._facts.looked_up or ()
         if not self._facts.large_read and (form := form_of(self.body, index, self._facts)) is not None:
@@ -207,8 +207,8 @@ class BodyConversion:
             node, released = self.message.node[index], self._crossing.released
             template = template_of(node, nodes, released, looked_up, (action.steps, action.result))
             if template is not None:
-                now = self.availability.elsewhere if self.availability is not None else elsewhere
-                templates[form] = template._replace(elsewhere=now - elsewhere)
+                now = self.availability.counts if self.availability is not None else counts
+                templates[form] = template._replace(counts=now - counts)
 
     def _apply_template(self, index: int, change: VersionChange, template: Template) -> list[Any]:
         """Return the nodes that express one as others of its form were expressed before."""
@@ -216,7 +216,7 @@ class BodyConversion:
         steps, _ = template.outcome
         context.budget.charge(TRANSITION * len(steps))
         if self.availability is not None:
-            self.availability.elsewhere.update(template.elsewhere)
+            self.availability.counts.update(template.counts)
         nodes, released = apply_template(template, node, context.names)
         context.budget.hold(sum(new.ByteSize() for new in nodes) - node.ByteSize())
         self._crossing.released.update(released)
@@ -226,9 +226,11 @@ class BodyConversion:
     def _state_shapes(self) -> None:
         """State the sizes of the outputs of a Scan's body, which onnxruntime needs and may be unable to infer.
 
-        Before opset 14, inference in runtimes does not follow arithmetic on sizes.
+        Before version 14, the inference of runtimes does not follow arithmetic on sizes. A runtime that is the target
+        may be an old one.
         """
-        if self._context.opsets.get("", INFERRED) >= INFERRED or self.body.root.function:
+        is_inferred = self._context.opsets.get("", INFERRED) >= INFERRED and self.availability is None
+        if is_inferred or self.body.root.function:
             return
         for value in self.message.output:
             element, shape = self._facts.element(value.name), self._facts.shape(value.name)

@@ -28,6 +28,7 @@ from opset.preparation import Freeze, read_model
 from opset.schemas import quirks
 from opset.schemas.names import domain_name
 from opset.version_converter.body_conversion import BodyConversion
+from opset.version_converter.calls import Inlining, function_label, inline_chosen
 from opset.version_converter.context import Context
 from opset.version_converter.crossing import INEXACTLY
 from opset.version_converter.facts import LazyInference, ValueFacts
@@ -142,6 +143,16 @@ def convert_model(
     inference = LazyInference(model, index, registry, budget if limits.as_dict() else None)
     if dims:
         _state_outputs(index, inference)
+    if index.functions and target.runtime is not None and not target.runtime.local_functions:
+        inlining = _inline_functions(model, index, target.runtime, registry, limits)
+        if inlining.model is None:
+            conversion = begin_conversion(index, target_for_model(target, index.opsets), dims)
+            conversion.refusals += inlining.refusals
+            return conversion
+        model = inlining.model
+        index = index_model(model.proto, registry.domains)
+        inference = LazyInference(model, index, registry, budget if limits.as_dict() else None)
+        target = target._replace(notes=(*target.notes, *inlining.notes))
 
     def task_of(target: Target) -> Task:
         if target.release and target.release == RELEASES[-1].name:
@@ -162,6 +173,22 @@ def convert_model(
             return conversion
         refused.append((max(conversion.refused, len(conversion.refusals)), distance_to(index, candidate), conversion))
     return min(refused, key=itemgetter(0, 1))[2]
+
+
+def _inline_functions(
+    model: Model, index: ModelIndex, runtime: Runtime, registry: Registry, limits: Limits
+) -> Inlining:
+    """Return the inlining of all functions of a model that was read; its notes count the calls of each."""
+
+    def convert(model: Model, target: Target) -> Conversion:
+        return convert_model(model, target, registry, limits=limits)
+
+    inlining = inline_chosen(model, index, {*index.functions}, registry, limits, convert)
+    counts = [f"{function_label(key)} ({calls})" for key, calls in inlining.calls.items()]
+    if counts:
+        name = f"{runtime.name} {runtime.release}"
+        inlining.notes.append(f"functions that {name} does not run were inlined: {listing(counts, SHOWN)}")
+    return inlining
 
 
 def _convert_to(
@@ -289,11 +316,14 @@ def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[N
         versions = facts[body].versions
         for position, (op_type, domain) in enumerate(body.operators):
             if index.functions and body.function_key(position) in index.functions:
+                if not runtime.local_functions:
+                    why = f"{runtime.title} {runtime.release} runs no functions that a model defines"
+                    yield NodeLack(body.location(position), op_type, domain, 0, why)
                 continue
             opset = versions.get(domain, 0)
             schema = registry.schema(op_type, opset, domain)
             lack = availability.find_lack(body.nodes[position], opset, facts[body])
-            if lack is not None:
+            if lack is not None and not lack.is_wrong:
                 since = schema.since_version if schema is not None else 0
                 yield NodeLack(body.location(position), op_type, domain, since, lack.why)
 

@@ -35,6 +35,8 @@ EARLY_CONSTANT = frozenset({"float", "double", "float16"})
 """Types that Constant holds at versions 1 to 8; a constant of another type is then an initializer."""
 LOWERED = " lowered"
 """The end of the step of a node that is expressed by others."""
+OLDEST = 7
+"""The oldest opset to which a node goes and comes back: Cast and broadcasting are others before."""
 OF_VERSIONS = frozenset(("C201", "C202", "C204"))
 """Refusals whose reason may be about a version; that of a lowering is not the one that the model is in."""
 OF_FACTS = frozenset(("C203", "C205", "C206", "C207"))
@@ -90,6 +92,10 @@ class Crossing:
         """The reasons why the runtime does not run a node, and why it cannot be expressed otherwise."""
         self._advice = ""
         """The help about a fact that is not known, and with which it can perhaps be."""
+        self._meets_fault = False
+        """Whether the runtime computes a node, or one in its place, wrongly."""
+        self._permits_faults = False
+        """Whether nodes that the runtime computes wrongly stay."""
         self._added: list[str] = []
         """Names of initializers that were added."""
         self._context = context
@@ -125,11 +131,12 @@ class Crossing:
     def _cross_by_either_way(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
         """Replace a node by others that the runtime runs: of other operators, or else in wider types; None if it stays.
 
-        The node is written in opset `start`. Raises Refusal C209 with all reasons if the runtime does not run the node
-        and both ways are refused.
+        The node is written in opset `start`. If both ways are refused, a node stays that the runtime runs, but wrongly.
+        Raises Refusal C209 with all reasons if it does not run it.
         """
         released, self.released = self.released, set()
         self._added, self._reasons, self._advice = [], [], ""
+        self._meets_fault = False
         try:
             return self._cross_from(start, node, index, change)
         except Refusal as refusal:
@@ -139,13 +146,13 @@ class Crossing:
                 raise first from None
             self.released = {*self._added}
             self._widens = True
-            return self._cross_in_wider_types(first, start, node, index, change)
+            return self._cross_in_other_ways(first, start, node, index, change)
         finally:
-            self._widens = False
+            self._widens = self._permits_faults = False
             released |= self.released
             self.released = released
 
-    def _cross_in_wider_types(
+    def _cross_in_other_ways(
         self, first: Refusal, start: int, node: Any, index: int, change: VersionChange
     ) -> list[Any] | None:
         """Replace a node by one in wider types, since other operators were refused (`first`). Raises Refusal C209."""
@@ -154,6 +161,13 @@ class Crossing:
             return self._cross_from(start, node, index, change)
         except Refusal as refusal:
             self._add_reason(refusal)
+        if self._meets_fault:
+            self.released = {*self._added}
+            self._widens, self._permits_faults = False, True
+            try:
+                return self._cross_from(start, node, index, change)
+            except Refusal as refusal:
+                self._add_reason(refusal)
         why = "; ".join(self._reasons)
         raise Refusal("C209", why, self._advice or OTHER_TARGET, label="the runtime has no kernel for it")
 
@@ -198,7 +212,8 @@ class Crossing:
         context.conversion.actions.append(Action(self._body, index, *change, *outcome))
         if (availability := context.availability) is not None:
             for each in done:
-                availability.runs(each.node, context.opsets.get(each.operator[1], each.version), self._facts)
+                opset = context.opsets.get(each.operator[1], each.version)
+                availability.runs(each.node, opset, self._facts, faulty=self._permits_faults)
         return [each.node for each in done]
 
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
@@ -230,6 +245,10 @@ class Crossing:
         lack = availability.find_lack(node, final, self._facts) if availability is not None else None
         if lack is None:
             return None
+        if lack.is_wrong:
+            self._meets_fault = True
+            if self._permits_faults:
+                return None
         reached = context.routes.last_in_force(domain, node.op_type, final)
         return self._express_otherwise(pending._replace(version=reached), lack, crossed)
 
@@ -280,16 +299,17 @@ class Crossing:
         if lack.constants and (made := self._bind_constants(pending, lack, crossed)) is not None:
             return made
         is_given = not pending.inside and not pending.widened
-        ways: list[Way] = [self._lower_lacking, self._widen_types]
+        silent: list[Way] = [self._leave_out, self._take_older_form]
+        ways: list[Way] = [self._lower_lacking, *silent, self._widen_types]
         if is_given and self._widens:
-            del ways[0]
+            ways = [self._widen_types]
         if is_given and not self._reasons:
             self._reasons.append(lack.why)
         for way in ways:
             try:
                 return way(pending, lack, crossed)
             except Refusal as refusal:
-                if is_given:
+                if is_given and way not in silent:
                     self._add_reason(refusal)
         raise Refusal("C209", lack.why, OTHER_TARGET)
 
@@ -304,6 +324,43 @@ class Crossing:
         else:
             raise Refusal("C201", f"there is no lowering of {op_type}")
         return self._cross_lowering(pending._replace(is_lacking=True), final, crossed)
+
+    def _leave_out(self, pending: Pending, _: Lack, crossed: list[str]) -> list[Pending]:
+        """Return an Identity in place of a Cast to the type that the value has. Raises Refusal for any other node."""
+        node, facts = pending.node, self._facts
+        element = facts.element(node.input[0]) if pending.operator == ("Cast", "") and node.input else None
+        if element is None or element_name(_number_stated(node, "to")) != element:
+            raise Refusal("C204", "it has an effect")
+        schema = self._context.registry.schema(node.op_type, pending.version)
+        assert schema is not None
+
+        def write(op: Builder, given: Node) -> Result:
+            return str(op.Identity(given.input(0)))
+
+        derived = derive_adapter(schema, schema, Change())
+        made = self._cross_transition(RouteStep(schema, schema, pending.version, derived, write, "", True), node)
+        assert made is not None
+        crossed.append(f"{node.op_type} {schema.since_version} left out")
+        return [Pending(*new, pending.inside, pending.widened) for new in made]
+
+    def _take_older_form(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
+        """Return the nodes that a node becomes at an older version, from which they go to the target again.
+
+        So a node loses an attribute that the runtime does not take. Raises Refusal if no older version changes it.
+        """
+        routes, (op_type, domain) = self._context.routes, pending.operator
+        version = pending.version
+        is_possible = not lack.elements and not lack.constants and pending.operator not in pending.inside
+        while is_possible:
+            step = routes.step(domain, op_type, version, 0)
+            if step is None or isinstance(step, Refusal) or step.lowers or step.impossible or step.version < OLDEST:
+                break
+            made = self._cross_transition(step, pending.node) if step.touches else None
+            if made is not None:
+                inside = (*pending.inside, pending.operator)
+                return [each._replace(inside=inside) for each in self._add_step(pending, step, made, crossed)]
+            version = step.version
+        raise Refusal("C204", f"no older version of {op_type} has another form")
 
     def _widen_types(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
         """Return the node in wider types that the runtime takes, with casts before and after it; it computes the same.
@@ -550,6 +607,11 @@ class Crossing:
                     help = "cast the value to a type that version takes"
                     raise Refusal(code, f"{misfit.what}: {misfit.why}", help)
                 self._context.valid.add(form)
+
+
+def _number_stated(node: Any, name: str) -> int:
+    """Return the value of an attribute that is a number, 0 if the node does not state one."""
+    return next((int(each.i) for each in node.attribute if each.name == name and not each.ref_attr_name), 0)
 
 
 def _helps(pair: tuple[str, str], takes: frozenset[str]) -> bool:

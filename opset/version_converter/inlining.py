@@ -10,55 +10,22 @@ recurses, and nodes are charged before they are made: functions that double are 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from opset.budget import ALLOW_MORE, Budget, BudgetExceeded, Limits
-from opset.errors import ConversionError, Finding, FindingList, UsageError, brief_name, listing, quote, safe_text
+from opset.budget import Limits
+from opset.errors import ConversionError, Finding, UsageError, listing, quote
 from opset.model import load
-from opset.model import proto as pb
-from opset.model.graph.index import Body, FreshNames, FunctionKey, ModelIndex, bodies_below, index_model, node_label
-from opset.model.graph.splicing import Unfit, splice_function
-from opset.model.graph.walking import function_key, subgraphs
+from opset.model.graph.index import FunctionKey, ModelIndex
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.preparation import read_model
 from opset.schemas.names import domain_name, normalize_domain
-from opset.version_converter.conversion import BASE_STEPS, BYTES_PER_BYTE, STEPS_PER_BYTE, convert_model
-from opset.version_converter.limits import MAX_COUNTED
-from opset.version_converter.replacement import set_entries, set_imports
+from opset.version_converter.calls import Inlining, function_label, inline_chosen
+from opset.version_converter.conversion import convert_model
+from opset.version_converter.result import Conversion
 from opset.version_converter.targets import Target, target_without
-
-BASE_BYTES = 1 << 27
-"""Bytes that an inlining may add to any model; for each byte of it, and of steps, as many as a conversion."""
-NODE = 16
-"""Steps of a node that is made."""
-NAME = 16
-"""Bytes that a new name has at most beside the names that it is made of."""
-
-
-@dataclass(slots=True)
-class Inlining:
-    """The inlining of a model's functions, or the reasons against it.
-
-    - `calls`: how many calls of each function were replaced; `removed`: the functions that are gone;
-    - `refusals`: the reasons; `notes`: remarks for the user;
-    - `model`: the result, the given model if nothing changes, None if something is refused.
-    """
-
-    calls: Counter[FunctionKey] = field(default_factory=Counter)
-    removed: list[FunctionKey] = field(default_factory=list)
-    refusals: FindingList = field(default_factory=FindingList)
-    notes: list[str] = field(default_factory=list)
-    model: Model | None = None
-
-    @property
-    def changes(self) -> bool:
-        """Whether the result differs from the given model."""
-        return bool(self.calls or self.removed)
 
 
 def inline_functions(
@@ -98,12 +65,6 @@ def inline_functions(
     return inlining.model.as_given()
 
 
-def function_label(key: FunctionKey) -> str:
-    """Return the name of a function, as messages show it: "com.example.Scale:half"."""
-    domain, name, overload = map(safe_text, key)
-    return brief_name(f"{domain_name(domain)}.{name}{f':{overload}' if overload else ''}")
-
-
 def inline_model(
     model: Model, names: Iterable[str] | None, exclude: Iterable[str], registry: Registry, limits: Limits | None = None
 ) -> Inlining:
@@ -131,9 +92,14 @@ def inline_model(
         names = [*names]
         operators = [name for name in names if _is_operator(name, index, registry)]
         names = [name for name in names if name not in operators]
-    inlining = _inline_chosen(model, index, _choose_functions(index, names, exclude), registry, limits)
+
+    def convert(model: Model, target: Target) -> Conversion:
+        return convert_model(model, target, registry, limits=limits)
+
+    chosen = _choose_functions(index, names, exclude)
+    inlining = inline_chosen(model, index, chosen, registry, limits, convert)
     if operators and inlining.model is not None:
-        conversion = convert_model(inlining.model, target_without(operators, registry), registry, limits=limits)
+        conversion = convert(inlining.model, target_without(operators, registry))
         inlining.refusals = conversion.refusals
         inlining.model = conversion.model
         inlining.calls.update((action.domain, action.op_type, "") for action in conversion.actions)
@@ -146,43 +112,6 @@ def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
     if any(name in (key[1], f"{domain_name(key[0])}.{key[1]}") for key in index.functions):
         return False
     return bool(registry.versions(op_type, normalize_domain(domain)))
-
-
-def _inline_chosen(
-    model: Model, index: ModelIndex, chosen: set[FunctionKey], registry: Registry, limits: Limits | None
-) -> Inlining:
-    """Return the inlining of these functions; a model whose versions differ from theirs is converted first."""
-    inlining = Inlining()
-    if not chosen:
-        inlining.model = model
-        return inlining
-    imports = _imports_of(index, chosen)
-    if any(_find_differing(index, chosen, imports, registry)):
-        # The nodes of functions can only stand in the graph if they mean the same there.
-        ir_version = index.proto.ir_version
-        opsets = {domain: version for domain, version in imports.items() if domain in registry.domains}
-        conversion = convert_model(model, Target(opsets, ir_version), registry, limits=limits)
-        if conversion.model is None:
-            inlining.refusals = conversion.refusals
-            return inlining
-        inlining.notes.append("functions were converted to the versions that the model imports")
-        model = conversion.model
-        index = index_model(model.proto, registry.domains)
-        imports = _imports_of(index, chosen)
-        inlining.refusals += _find_differing(index, chosen, imports, registry)
-        if inlining.refusals:
-            return inlining
-    proto = pb.ModelProto()
-    proto.CopyFrom(model.proto)
-    try:
-        _Inliner(index, proto, chosen, inlining, limits or Limits()).inline()
-    except BudgetExceeded as exhausted:
-        place = f"graph {quote(proto.graph.name)}"
-        inlining.refusals.append(Finding("C401", "the inlining was stopped", place, exhausted.why, ALLOW_MORE))
-    if not inlining.refusals:
-        _remove_uncalled(proto, index, chosen, imports, registry, inlining)
-        inlining.model = model.with_proto(proto, changed=True)
-    return inlining
 
 
 def _choose_functions(index: ModelIndex, names: Iterable[str] | None, exclude: Iterable[str]) -> set[FunctionKey]:
@@ -201,207 +130,3 @@ def _choose_functions(index: ModelIndex, names: Iterable[str] | None, exclude: I
             )
     chosen = {*index.functions} if names is None else {key for name in names for key in by_name[name]}
     return chosen - {key for name in exclude for key in by_name[name]}
-
-
-def _operators_in(function: Body, index: ModelIndex) -> dict[str, set[str]]:
-    """Return the operators in a function and its subgraphs, by domain, without calls of functions."""
-    operators: dict[str, set[str]] = {}
-    for body in bodies_below(function):
-        for number, (op_type, domain) in enumerate(body.operators):
-            if body.function_key(number) not in index.functions:
-                operators.setdefault(domain, set()).add(op_type)
-    return operators
-
-
-def _imports_of(index: ModelIndex, chosen: Iterable[FunctionKey]) -> dict[str, int]:
-    """Return the opset imports that the model needs, by domain, if nodes of these functions stand in its graphs."""
-    imports = dict(index.opsets)
-    for key in chosen:
-        body = index.functions[key]
-        versions = index.imports(body)
-        for domain in {domain for inner in bodies_below(body) for _, domain in inner.operators}:
-            if domain in versions:
-                imports.setdefault(domain, versions[domain])
-    return imports
-
-
-def _find_differing(
-    index: ModelIndex, chosen: set[FunctionKey], imports: Mapping[str, int], registry: Registry
-) -> Iterator[Finding]:
-    """Yield a refusal for each chosen function, or caller of one, whose operators differ at the opsets `imports`."""
-    for key, function in index.functions.items():
-        called = (body.function_key(at) for body in bodies_below(function) for at in range(len(body.nodes)))
-        if key not in chosen and chosen.isdisjoint(called):
-            continue
-        versions = index.imports(function)
-        for domain, operators in _operators_in(function, index).items():
-            have = versions.get(domain)
-            want = imports[domain]
-            if have is None:
-                why = f"the function uses operators of {brief_name(domain_name(domain))} and does not import it"
-                yield _refusal(function.label, why)
-            elif have != want and not all(_is_same(name, domain, have, want, registry) for name in operators):
-                why = f"the function imports {brief_name(domain_name(domain))} {have}, and the model {want}"
-                yield _refusal(function.label, why, "make the two equal")
-
-
-def _is_same(name: str, domain: str, version: int, imported: int, registry: Registry) -> bool:
-    """Whether an operator is known, and has the same definition at two opsets."""
-    schema = registry.schema(name, version, domain)
-    return schema is not None and schema == registry.schema(name, imported, domain)
-
-
-def _refusal(place: str, why: str, help: str = "") -> Finding:
-    """Return the finding that a function cannot be inlined."""
-    return Finding("C501", "the function cannot be inlined", place, why, help)
-
-
-class _Size(NamedTuple):
-    """The size of one call of a function: new nodes, bytes, names that become longer, and copies of its attributes."""
-
-    nodes: int
-    bytes: int
-    names: int
-    copies: Counter[str]
-
-
-def _size_of(function: Body) -> _Size:
-    """Return the size of the nodes that replace one call of a function."""
-    bodies = bodies_below(function)
-    nodes = sum(len(body.nodes) for body in bodies)
-    names = sum(len(names) for body in bodies for names in (*body.reads, *body.computes))
-    references = (attr.ref_attr_name for body in bodies for attributes in body.attributes for attr in attributes)
-    return _Size(nodes, function.proto.ByteSize(), nodes + names, Counter(filter(None, references)))
-
-
-class _Inliner:
-    """Replaces the calls in a copy of an indexed model."""
-
-    def __init__(
-        self, index: ModelIndex, proto: Any, chosen: set[FunctionKey], inlining: Inlining, limits: Limits
-    ) -> None:
-        self._index = index
-        self._proto = proto
-        self._chosen = chosen
-        self._inlining = inlining
-        size = proto.ByteSize()
-        self._budget = Budget(
-            limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size, max_bytes=BASE_BYTES + BYTES_PER_BYTE * size
-        )
-        self._names = FreshNames(index.bodies)
-        self._sizes: dict[FunctionKey, _Size] = {}
-
-    def inline(self) -> None:
-        """Replace the calls of chosen functions in all graphs and all other functions. Raises BudgetExceeded."""
-        self._charge_all()
-        for graph in _graphs_of(self._proto):
-            self._inline_body(graph, frozenset())
-        for function in self._proto.functions:
-            if function_key(function) not in self._chosen:
-                self._inline_body(function, frozenset(default.name for default in function.attribute_proto))
-
-    def _charge_all(self) -> None:
-        """Charge the budget for all nodes to come before the first is made: exponential growth is refused at once."""
-        totals: dict[FunctionKey, int] = {}
-
-        def calls(root: Body) -> int:
-            bodies = bodies_below(root)
-            keys = (body.function_key(number) for body in bodies for number in range(len(body.nodes)))
-            return sum(1 + totals[key] for key in keys if key in self._chosen)
-
-        for function in reversed(self._index.call_order()):
-            key = function_key(function.proto)
-            self._sizes[key] = size = _size_of(function)
-            totals[key] = min(size.nodes + calls(function), MAX_COUNTED)
-        roots = [*self._index.graphs, *(self._index.functions[key] for key in totals if key not in self._chosen)]
-        self._budget.charge(NODE * sum(map(calls, roots)))
-
-    def _inline_body(self, root: Any, certain: frozenset[str]) -> None:
-        """Replace calls in a graph or function and its subgraphs; attributes in `certain` always have a value."""
-        pending = [root]
-        while pending:
-            body = pending.pop()
-            if any(function_key(node) in self._chosen for node in body.node):
-                set_entries(body.node, self._replace_calls(body, certain))
-            pending.extend(graph for node in body.node if node.attribute for _, graph in subgraphs(node))
-
-    def _replace_calls(self, body: Any, certain: frozenset[str]) -> list[Any]:
-        """Return the nodes of a body with functions' nodes in place of calls; refusals are added to the inlining."""
-        done: list[Any] = []
-        pending = [*reversed(body.node)]
-        while pending:
-            node = pending.pop()
-            key = function_key(node)
-            if key not in self._chosen:
-                done.append(node)
-                continue
-            self._charge(key, node)
-            try:
-                made = splice_function(self._index.functions[key].proto, node, self._names, certain)
-            except Unfit as unfit:
-                place = node_label(node.name, node.op_type, len(done))
-                self._inlining.refusals.append(
-                    _refusal(f"{function_label(key)}, called by {place}", unfit.why, unfit.help)
-                )
-                continue
-            self._inlining.calls[key] += 1
-            body.value_info.extend(made.value_info)
-            pending.extend(reversed(made.nodes))
-        return done
-
-    def _charge(self, key: FunctionKey, call: Any) -> None:
-        """Charge the budget for the bytes that replace a call, before they are made: nodes and copies of attributes."""
-        size = self._sizes[key]
-        extras = sum(each.ByteSize() for each in (*call.metadata_props, *call.device_configurations))
-        copies = sum(each.ByteSize() * size.copies[each.name] for each in call.attribute if each.name in size.copies)
-        longest = NAME + len(call.name) + max(map(len, (*call.input, *call.output)), default=0)
-        self._budget.hold(size.bytes + size.nodes * extras + copies + size.names * longest)
-
-
-def _remove_uncalled(
-    proto: Any,
-    index: ModelIndex,
-    chosen: set[FunctionKey],
-    imports: Mapping[str, int],
-    registry: Registry,
-    inlining: Inlining,
-) -> None:
-    """Remove functions that nothing calls any more, import the domains of new nodes, and drop unused imports."""
-    called = {body.function_key(number) for body in index.bodies for number in range(len(body.nodes))}
-    left = {key: function for function in proto.functions if (key := function_key(function)) not in chosen}
-    operators = {key: _keys_named_in([function]) for key, function in left.items()}
-    main = _keys_named_in(_graphs_of(proto))
-    callers = Counter(key for keys in (main, *operators.values()) for key in keys)
-    idle = [key for key in left if key in called and not callers[key]]
-    while idle:
-        unused = idle.pop()
-        del left[unused]
-        for key in operators.pop(unused):
-            callers[key] -= 1
-            if key in left and not callers[key]:
-                idle.append(key)
-    inlining.removed = [key for key in index.functions if key not in left]
-    emptied = {key[0] for key in inlining.removed} - {key[0] for key in left} - registry.domains.keys()
-    for message, used in ((proto, main), *((left[key], used) for key, used in operators.items())):
-        domains = {key[0] for key in used}
-        stay = [entry for entry in message.opset_import if entry.domain in domains or entry.domain not in emptied]
-        set_entries(message.opset_import, stay)
-        set_imports(message, {}, {domain: imports[domain] for domain in sorted(domains) if domain in imports})
-    if inlining.removed:
-        set_entries(proto.functions, [*left.values()])
-
-
-def _graphs_of(proto: Any) -> list[Any]:
-    """Return the main graph and the training graphs of a ModelProto."""
-    return [proto.graph, *(graph for info in proto.training_info for graph in (info.initialization, info.algorithm))]
-
-
-def _keys_named_in(roots: Iterable[Any]) -> set[FunctionKey]:
-    """Return the keys of all operators and functions that the nodes of graphs or functions use, also in subgraphs."""
-    keys: set[FunctionKey] = set()
-    pending = [*roots]
-    while pending:
-        for node in pending.pop().node:
-            keys.add(function_key(node))
-            pending.extend(graph for _, graph in subgraphs(node))
-    return keys

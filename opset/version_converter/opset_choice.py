@@ -57,7 +57,7 @@ def count_lacking(
 ) -> int:
     """Return how many nodes a runtime does not run, or that are not legal, at these opsets (versions by domain).
 
-    Nodes that its fallback runs do not count; they are added to `availability.elsewhere`.
+    Nodes that its fallback runs do not count. All nodes that notes tell are counted in `availability`.
     """
     lacking = 0
     for sample in samples:

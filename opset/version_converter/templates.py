@@ -25,7 +25,7 @@ class Template(NamedTuple):
     - `added`: names that were made, each as the number of the name that it begins with, and the rest. The numbers of
       the replaced node's names (its own, inputs, outputs) come first, then the numbers of these;
     - `released`: values that the node no longer uses; `outcome`: the steps that were crossed, and the new operators;
-    - `elsewhere`: how many of the nodes the fallback of the target's runtime runs, by operator.
+    - `counts`: the nodes that the notes about the target's runtime count, by kind of note and operator.
     """
 
     nodes: list[Any]
@@ -33,7 +33,7 @@ class Template(NamedTuple):
     added: list[tuple[int, str]]
     released: list[int]
     outcome: tuple[tuple[str, ...], tuple[str, ...]]
-    elsewhere: Mapping[str, int] = {}
+    counts: Mapping[tuple[str, str], int] = {}
 
 
 def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:

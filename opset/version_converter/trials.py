@@ -20,7 +20,7 @@ from opset.opsets import releases
 from opset.opsets.runtimes import Runtime
 from opset.schemas.model import OpSchema, Parameter
 from opset.schemas.names import normalize_domain
-from opset.version_converter.availability import LOADED, Availability, Lack
+from opset.version_converter.availability import LOADED, Availability, Judgement, Lack, judge_faults
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.routes import Routes
 
@@ -50,11 +50,11 @@ class TriedAvailability(Availability):
         """Whether the runtime runs every node of an operator; of none that has a schema is that known."""
         return self._routes.schema_in_force(op_type, domain, opset) is None or (op_type in LOADED and not domain)
 
-    def _judgement(self, node: Any, opset: int, facts: ValueFacts) -> tuple[Lack | None, bool]:
-        """Return why the runtime does not load a node, None if it does; and that nothing else runs it."""
+    def _judgement(self, node: Any, opset: int, facts: ValueFacts) -> Judgement:
+        """Return the judgement of a node by loading it; nodes of one form share it."""
         op_type, domain = node.op_type, normalize_domain(node.domain)
         if self.runs_all(op_type, domain, opset):
-            return None, False
+            return Judgement(None)
         given = [given_input(name, facts) for name in node.input]
         runs = facts.types([*node.input, *node.output])
         attributes = tuple([each.SerializeToString() for each in node.attribute])
@@ -66,10 +66,11 @@ class TriedAvailability(Availability):
             judgement = self._judgements[form] = self._try(node, schema, opset, facts, given)
         return judgement
 
-    def _try(
-        self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts, given: Sequence[Given]
-    ) -> tuple[Lack | None, bool]:
-        """Return why a model of the node alone does not load, for one of the runs of its body, None if it does."""
+    def _try(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts, given: Sequence[Given]) -> Judgement:
+        """Return the judgement of a node by models of it alone, one for each of the runs of its body.
+
+        Faults of kernels are known by the table only: a model that loads may still compute wrongly.
+        """
         runs = facts.types([*node.input, *node.output])
         if not _can_be_alone(node) or any(None in types for types in runs):
             return self._judge(node, schema, opset, facts)
@@ -80,8 +81,10 @@ class TriedAvailability(Availability):
             why = trial.load()
             if why:
                 label = f"{self.runtime.title} does not load {schema.name} {schema.since_version}: {safe_text(why)}"
-                return Lack(label, self._helping_types(trial, schema), _helping_constants(trial, node, facts)), False
-        return None, False
+                return Judgement(
+                    Lack(label, self._helping_types(trial, schema), _helping_constants(trial, node, facts))
+                )
+        return judge_faults(self.runtime, node, schema, opset, facts)
 
     def _helping_types(self, trial: Trial, schema: OpSchema) -> Mapping[str, frozenset[str]]:
         """Return the wider element types in which a node loads, by type parameter."""

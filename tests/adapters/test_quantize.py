@@ -6,7 +6,7 @@ import onnxruntime
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto, checker, helper
+from onnx import TensorProto, checker, helper, parser
 from onnx.reference import ReferenceEvaluator
 
 import opset
@@ -553,3 +553,21 @@ REFUSED = [
 @pytest.mark.parametrize(("version", "to", "code", "why", "graph"), REFUSED)
 def test_each_reason_to_refuse(reject, version, to, code, why, graph):
     reject(graph, version, to, code, why)
+
+
+@pytest.mark.parametrize(("channels", "convolutions"), [(200, 1), (3000, 2), (4200, 4), (10000, 4)])
+def test_sums_of_many_products_of_bytes_are_exact_in_float(channels, convolutions):
+    """Digits of -16 beside odd ones make sums that FLOAT would round from 4,112 products on."""
+    graph = f"(uint8[1,{channels},1] x, int8[1,{channels},1] w, int8 z) => (int32[1,1,1] y)"
+    model = parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> m {graph} {{ y = ConvInteger (x, w, , z) }}')
+    lowered = opset.lower(model, ["ConvInteger"])
+    assert [node.op_type for node in lowered.graph.node].count("Conv") == convolutions
+    assert {node.attribute[0].i for node in lowered.graph.node if node.op_type == "Cast"} <= {1, 6, 7}
+    x = np.full((1, channels, 1), 255, np.uint8)
+    for low in (-128, -113):
+        w = np.full((1, channels, 1), low, np.int8)
+        w[0, ::7] = -112
+        expected = (x.astype(np.int64) * (w.astype(np.int64) - 127)).sum()
+        session = onnxruntime.InferenceSession(lowered.SerializeToString(), providers=["CPUExecutionProvider"])
+        (found,) = session.run(None, {"x": x, "w": w, "z": np.array(127, np.int8)})
+        assert found.item() == expected

@@ -221,7 +221,10 @@ def test_outputs_that_a_kernel_does_not_compute_are_told(tmp_path):
     for outputs in (1, ["Y"]):
         file = runtime_file(tmp_path, takes(MaxPool=[{"outputs": outputs}]))
         model = model_of(nodes, made="float[2,3,3] y, int64[2,3,3] i")
-        why = "npu 1.0: it does not compute the output 'Indices'; there is no lowering of MaxPool; no other type helps"
+        why = (
+            "npu 1.0: it does not compute the output 'Indices'; there is no lowering of MaxPool; "
+            "it is expressed by Gather, and npu 1.0 has no Gather; no other type helps"
+        )
         assert refusal(model, file) == why
         unread = model_of("y = MaxPool <kernel_shape = [2]> (x)", made="float[2,3,3] y")
         assert opset.convert(unread, runtime="npu==1.0", targets=[file]) == unread
@@ -408,6 +411,54 @@ def test_nodes_in_subgraphs_and_functions_become_others(tmp_path):
         assert_equal(before, after)
 
 
+CALLS = {
+    "nodes": "z = f.g <a = 2.0> (x) y = f.h (z)",
+    "imports": ', "f": 1',
+    "functions": """<domain: "f", opset_import: ["": 17, "f": 1]> g <a> (p) => (r)
+    { q = Elu <alpha: float = @a> (p) r = f.h (q) }
+    <domain: "f", opset_import: ["": 17]> h (p) => (r) { r = Relu (p) }""",
+}
+NO_FUNCTIONS = [{"release": "1.0", "opset": [7, 21], "ir": 10, "how": "documented", "local_functions": False}]
+
+
+def test_functions_are_inlined_for_a_runtime_that_runs_none(tmp_path):
+    file = runtime_file(tmp_path, takes("Elu"), releases=NO_FUNCTIONS)
+    before = model_of(**CALLS)
+    lacks = [*find_lacks(load(before), find_runtime("npu==1.0", [file]), default_registry())]
+    assert [each.op_type for each in lacks] == ["g", "h", "h"]
+    assert {each.why for each in lacks} == {"npu 1.0 runs no functions that a model defines"}
+    conversion = plan_for(before, file)
+    assert conversion.changes
+    assert conversion.notes == ["functions that npu 1.0 does not run were inlined: f.g (1), f.h (2)"]
+    after = converted(before, file)
+    assert operators(after) == ["Elu", "Relu", "Relu"] and not after.functions
+    assert_equal(before, after)
+    # A function that nothing calls goes, too, and a runtime that runs functions keeps them.
+    without_calls = model_of(**{**CALLS, "nodes": "y = Relu (x)"})
+    assert not converted(without_calls, file).functions
+    file = runtime_file(tmp_path, takes("Elu"))
+    assert opset.convert(before, runtime="npu==1.0", targets=[file]) == before
+
+
+def test_functions_at_other_opsets_are_inlined(tmp_path):
+    """Softmax of version 11 flattens its input, and that of 17 does not."""
+    function = '<domain: "f", opset_import: ["": 11]> h (p) => (r) { r = Softmax (p) }'
+    before = model_of("y = f.h (x)", imports=', "f": 1', functions=function)
+    everything = takes("Softmax", "Flatten", "Reshape", "Constant")
+    after = converted(before, runtime_file(tmp_path, everything, releases=NO_FUNCTIONS))
+    assert not after.functions
+    assert_equal(before, after, run_before=evaluate, rtol=1e-6)
+
+
+def test_a_function_that_cannot_be_inlined_is_refused(tmp_path):
+    function = '<domain: "f", opset_import: ["": 17]> h (p) => (r) { r = com.example.F (p) }'
+    before = model_of("y = f.h (x)", imports=', "f": 1', functions=function)
+    conversion = plan_for(before, runtime_file(tmp_path, takes(), releases=NO_FUNCTIONS))
+    assert [finding.code for finding in conversion.refusals] == ["C501"]
+    with pytest.raises(ConversionError):
+        opset.convert(before, runtime="npu==1.0", targets=[runtime_file(tmp_path, takes(), releases=NO_FUNCTIONS)])
+
+
 def test_functions_are_copied_if_calls_need_other_nodes(tmp_path):
     file = runtime_file(tmp_path, takes("Not", Less=[{"types": {"T": ["int32"]}}]))
     before = model_of(
@@ -448,6 +499,26 @@ def test_new_subgraphs_have_operators_that_the_runtime_has(tmp_path):
     assert "it needs a subgraph with Gather, and npu 1.0 has no kernel of Gather 13" in why
 
 
+def test_the_body_of_a_scan_states_shapes_for_a_runtime(tmp_path):
+    """onnxruntime 1.16 does not infer that the sum has the shape of the state."""
+    before = model_of(
+        "e, y = Scan <num_scan_inputs = 1, body = b (float[2] s, float[2] i) => (float o, float p) "
+        "{ o = Add (s, i) p = Identity (o) }> (n, x)",
+        given="float[2] n, float[3,2] x",
+        made="float[2] e, float[3,2] y",
+        version=22,
+        ir=10,
+    )
+    (scan,) = before.graph.node
+    for value in scan.attribute[0].g.output or scan.attribute[1].g.output:
+        value.type.tensor_type.ClearField("shape")
+    after = converted(before, runtime_file(tmp_path, takes("Scan")))
+    (scan,) = after.graph.node
+    (body,) = (each.g for each in scan.attribute if each.name == "body")
+    assert [[dim.dim_value for dim in each.type.tensor_type.shape.dim] for each in body.output] == [[2], [2]]
+    assert_equal(before, after)
+
+
 def test_given_nodes_in_a_subgraph_are_no_new_ones(tmp_path):
     """Det is refused where it stands, and not again as part of the node around it."""
     before = model_of(
@@ -458,6 +529,178 @@ def test_given_nodes_in_a_subgraph_are_no_new_ones(tmp_path):
     )
     conversion = plan_for(before, runtime_file(tmp_path, takes("If"), opset=(13, 17)))
     assert [finding.message for finding in conversion.refusals] == ["Det cannot run on npu 1.0"] * 2
+
+
+@pytest.mark.parametrize(
+    ("node", "given", "made"),
+    [
+        ("ConvInteger (x, w, z, v)", "uint8[1,3,5,5] x, int8[4,3,3,3] w, uint8 z, int8 v", "int32[1,4,3,3] y"),
+        (
+            "QLinearConv (x, s, z, w, t, v, s, z, b)",
+            "uint8[1,3,5,5] x, int8[4,3,3,3] w, uint8 z, int8[4] v, float s, float[4] t, int32[4] b",
+            "uint8[1,4,3,3] y",
+        ),
+    ],
+)
+def test_quantized_convolutions_run_where_no_shape_of_bytes_changes(tmp_path, node, given, made):
+    """TensorRT reshapes no uint8; the zero points are numbers before they get a shape."""
+    reshape = [{"types": {"T": ["float", "int32"]}}]
+    names = ("Constant", "Conv", "Clip", "Where", "Less", "Floor", "Ceil", "Greater", "Not", "And", "Or")
+    before = model_of(f"y = {node}", given=given, made=made)
+    file = runtime_file(tmp_path, takes(*names, Reshape=reshape))
+    after = converted(before, file)
+    feeds = feeds_of(before)
+    for name, value in feeds.items():
+        if value.dtype == np.float32:
+            feeds[name] = np.asarray(np.abs(value) + 0.5, np.float32)
+    np.testing.assert_array_equal(run(after, feeds)[0], evaluate(before, feeds)[0])
+
+
+# Nodes that the runtime computes wrongly
+
+
+def faulty(**faults):
+    """Return the key `faults` of a runtime's file, with one fault for each operator."""
+    stated = {"result": "wrong", "gives": "nonsense"}
+    return {"faults": {"ai.onnx": {name: [{**stated, **fault}] for name, fault in faults.items()}}}
+
+
+def test_a_node_with_a_fault_is_lowered(tmp_path):
+    file = runtime_file(tmp_path, takes("Expand", "Constant", "ConstantOfShape"), **faulty(ConstantOfShape={}))
+    before = model_of("y = ConstantOfShape <value = float[1] {3}> (x)", given="int64[2] x", made="float[A,B] y")
+    after = converted(before, file)
+    assert operators(after) == ["Constant", "Expand"]
+    assert plan_for(before, file).notes == []
+    feeds = {"x": np.int64([2, 3])}
+    np.testing.assert_array_equal(run(after, feeds)[0], run(before, feeds)[0])
+
+
+def test_a_node_with_a_fault_loses_the_attribute_that_has_it(tmp_path):
+    fault = {"attributes": {"ceil_mode": 1, "count_include_pad": 1}}
+    file = runtime_file(tmp_path, takes("AveragePool", "Pad", "Constant"), **faulty(AveragePool=fault))
+    pool = (
+        "y = AveragePool <kernel_shape = [2], strides = [2], ceil_mode = 1, count_include_pad = {0}, pads = [1, 0]> (x)"
+    )
+    for counts, is_left in ((0, True), (1, False)):
+        before = model_of(pool.format(counts), given="float[1,1,6] x", made="float[1,1,4] y")
+        after = converted(before, file)
+        assert (after == before) is is_left
+        if not is_left:
+            assert "ceil_mode" not in {each.name for each in after.graph.node[-1].attribute}
+            assert operators(after)[-2:] == ["Pad", "AveragePool"]
+        assert_equal(before, after, run_before=evaluate)
+
+
+def test_a_node_with_a_fault_computes_in_a_wider_type(tmp_path):
+    less = takes(Less=[{"types": {"T": ["int16", "int32", "float"]}}])
+    file = runtime_file(tmp_path, less, **faulty(Less={"types": {"T": ["int16"]}}))
+    before = model_of("y = Less (x, z)", given="int16[40] x, int16[40] z", made="bool[40] y")
+    after = converted(before, file)
+    assert operators(after) == ["Cast", "Cast", "Less"]
+    assert_equal(before, after)
+
+
+def test_a_node_with_a_fault_stays_if_nothing_else_is_possible_and_a_note_says_so(tmp_path):
+    file = runtime_file(tmp_path, takes("Elu"), **faulty(Elu={"attributes": {"alpha": [0.5, 2.0]}}))
+    before = model_of("h = Elu <alpha = 2.0> (x) k = Elu <alpha = 0.5> (h) y = Elu (k)")
+    conversion = plan_for(before, file)
+    assert conversion.refusals == []
+    note = "kernels with faults, as npu 1.0 computes otherwise than the standard: Elu 6: nonsense (2)"
+    assert conversion.notes == [note]
+    after = opset.convert(before, runtime="npu==1.0", targets=[file])
+    assert after == before
+    # A model that has to be converted has the note, too, and so have nodes in place of one.
+    older = model_of("h = Elu <alpha = 2.0> (x) y = Elu (h)", version=22, ir=10)
+    assert plan_for(older, file).notes == [note.replace("(2)", "(1)")]
+    file = runtime_file(tmp_path, takes("Constant", "Pow", "ReduceMean"), **faulty(Sub={}))
+    (note,) = plan_for(model_of("y = LayerNormalization (x, s)", given="float[2] x, float[2] s"), file).notes
+    assert note.endswith(": Sub 14: nonsense (1)")
+
+
+def test_a_node_at_which_the_runtime_fails_is_refused_if_nothing_else_is_possible(tmp_path):
+    fault = {"attributes": {"alpha": 2.0}, "result": "fails"}
+    file = runtime_file(tmp_path, takes("Elu"), **faulty(Elu=fault))
+    why = refusal(model_of("y = Elu <alpha = 2.0> (x)"), file)
+    assert why.startswith("Elu 6: nonsense; it is expressed by Tanh")
+    assert plan_for(model_of("y = Elu <alpha = 1.0> (x)"), file).notes == []
+
+
+def test_a_cast_to_the_type_that_a_value_has_is_left_out_if_the_runtime_fails_at_it(tmp_path):
+    fault = {"types": {"T1": ["float16"], "T2": ["float16"]}, "result": "fails"}
+    file = runtime_file(tmp_path, takes(), **faulty(Cast=fault))
+    before = model_of("h = Cast <to = 10> (x) y = Cast <to = 1> (h)", given="float16[4] x", made="float[4] y")
+    after = converted(before, file)
+    assert operators(after) == ["Identity", "Cast"]
+    assert_equal(before, after)
+
+
+@pytest.mark.parametrize(
+    ("fault", "doubts"),
+    [
+        ({"when": "the moon is full"}, "Expand 13: nonsense, if the moon is full (1)"),
+        ({"values": {"shape": 7}}, "Expand 13: nonsense (1)"),
+        ({"values": {"shape": 7}, "versions": [8, 12]}, ""),
+        ({"when": "the moon is full", "opsets": [18, 19]}, ""),
+        ({"when": "the moon is full", "types": ["int64"]}, ""),
+        ({"when": "the moon is full", "input_rank": [0]}, ""),
+        ({"when": "the moon is full", "empty": ["input"]}, ""),
+        ({"when": "the moon is full", "present": ["shape"]}, "Expand 13: nonsense, if the moon is full (1)"),
+        ({"when": "the moon is full", "absent": ["shape"]}, ""),
+        ({"when": "the moon is full", "computed": ["shape"]}, "Expand 13: nonsense, if the moon is full (1)"),
+        ({"when": "the moon is full", "computed": ["input"]}, "Expand 13: nonsense, if the moon is full (1)"),
+        ({"when": "the moon is full", "captures": True}, ""),
+    ],
+)
+def test_a_fault_that_depends_on_values_is_told(tmp_path, fault, doubts):
+    file = runtime_file(tmp_path, takes("Expand"), **faulty(Expand=fault))
+    model = model_of("y = Expand (x, n)", given="float[2,3,4] x, int64[3] n", made="float[A,B,C] y")
+    notes = [f"kernels with faults, which npu 1.0 may meet: {doubts}"] if doubts else []
+    conversion = plan_for(model, file)
+    assert conversion.notes == notes and not conversion.changes
+
+
+@pytest.mark.parametrize("captures", [False, True])
+def test_graphs_that_use_values_from_outside_may_have_a_fault(tmp_path, captures):
+    file = runtime_file(tmp_path, takes("If"), **faulty(If={"captures": True}))
+    read = "x" if captures else "k"
+    branch = f"(float[2] a) {{ k = Constant <value_floats = [1.0, 2.0]> () a = Relu ({read}) }}"
+    nodes = f"y = If (c) <then_branch = t () => {branch}, else_branch = e () => {branch}>"
+    model = model_of(nodes, given="float[2] x, bool c", made="float[2] y")
+    assert bool(plan_for(model, file).notes) is captures
+
+
+def test_ranks_have_to_be_known(tmp_path):
+    file = runtime_file(tmp_path, takes(Reshape=[{"known_ranks": True}]))
+    known, unknown = (
+        model_of("y = Reshape (x, n)", given=f"float[6] x, int64[{rank}] n", made="float y") for rank in ("2", "N")
+    )
+    for model in (known, unknown):
+        model.graph.output[0].type.tensor_type.ClearField("shape")
+    assert opset.convert(known, runtime="npu==1.0", targets=[file]) == known
+    assert refusal(unknown, file).startswith("npu 1.0: the rank of 'y' has to be known;")
+    assert opset.plan(unknown, runtime="npu==1.0", targets=[file], dims={"N": 2}).refusals == []
+
+
+def test_values_and_sizes_that_are_known_decide_about_a_fault(tmp_path):
+    expand = "n = Constant <value = int64[3] {{{0}, {0}, {0}}}> () y = Expand (x, n)"
+    file = runtime_file(tmp_path, takes("Expand", "Constant"), **faulty(Expand={"values": {"shape": [7, 8]}}))
+    for value, is_met in ((7, True), (6, False)):
+        notes = plan_for(model_of(expand.format(value), given="float[1] x", made="float[A,B,C] y"), file).notes
+        assert bool(notes) is is_met
+    file = runtime_file(tmp_path, takes("ReduceMax"), **faulty(ReduceMax={"empty": ["data"]}))
+    for size, is_met in (("0", True), ("1", False), ("N", False)):
+        notes = plan_for(model_of("y = ReduceMax (x)", given=f"float[2,{size}] x", made="float[1,1] y"), file).notes
+        assert bool(notes) is is_met
+
+
+def test_what_the_runtime_casts_itself_is_cast_where_its_kernel_has_a_fault(tmp_path):
+    fault = {"types": {"T": ["float16"]}, "result": "fails"}
+    kernels = takes(Softmax=[{"types": {"T": ["float"]}}])
+    file = runtime_file(tmp_path, kernels, casts={"float16": "float"}, **faulty(Softmax=fault))
+    before = model_of("y = Softmax (x)", given="float16[2,3] x", made="float16[2,3] y")
+    after = converted(before, file)
+    assert operators(after) == ["Cast", "Softmax", "Cast"]
+    assert_equal(before, after, rtol=1e-3)
 
 
 # Notes

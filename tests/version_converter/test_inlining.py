@@ -10,7 +10,7 @@ import opset
 from opset.budget import Budget
 from opset.errors import ConversionError, ModelError, UsageError
 from opset.model.text.syntax import parse_model
-from opset.version_converter import inlining
+from opset.version_converter import calls, inlining
 
 X = np.array([[-2.0, -0.5, 3.0]], np.float32)
 IMPORTS = 'ir_version: 10, opset_import: ["": 18, "d": 1]'
@@ -255,7 +255,7 @@ def test_what_a_call_makes_is_charged(call, function, nodes, names, copied, monk
         made.append(Budget(*arguments, **named))
         return made[-1]
 
-    monkeypatch.setattr(inlining, "Budget", budget)
+    monkeypatch.setattr(calls, "Budget", budget)
     before = parse_model(
         f"<{IMPORTS}> main (float[1, 3] x) => (float[1, 3] y) {{ {call} }}"
         f'<domain: "d", opset_import: ["": 18]> {function}'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from opset.adapters.building.positions import size_along, size_name
@@ -22,6 +23,8 @@ WIDER = {("float16", "float"), ("bfloat16", "float")}
 PRODUCTS = {"float": {*RANGES, "int32"}, "float16": {"uint8", "int8"}, "bfloat16": {"uint8", "int8"}}
 SMALL = {"int2": "int8", "uint2": "uint8", "int4": "int8", "uint4": "uint8"}
 """Types of less than a byte with those that hold them."""
+DIGITS = ((1, 256, 1), (15, 16, 2), (63, 4, 4))
+"""How many times MAX_TERMS products FLOAT holds if one factor has digits: of which base, and how many digits."""
 CONVOLUTION = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
 
 
@@ -156,6 +159,7 @@ def q_linear_mat_mul_lowered(op: Builder, node: Node) -> Result:
     product = op.Cast(_product_of_integers(op, node, (0, 2), (3, 5)), to=NUMBERS["float"])
     of_matrices = node.need_rank(0) > 1 and node.need_rank(3) > 1
     a, b, y, zero = (_parameter_of_rows(op, node, index, of_matrices and index != 4) for index in (1, 4, 6, 7))
+    zero = op.Cast(zero, to=NUMBERS["float"])
     return _saturate(op, op.Mul(product, op.Div(op.Mul(a, b), y)), zero, node.need_element(7))
 
 
@@ -175,7 +179,8 @@ def q_linear_conv_lowered(op: Builder, node: Node) -> Result:
     scale = op.Reshape(node.input(4), op.const([-1, *ones]))
     factor = op.Div(op.Mul(_scalar(op, node.input(1)), scale), _scalar(op, node.input(6)))
     quotient = op.Mul(op.Cast(sums, to=NUMBERS["float"]), factor)
-    return _saturate(op, quotient, _scalar(op, node.input(7)), node.need_element(7))
+    zero = _scalar(op, op.Cast(node.input(7), to=NUMBERS["float"]))
+    return _saturate(op, quotient, zero, node.need_element(7))
 
 
 def _scalar(op: Builder, value: str) -> str:
@@ -183,10 +188,15 @@ def _scalar(op: Builder, value: str) -> str:
     return str(op.Reshape(value, op.const([], "int64", [0])))
 
 
-def _subtract_zero(op: Builder, value: str, zero: str, element: str) -> str:
-    """Return a value in another type, minus its zero point if there is one ("" for none)."""
+def _subtract_zero(op: Builder, value: str, zero: str, element: str, shape: Sequence[int] | None = None) -> str:
+    """Return a value in another type, minus its zero point if there is one ("" for none), which may get a shape."""
     wide = op.Cast(value, to=NUMBERS[element])
-    return str(op.Sub(wide, op.Cast(zero, to=NUMBERS[element])) if zero else wide)
+    if not zero:
+        return str(wide)
+    shift = op.Cast(zero, to=NUMBERS[element])
+    if shape is not None:
+        shift = op.Reshape(shift, op.const([*shape], "int64", [len(shape)]))
+    return str(op.Sub(wide, shift))
 
 
 def _parameter_of_rows(op: Builder, node: Node, index: int, rows: bool) -> str:
@@ -212,25 +222,28 @@ def _product_of_integers(op: Builder, node: Node, left: tuple[int, int], right: 
 
 def _convolution_of_integers(op: Builder, node: Node, values: tuple[int, int], filters: tuple[int, int]) -> str:
     """Return the convolution, modulo 2**32, of two (input, zero point)."""
-    # FLOAT holds the sums of few products; of more, those with the upper and lower halves of the filters.
     x_zero, w_zero = (node.input(index) for _, index in (values, filters))
     shape = node.shape(filters[0]) or (None,)
     rank = node.need_rank(filters[0])
     sizes = [size for size in shape[1:] if isinstance(size, int)]
     terms = math.prod(sizes) if len(sizes) == len(shape) - 1 else math.inf
-    element = "float" if terms <= MAX_TERMS * 17 else "double"
-    if w_zero:
-        w_zero = op.Reshape(w_zero, op.const([-1] + [1] * (rank - 1)))
-    x = _subtract_zero(op, node.input(values[0]), _scalar(op, x_zero) if x_zero else "", element)
-    w = _subtract_zero(op, node.input(filters[0]), w_zero, element)
+    # FLOAT holds the sums of few products; of more, those with digits of the filters: in base 16, or in base 4.
+    base, digits = next((form for most, *form in DIGITS if terms <= MAX_TERMS * most), (0, 1))
+    element = "float" if base else "double"
+    # A runtime may reshape floats alone.
+    x = _subtract_zero(op, node.input(values[0]), x_zero, element, [])
+    w = _subtract_zero(op, node.input(filters[0]), w_zero, element, [-1] + [1] * (rank - 1))
     attributes = {name: node.attr(name) for name in CONVOLUTION if node.has(name)}
-    if not MAX_TERMS < terms <= MAX_TERMS * 17:
+    if digits == 1:
         return str(op.Cast(op.Cast(op.Conv(x, w, **attributes), to=NUMBERS["int64"]), to=NUMBERS["int32"]))
-    sixteen = op.const(16.0, "float", [])
-    upper = op.Floor(op.Div(w, sixteen))
-    parts = (op.Conv(x, part, **attributes) for part in (upper, op.Sub(w, op.Mul(upper, sixteen))))
-    high, low = (op.Cast(part, to=NUMBERS["int32"]) for part in parts)
-    return str(op.Add(op.Mul(high, op.const(16, "int32", [])), low))
+    total = ""
+    for power in (base**exponent for exponent in reversed(range(digits))):
+        size = op.const(float(power), "float", [])
+        digit = op.Floor(op.Div(w, size)) if power > 1 else w
+        w = op.Sub(w, op.Mul(digit, size)) if power > 1 else w
+        part = op.Mul(op.Cast(op.Conv(x, digit, **attributes), to=NUMBERS["int32"]), op.const(power, "int32", []))
+        total = str(op.Add(total, part) if total else part)
+    return total
 
 
 def _with_legal_axis(op: Builder, node: Node) -> Result:
@@ -331,14 +344,15 @@ def _quantize(op: Builder, node: Node, scale: str) -> Result:
         label = f"the result is of a type which version {op.version} cannot compute in parts"
         why = f"the result is {element}, which version {op.version} cannot compute in parts"
         raise Refusal("C202", why, label=label)
-    return _saturate(op, quotient, _broadcast_parameter(op, node, ZERO) if node.input(ZERO) else "", element)
+    zero = op.Cast(_broadcast_parameter(op, node, ZERO), to=NUMBERS["float"]) if node.input(ZERO) else ""
+    return _saturate(op, quotient, zero, element)
 
 
 def _saturate(op: Builder, quotient: str, zero: str, element: str) -> str:
-    """Return quotients rounded, plus the zero point if any, and limited to the range of a type."""
+    """Return quotients rounded, plus the zero point if any, which is a float, and limited to the range of a type."""
     values = op.Round(quotient) if op.version >= 11 else round_to_even(op, quotient, "float")
     if zero:
-        values = op.Add(values, op.Cast(zero, to=NUMBERS["float"]))
+        values = op.Add(values, zero)
     low, high = RANGES[element]
     lowest = op.const(float(low), "float", [])
     if op.version < 11:

@@ -1,8 +1,8 @@
 """The runtimes of this package, compiled to JSON: YAML of their size takes long to read.
 
 The first line of the file is an object: {"stamp": …, "runtimes": [a file without operators, …]}. For each runtime, in
-this order, a line has its operators and functions; it is parsed when somebody asks for one of them. In a checkout the
-file is built again if the YAML changes; a wheel holds it built.
+this order, a line has its operators, functions and faults; it is parsed when somebody asks for one of them.
+In a checkout the file is built again if the YAML changes; a wheel holds it built.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from opset.schemas.index import write_json
 
 FOLDER = Path(__file__).with_name("data")
 COMPILED = "compiled.json"
-_LATE = ("operators", "functions")
+_LATE = ("operators", "functions", "faults")
 
 
 @lru_cache(maxsize=1)

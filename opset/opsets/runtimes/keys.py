@@ -8,13 +8,17 @@ SCHEMA = Path(__file__).with_name("runtime.schema.json")
 
 TABLE_KEYS = (
     *("runtime", "title", "aliases", "match", "fallback", "kernels_of", "source", "notes", "casts", "io_types_not"),
-    *("releases", "operators", "functions"),
+    *("releases", "operators", "functions", "faults"),
 )
 RELEASE_KEYS = (
     *("release", "opset", "ml", "ir", "how", "read_from", "kernels_release", "fallback_release"),
-    *("lists_operators", "union_types", "note"),
+    *("lists_operators", "union_types", "local_functions", "note"),
 )
 ENTRY_KEYS = (
     *("versions", "opsets", "types", "types_not", "unasked", "input_rank", "constant_inputs", "attributes", "values"),
-    *("outputs", "static_shape", "notes", "since", "until"),
+    *("outputs", "static_shape", "known_ranks", "notes", "since", "until"),
+)
+FAULT_KEYS = (
+    *("versions", "opsets", "types", "input_rank", "attributes", "values", "present", "absent", "empty"),
+    *("computed", "captures", "when", "result", "gives", "since", "until"),
 )

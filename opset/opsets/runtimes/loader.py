@@ -18,29 +18,35 @@
         Conv:
         - {versions: [1, 11], types: {T: [float]}, input_rank: [4], constant_inputs: [W], until: "1.0"}
     functions: {ai.onnx: {Gelu: [20]}} # versions whose function the runtime may run where it has no kernel
+    faults:                            # classes of nodes that it takes, and computes wrongly or fails at
+      ai.onnx:
+        AveragePool:
+        - {versions: [7, 18], attributes: {ceil_mode: 1}, result: wrong, gives: sums over too much, until: "1.0"}
 
 A row of `releases` may have `read_from`, `note`, `kernels_release` and `fallback_release` (the releases of these
-runtimes), `lists_operators: false` (its operators are not known) and `union_types: true` (see Release in model.py). A
-limit that is not known is null or left out. `since` and `until` name the first and the last release that have an entry;
-without them, it holds from the first release of the file, or up to the last. `opset explain runtimes` has the keys of
-an entry.
+runtimes), `lists_operators: false` (its operators are not known), `local_functions: false` (it runs no functions that
+a model defines) and `union_types: true` (see Release in model.py). A limit that is not known is null or left out.
+`since` and `until` name the first and the last release that have an entry; without them, it holds from the first
+release of the file, or up to the last. `opset explain runtimes` has the keys of an entry.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from opset.errors import Finding, SchemaError, safe_text
-from opset.opsets.runtimes.keys import ENTRY_KEYS, RELEASE_KEYS, TABLE_KEYS
+from opset.opsets.runtimes.keys import ENTRY_KEYS, FAULT_KEYS, RELEASE_KEYS, TABLE_KEYS
 from opset.opsets.runtimes.model import (
     HOW,
     KERNEL,
     MATCH,
     OPSET,
     RANGE,
+    RESULTS,
     RuntimeTable,
     make_table,
     release_sort_key,
@@ -116,9 +122,15 @@ class _TableReader(Fields):
             document["releases"] = rows
         self._known = [row["release"] for row in rows]
         if "operators" in fields:
-            document["operators"] = self._operators(fields["operators"], document.get("match", ""))
+            match = document.get("match", "")
+            help = "leave out an operator that is not taken"
+            document["operators"] = self._by_operator(fields["operators"], lambda each: self._entry(each, match), help)
         if "functions" in fields:
             document["functions"] = self._functions(fields["functions"])
+        if "faults" in fields:
+            document["faults"] = self._by_operator(
+                fields["faults"], self._fault, "leave out an operator without faults"
+            )
         return document
 
     def _match(self, fields: dict[str, YamlNode], node: YamlNode) -> dict[str, str]:
@@ -170,14 +182,16 @@ class _TableReader(Fields):
             elif key in ("ml", "ir"):
                 if each.value is not None:
                     row[key] = self.within(each, 1, MAX_VERSION, 1)
-            elif key in ("lists_operators", "union_types"):
+            elif key in ("lists_operators", "union_types", "local_functions"):
                 row[key] = self.flag(each)
             else:
                 row[key] = self.phrase(each)
         return row
 
-    def _operators(self, node: YamlNode, match: str) -> dict[str, Any]:
-        """Return the entries of operators by domain and name; `match` is the file's match rule."""
+    def _by_operator(
+        self, node: YamlNode, read_one: Callable[[YamlNode], dict[str, Any]], help_if_none: str
+    ) -> dict[str, Any]:
+        """Return the entries by domain and operator."""
         operators: dict[str, Any] = {}
         for domain, each in self.names(node, "domains").items():
             entries: dict[str, Any] = {}
@@ -187,15 +201,19 @@ class _TableReader(Fields):
                 if len(entries) == MAX_OPERATORS:
                     self.findings.add("S102", f"there are at most {MAX_OPERATORS} operators", each.keys[name])
                     break
-                entries[name] = [self._entry(one, match) for one in self._list(listed)]
+                entries[name] = [read_one(one) for one in self._list(listed)]
                 if not entries[name]:
-                    self.report_wrong(listed, "a list of at least one entry", "leave out an operator that is not taken")
+                    self.report_wrong(listed, "a list of at least one entry", help_if_none)
             operators[normalize_domain(domain)] = entries
         return operators
 
     def _entry(self, node: YamlNode, match: str) -> dict[str, Any]:
         """Return one entry of an operator, which describes a kernel; `match` is the file's match rule."""
         fields = self.mapping(node, ENTRY_KEYS)
+        return self._values_of(fields, match) | self._since_until(fields)
+
+    def _values_of(self, fields: dict[str, YamlNode], match: str) -> dict[str, Any]:
+        """Return the limits of an entry, without its releases."""
         entry: dict[str, Any] = {}
         for key, each in fields.items():
             if key in ("versions", "opsets"):
@@ -215,9 +233,26 @@ class _TableReader(Fields):
             elif key == "outputs":
                 is_list = isinstance(each.value, list)
                 entry[key] = [*map(self.name, each.value)] if is_list else self.within(each, 0, MAX_VERSION, 0)
-            elif key == "static_shape":
+            elif key in ("static_shape", "known_ranks"):
                 entry[key] = self.flag(each)
-        return entry | self._since_until(fields)
+        return entry
+
+    def _fault(self, node: YamlNode) -> dict[str, Any]:
+        """Return one fault of an operator."""
+        fields = self.mapping(node, FAULT_KEYS, ("result", "gives"))
+        of_entries = {key: each for key, each in fields.items() if key in ENTRY_KEYS}
+        fault = self._values_of(of_entries, "") | self._since_until(fields)
+        for key in ("present", "absent", "empty", "computed"):
+            if key in fields:
+                fault[key] = [*map(self.name, self._list(fields[key]))]
+        for key in ("when", "gives"):
+            if key in fields:
+                fault[key] = self.phrase(fields[key])
+        if "captures" in fields:
+            fault["captures"] = self.flag(fields["captures"])
+        if "result" in fields:
+            fault["result"] = self.choice(fields["result"], [*RESULTS])
+        return fault
 
     def _since_until(self, fields: dict[str, YamlNode]) -> dict[str, str]:
         """Return the first and the last release of an entry, if it names them."""

@@ -25,6 +25,12 @@ MATCH = {
 """How an entry of a runtime fits a version of an operator."""
 DATA_INPUTS = ""
 """The name under which a kernel has the element types of its data inputs together, where no parameter is named."""
+WRONG, FAILS = "wrong", "fails"
+RESULTS = {
+    WRONG: "an output is not the one that the standard demands",
+    FAILS: "the runtime does not load the node, or fails when it runs it",
+}
+"""What comes out if a node has a fault."""
 Span = tuple[int | None, int | None]
 """The lowest and the highest version of a domain; None if there is no limit, or none is known."""
 
@@ -45,6 +51,7 @@ class Kernel:
         values: What an input has to hold.
         outputs: The names of the outputs that may be used, or their number; any if None.
         static_shape: Whether shapes have to be known.
+        known_ranks: Whether the ranks of inputs and outputs have to be known.
         notes: Everything else, in words.
         unasked: The type parameters of which some types were not tried; these count as taken.
     """
@@ -59,8 +66,39 @@ class Kernel:
     values: Mapping[str, Any] = field(default_factory=dict)
     outputs: tuple[str, ...] | int | None = None
     static_shape: bool = False
+    known_ranks: bool = False
     notes: tuple[str, ...] = ()
     unasked: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A class of nodes that a runtime takes, and computes wrongly or fails at.
+
+    Attributes:
+        nodes: The versions, opsets, types, attributes and ranks of the nodes of the class, as those of a kernel; a last
+            version None stands for all above.
+        result: A key of RESULTS.
+        gives: What comes out, in words.
+        values: What an input holds, if inference knows it: a value, or a list of them.
+        present: The inputs and outputs that the nodes have.
+        absent: The inputs and outputs that they do not have.
+        empty: Inputs of which one is known to have no elements.
+        computed: Inputs of which one is no initializer or constant.
+        captures: Whether graphs of the nodes use values from outside.
+        when: What else has to hold, in words: that is not known before the node runs.
+    """
+
+    nodes: Kernel
+    result: str
+    gives: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    present: frozenset[str] = frozenset()
+    absent: frozenset[str] = frozenset()
+    empty: frozenset[str] = frozenset()
+    computed: frozenset[str] = frozenset()
+    captures: bool = False
+    when: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,7 +107,7 @@ class Release:
 
     `kernels_release` is the release of the runtime whose kernels it has, and `fallback_release` that of its fallback,
     if they have other numbers. `union_types` says that the types of a kernel are the union over several: not every
-    combination of two parameters need have one.
+    combination of two parameters need have one. `local_functions` says whether it runs functions that a model defines.
     """
 
     release: str
@@ -83,6 +121,7 @@ class Release:
     fallback_release: str = ""
     lists_operators: bool = True
     union_types: bool = False
+    local_functions: bool = True
 
 
 class ModelLoader(Protocol):
@@ -132,6 +171,11 @@ class RuntimeTable:
         """Return the domains of which the runtime lists operators."""
         return list(self.read_operators().get("operators", ()))
 
+    def faults(self, op_type: str, domain: str) -> list[Mapping[str, Any]]:
+        """Return the faults of an operator in all releases, as they stand in the file."""
+        faults: list[Mapping[str, Any]] = self.read_operators().get("faults", {}).get(domain, {}).get(op_type, [])
+        return faults
+
     def functions(self, op_type: str, domain: str) -> list[int]:
         """Return the versions of an operator that may run without a kernel, by the function that defines them."""
         versions: list[int] = self.read_operators().get("functions", {}).get(domain, {}).get(op_type, [])
@@ -164,6 +208,7 @@ class Runtime:
         io_types_not: Element types that inputs and outputs of a model cannot have.
         casts: Element types that it computes in another one, with a remark where that holds.
         union_types: Whether not every combination of the types of two parameters need have a kernel.
+        local_functions: Whether it runs functions that a model defines.
         table: Its file.
         loader: The installed package, which is asked by loading models; None if the file says it.
     """
@@ -185,7 +230,9 @@ class Runtime:
     casts: Mapping[str, str] = field(default_factory=dict)
     union_types: bool = False
     loader: ModelLoader | None = field(default=None, repr=False)
+    local_functions: bool = True
     _known: dict[tuple[str, str], tuple[Kernel, ...]] = field(default_factory=dict, repr=False)
+    _faults: dict[tuple[str, str], tuple[Fault, ...]] = field(default_factory=dict, repr=False)
 
     def kernels(self, op_type: str, domain: str = "") -> tuple[Kernel, ...]:
         """Return the kernels of an operator in this release; none if it does not take the operator.
@@ -196,6 +243,15 @@ class Runtime:
         if key not in self._known:
             self._known[key] = self._read_kernels(*key)
         return self._known[key]
+
+    def faults(self, op_type: str, domain: str = "") -> tuple[Fault, ...]:
+        """Return the faults of an operator in this release, those of the runtime whose kernels it has included."""
+        key = (op_type, normalize_domain(domain))
+        if key not in self._faults:
+            entries = [each for each in self.table.faults(*key) if self.table.holds(each, self.release)]
+            others = self.kernels_of.faults(*key) if self.kernels_of is not None else ()
+            self._faults[key] = (*map(make_fault, entries), *others)
+        return self._faults[key]
 
     def _read_kernels(self, op_type: str, domain: str) -> tuple[Kernel, ...]:
         entries = [each for each in self.table.entries(op_type, domain) if self.table.holds(each, self.release)]
@@ -274,7 +330,7 @@ def serves_version(kernel: Kernel, since_version: int, match: str) -> bool:
 def make_table(document: Mapping[str, Any], file: str = "") -> RuntimeTable:
     """Return the runtime that a file's plain data describes; a function `read_operators` in it reads operators late."""
     rows = (_make_release(**row) for row in document["releases"])
-    operators = {key: document[key] for key in ("operators", "functions") if key in document}
+    operators = {key: document[key] for key in ("operators", "functions", "faults") if key in document}
     return RuntimeTable(
         name=document["runtime"],
         title=document.get("title", document["runtime"]),
@@ -319,9 +375,20 @@ def make_kernel(entry: Mapping[str, Any]) -> Kernel:
         values=entry.get("values", {}),
         outputs=tuple(outputs) if isinstance(outputs, list) else outputs,
         static_shape=entry.get("static_shape", False),
+        known_ranks=entry.get("known_ranks", False),
         notes=tuple(entry.get("notes", ())),
         unasked=frozenset(entry.get("unasked", ())),
     )
+
+
+def make_fault(entry: Mapping[str, Any]) -> Fault:
+    """Return the fault that an entry of a file describes."""
+    given: dict[str, Any] = {
+        key: frozenset(entry[key]) for key in ("present", "absent", "empty", "computed") if key in entry
+    }
+    given |= {key: entry[key] for key in ("values", "captures", "when") if key in entry}
+    nodes = make_kernel({key: each for key, each in entry.items() if key != "values"})
+    return Fault(nodes, entry["result"], entry["gives"], **given)
 
 
 def _pair(span: list[Any] | None) -> Any:
@@ -341,5 +408,6 @@ def _limit_kernel(kernel: Kernel, limits: Kernel) -> Kernel:
         values={**kernel.values, **limits.values},
         outputs=kernel.outputs if limits.outputs is None else limits.outputs,
         static_shape=kernel.static_shape or limits.static_shape,
+        known_ranks=kernel.known_ranks or limits.known_ranks,
         notes=(*kernel.notes, *limits.notes),
     )

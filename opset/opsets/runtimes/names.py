@@ -281,6 +281,7 @@ def runtime_at(
         io_types_not=table.io_types_not,
         casts=table.casts,
         union_types=row.union_types or bool(kernels_of and kernels_of.union_types),
+        local_functions=row.local_functions and (kernels_of is None or kernels_of.local_functions),
     )
 
 

@@ -44,6 +44,8 @@ def limits_text(kernel: Kernel) -> str:
         parts.append(f"outputs: {kernel.outputs if isinstance(kernel.outputs, int) else ', '.join(kernel.outputs)}")
     if kernel.static_shape:
         parts.append("shapes are known")
+    if kernel.known_ranks:
+        parts.append("ranks are known")
     if kernel.unasked:
         parts.append(f"types of {', '.join(sorted(kernel.unasked))} not tried")
     return "; ".join([*parts, *kernel.notes])

@@ -135,3 +135,12 @@ def test_the_text_of_a_file_reads_back(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text(document_text(document))
     assert load_runtime(path).releases[0].note == "x " * 200 + "y"
+
+
+def test_faults_stand_with_the_releases_that_the_file_has(tmp_path):
+    faults = load_runtime(written(tmp_path)[CPU]).faults("ReduceMax", "")
+    assert [(each["result"], each.get("since"), each["until"]) for each in faults] == [
+        ("wrong", None, "1.16"),
+        ("fails", "1.17", "1.17"),
+    ]
+    assert load_runtime(written(tmp_path)["tensorrt"]).faults("ReduceMax", "") == []

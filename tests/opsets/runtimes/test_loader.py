@@ -9,9 +9,9 @@ import pytest
 
 from opset.errors import SchemaError
 from opset.opsets.runtimes.compiled import data_files
-from opset.opsets.runtimes.keys import ENTRY_KEYS, RELEASE_KEYS, SCHEMA, TABLE_KEYS
+from opset.opsets.runtimes.keys import ENTRY_KEYS, FAULT_KEYS, RELEASE_KEYS, SCHEMA, TABLE_KEYS
 from opset.opsets.runtimes.loader import load_runtime, parse_runtime
-from opset.opsets.runtimes.model import HOW, MATCH, make_table
+from opset.opsets.runtimes.model import HOW, MATCH, RESULTS, make_table
 from opset.schemas.yaml.printer import flow
 from opset.schemas.yaml.reader import Findings, read
 from tests.cli.commands import run
@@ -40,13 +40,25 @@ RIGHT = {
                  "attributes": {"group": 1, "auto_pad": ["NOTSET", "VALID"]}, "until": "1.9"},
                 {"versions": [11, None], "types": ["float", "seq(tensor(float))"], "types_not": ["int8"],
                  "unasked": ["T"], "values": {"B": "not negative"}, "outputs": ["Y"], "static_shape": True,
-                 "notes": ["it is slow"], "since": "1.10", "until": "1.10"},
+                 "known_ranks": True, "notes": ["it is slow"], "since": "1.10", "until": "1.10"},
             ],
         },
         "com.acme": {"Scale": [{"outputs": 1}]},
     },
     "functions": {"ai.onnx": {"Gelu": [20]}},
+    "faults": {
+        "ai.onnx": {
+            "Relu": [
+                {"versions": [6, None], "types": {"T": ["float"]}, "input_rank": [0], "values": {"X": [0, 1]},
+                 "attributes": {"alpha": 1}, "present": ["X"], "absent": ["Z"], "empty": ["X"], "computed": ["X"],
+                 "captures": True, "when": "it is hot",
+                 "result": "wrong", "gives": "0", "since": "1.9", "until": "2.0"},
+                {"types": ["float"], "result": "fails", "gives": "an error"},
+            ],
+        },
+    },
 }  # fmt: skip
+FAULT = ("faults", "ai.onnx", "Relu", 0)
 CONV, NEWER, ROW = ("operators", "ai.onnx", "Conv", 0), ("operators", "ai.onnx", "Conv", 1), ("releases", 0)
 NULL = object()
 # Where, what stands there instead (None: the key is gone), and the code. Those of the second list are not of form.
@@ -72,6 +84,10 @@ FAULTS = [
     ((*NEWER, "outputs"), "Y", "S105"), ((*NEWER, "static_shape"), 1, "S105"), ((*NEWER, "notes"), "x", "S105"),
     ((*NEWER, "since"), 1.1, "S105"), (("operators",), [], "S105"), (("operators", "ai.onnx"), [], "S105"),
     (("operators", "ai.onnx", "Conv"), [], "S105"), (("operators", "ai.onnx", "Conv"), {}, "S105"),
+    (("faults",), [], "S105"), (("faults", "ai.onnx", "Relu"), [], "S105"),
+    ((*FAULT, "result"), None, "S104"), ((*FAULT, "result"), "odd", "S105"), ((*FAULT, "gives"), None, "S104"),
+    ((*FAULT, "gives"), 3, "S105"), ((*FAULT, "when"), [], "S105"), ((*FAULT, "present"), "X", "S105"),
+    ((*FAULT, "notes"), ["x"], "S103"), ((*FAULT, "types", "T"), [], "S105"), ((*FAULT, "versions"), 6, "S105"),
     (("functions",), [], "S105"), (("functions", "ai.onnx", "Gelu"), 20, "S105"), (("kernels_of",), "tract", "S103"),
 ]  # fmt: skip
 MEANINGS = [
@@ -189,6 +205,8 @@ def test_the_json_schema_has_the_keys_of_the_loader_and_a_command_prints_it():
     assert [*JSON_SCHEMA["properties"]] == [*TABLE_KEYS]
     assert [*parts["release"]["properties"]] == [*RELEASE_KEYS]
     assert [*parts["entry"]["properties"]] == [*ENTRY_KEYS]
+    assert [*parts["fault"]["properties"]] == [*FAULT_KEYS]
+    assert parts["fault"]["properties"]["result"]["enum"] == [*RESULTS]
     assert parts["release"]["properties"]["how"]["enum"] == [*HOW]
     assert JSON_SCHEMA["properties"]["match"]["enum"] == [*MATCH]
 
