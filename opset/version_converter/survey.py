@@ -22,6 +22,7 @@ from opset.opsets.releases import RELEASES, release_with
 from opset.preparation import read_model
 from opset.schemas.names import domain_name
 from opset.version_converter.body_conversion import BodyConversion
+from opset.version_converter.calls import function_label
 from opset.version_converter.context import Context
 from opset.version_converter.conversion import (
     BASE_BYTES,
@@ -323,6 +324,9 @@ class Survey:
             return finding
         if not runtime.lists_operators:
             return None
+        if index.functions and not runtime.local_functions:
+            why = f"the model has {function_label(min(index.functions))}"
+            return Finding("C209", f"{label} runs no functions that a model defines", "functions", why)
         newest = self.registry.domains[""]
         routes = routes_of(self.registry, release_with(min(index.opsets.get("", newest), newest)).name)
         availability = availability_at(runtime, routes, by_function=True)
@@ -331,7 +335,7 @@ class Survey:
             for each in forms:
                 op_type, domain = body.operators[each.node]
                 lack = availability.find_lack(body.nodes[each.node], facts.versions.get(domain, 0), facts)
-                if lack is not None:
+                if lack is not None and not lack.is_wrong:
                     return Finding("C209", f"{op_type} does not run on {label}", body.location(each.node), lack.why)
         return None
 
