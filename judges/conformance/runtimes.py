@@ -1,11 +1,13 @@
 """Loads models in a runtime: whether its table says what it takes, and whether models converted for it run there.
 
     python -m judges runtimes --for onnxruntime==1.16 [--table] [--groups examples,exported] [-k PATTERN] [-j 2]
+    python -m judges runtimes --for openvino --folder DIR
 
 Run it by the Python of an environment that has that release of the runtime, and the test dependencies beside it. With
 `--table`, each node case of the onnx package is converted to every opset that the runtime takes, loaded, and compared
 with what the table says of its nodes. Otherwise the models of the groups, and node cases (`nodes`), are converted
-`--for` the runtime; each that is promised has to load, and to compute the same. The exit status is 1 if a promise is
+`--for` the runtime; each that is promised has to load, and to compute the same. With `--folder` these are the models of
+a folder (see judges.conformance.folder), such as `python -m judges export` writes. The exit status is 1 if a promise is
 broken, or if less than 99.5 % of the table is right.
 """
 
@@ -16,6 +18,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +26,7 @@ import onnx
 
 import opset
 from judges.conformance import processes
+from judges.conformance.folder import folder_cases
 from judges.conformance.judge import CAST_READS, Case, difference, element_types
 from judges.conformance.matrix import node_cases
 from judges.conformance.models import cases_of
@@ -82,7 +86,8 @@ def try_model(runtime: str, model: onnx.ModelProto, case: Case | None) -> Trial:
         loaded = (load_in_openvino if is_openvino else load_in_onnxruntime)(model)
     except Exception as error:
         return Trial(FAILS, _brief(error))
-    if case is None or not element_types(model).isdisjoint(CAST_READS) or _has_other_types(model):
+    # Where nothing ran the given model, there is nothing to compare with.
+    if case is None or not case.expected or not element_types(model).isdisjoint(CAST_READS) or _has_other_types(model):
         return Trial(LOADS)
     try:
         outputs = _run_openvino(loaded, case.feeds) if is_openvino else loaded.run(None, dict(case.feeds))
@@ -154,6 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--groups", default="examples,exported,nodes", help="groups of models, as of `models`, and nodes"
     )
+    parser.add_argument("--folder", type=Path, metavar="DIR", help="the models below this folder, in place of groups")
     parser.add_argument("-k", dest="pattern", default="", help="only cases whose name this is found in")
     parser.add_argument("-j", "--jobs", type=int, default=2, help="how many are judged at once")
     parser.add_argument("-v", "--verbose", action="store_true", help="list every case that is not as expected")
@@ -166,11 +172,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         jobs = [(options.spec, case, at) for case in node_cases(options.pattern) for at in chosen]
         verdicts = [*_verdicts(judge_table, jobs, options.jobs)]
         return _report_table(runtime, verdicts, options.verbose)
-    cases = [
-        case for group in options.groups.split(",") for case in (node_cases() if group == "nodes" else cases_of(group))
-    ]
-    jobs = [(options.spec, case, 0) for case in cases if re.search(options.pattern, case.name)]
+    jobs = [(options.spec, case, 0) for case in _cases(options) if re.search(options.pattern, case.name)]
     return _report_promises(runtime, [*_verdicts(judge_promise, jobs, options.jobs)], options.verbose)
+
+
+def _cases(options: argparse.Namespace) -> Iterator[Case]:
+    if options.folder:
+        yield from folder_cases(options.folder, options.pattern)
+        return
+    for group in options.groups.split(","):
+        yield from node_cases() if group == "nodes" else cases_of(group)
 
 
 def _verdicts(judge: Any, jobs: Sequence[tuple[str, Case, int]], count: int) -> Iterator[Verdict]:
@@ -204,6 +215,8 @@ def _report_promises(runtime: Runtime, verdicts: Sequence[Verdict], verbose: boo
         None if verbose else 20
     ):
         print(f"  refused {count:5}  {why[:160]}")
+    for each in refused if verbose else ():
+        print(f"    {each.name}: {each.why}")
     counts = Counter(each.trial.kind for each in promised)
     print(
         f"{runtime.name} {runtime.release}: {len(verdicts)} models, {len(promised)} promised "
