@@ -130,6 +130,7 @@ LIMITS = {
     (CPU, "GRU"): {"attributes": {"layout": [0]}},
     (CPU, "LSTM"): {"attributes": {"layout": [0]}},
     (CPU, "RNN"): {"attributes": {"layout": [0]}},
+    ("openvino", "Pad"): {"attributes": {"mode": "not wrap"}},
 }
 FAULTS = {(CPU, "AveragePool"): ("1.20", {"attributes": {"ceil_mode": [0]}})}
 """Limits without which kernels compute wrong results, with the last release that has the fault."""

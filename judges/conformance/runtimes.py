@@ -1,7 +1,7 @@
 """Loads models in a runtime: whether its table says what it takes, and whether models converted for it run there.
 
     python -m judges runtimes --for onnxruntime==1.16 [--table] [--groups examples,exported] [-k PATTERN] [-j 2]
-    python -m judges runtimes --for openvino --folder DIR
+    python -m judges runtimes --for openvino==2026.4 --folder DIR
 
 Run it by the Python of an environment that has that release of the runtime, and the test dependencies beside it. With
 `--table`, each node case of the onnx package is converted to every opset that the runtime takes, loaded, and compared
@@ -27,7 +27,7 @@ import onnx
 import opset
 from judges.conformance import processes
 from judges.conformance.folder import folder_cases
-from judges.conformance.judge import CAST_READS, Case, difference, element_types
+from judges.conformance.judge import CAST_READS, Case, difference, element_types, messages
 from judges.conformance.matrix import node_cases
 from judges.conformance.models import cases_of
 from opset.opsets.registry import default_registry
@@ -37,6 +37,8 @@ from opset.version_converter.conversion import find_lacks
 AGREES = 0.995
 """The least share of a table that has to be right."""
 RUNS, LOADS, DIFFERS, FAILS = "runs", "loads", "differs", "does not load"
+LIFETIME = 100
+"""How many models a process loads: OpenVINO keeps the threads of each."""
 DISPUTED = "differs as the given model does"
 """The end of a model that the runtime computes alike before and after the conversion, and not as expected."""
 
@@ -77,6 +79,17 @@ def load_in_openvino(model: onnx.ModelProto) -> Any:
     core = openvino.Core()
     options = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
     return core.compile_model(core.read_model(model.SerializeToString()), "CPU", options)
+
+
+def with_used_imports(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a copy that imports only domains of its nodes: a runtime may refuse others that are too new for it."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    used = {node.domain for node in messages(model) if isinstance(node, onnx.NodeProto)} | {""}
+    kept = [entry for entry in copy.opset_import if entry.domain in used]
+    del copy.opset_import[:]
+    copy.opset_import.extend(kept)
+    return copy
 
 
 def try_model(runtime: str, model: onnx.ModelProto, case: Case | None) -> Trial:
@@ -140,7 +153,7 @@ def judge_promise(job: tuple[str, Case, int]) -> Iterator[Any]:
         return Verdict(case.name, operator, "refused", Trial(""), f"{finding.code} {finding.why}")
     yield "runtime"
     trial = try_model(spec, model, case)
-    if trial.kind == DIFFERS and try_model(spec, case.model, case) == trial:
+    if trial.kind == DIFFERS and try_model(spec, with_used_imports(case.model), case) == trial:
         trial = Trial(DISPUTED, trial.why)
     return Verdict(case.name, operator, RUNS, trial)
 
@@ -185,7 +198,7 @@ def _cases(options: argparse.Namespace) -> Iterator[Case]:
 
 
 def _verdicts(judge: Any, jobs: Sequence[tuple[str, Case, int]], count: int) -> Iterator[Verdict]:
-    for (_, case, at), result in processes.each(judge, jobs, count, seconds=120):
+    for (_, case, at), result in processes.each(judge, jobs, count, seconds=120, lifetime=LIFETIME):
         if isinstance(result, processes.Died):
             kind = DIFFERS if result.stage == "runtime" else "opset died"
             yield Verdict(f"{case.name} at {at}", _operator_of(case), RUNS, Trial(kind, result.why))
@@ -215,8 +228,9 @@ def _report_promises(runtime: Runtime, verdicts: Sequence[Verdict], verbose: boo
         None if verbose else 20
     ):
         print(f"  refused {count:5}  {why[:160]}")
-    for each in refused if verbose else ():
-        print(f"    {each.name}: {each.why}")
+    disputed = [each for each in promised if each.trial.kind == DISPUTED]
+    for each in [*refused, *disputed] if verbose else ():
+        print(f"    {each.name}: {each.why or f'{each.trial.kind}: {each.trial.why}'}")
     counts = Counter(each.trial.kind for each in promised)
     print(
         f"{runtime.name} {runtime.release}: {len(verdicts)} models, {len(promised)} promised "

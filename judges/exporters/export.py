@@ -13,20 +13,21 @@ that it lacks are named and left out, so that several environments can write int
 
 All of them take onnxruntime, which computes the outputs. Beside NAME.onnx lies NAME.npz with `input/…` and `output/…`,
 as `judges models --folder` and `judges runtimes --folder` read them. A model is exported at some of the versions that
-its exporter has, at every one with `--every-version`. A model whose exporter fails is named at the end and left out.
+its exporter has, at every one with `--every-version`. What an exporter refuses to export is named at the end, and so
+is what comes out and is no model: onnx's checker or onnxruntime says why.
 The exit status is 1 if fewer than 300 models come out of all exporters.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
 import logging
+import os
 import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,7 @@ def drafts_of(exporter: str, seed: int, every: bool) -> Iterator[Draft]:
 def write(draft: Draft, folder: Path) -> int:
     """Export a model, run it, and write both below a folder; return the size of the model."""
     model, values = draft.export()
+    onnx.checker.check_model(model)
     initialized = {tensor.name for tensor in model.graph.initializer}
     feeds = {value.name: np.asarray(values[value.name]) for value in model.graph.input if value.name not in initialized}
     outputs = outputs_of(model, feeds)
@@ -71,11 +73,8 @@ def write(draft: Draft, folder: Path) -> int:
 
 
 def outputs_of(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return the outputs by onnxruntime; none if it does not run the model, or if a file of arrays cannot hold one."""
-    try:
-        outputs = run_onnxruntime(model, feeds)
-    except Exception:  # it raises what it likes: the judges that read the folder ask others
-        return {}
+    """Return the outputs by onnxruntime; none if it lacks a kernel, or if a file of arrays cannot hold one."""
+    outputs = run_onnxruntime(model, feeds)
     if outputs is None or not all(isinstance(each, np.ndarray) for each in outputs):
         return {}
     named = zip(model.graph.output, outputs, strict=True)
@@ -117,9 +116,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(whole and total < LEAST)
 
 
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Send what this process prints nowhere: exporters say much about their steps, also from C++."""
+    sys.stdout.flush()
+    kept = [os.dup(number) for number in (1, 2)]
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        for number in (1, 2):
+            os.dup2(nowhere, number)
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for number, each in zip((1, 2), kept, strict=True):
+            os.dup2(each, number)
+            os.close(each)
+        os.close(nowhere)
+
+
 def _write_or_note(draft: Draft, options: argparse.Namespace, sizes: list[int], failed: list[str]) -> None:
     try:
-        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):  # exporters say much about their own steps
+        with _silence():
             sizes.append(write(draft, options.folder))
     except Exception as error:  # exporters raise what they like
         text = " ".join(str(error).split())[:150]
