@@ -30,7 +30,7 @@ import itertools
 import json
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -134,6 +134,12 @@ LIMITS = {
 }
 FAULTS = {(CPU, "AveragePool"): ("1.20", {"attributes": {"ceil_mode": [0]}})}
 """Limits without which kernels compute wrong results, with the last release that has the fault."""
+GAPS = {("openvino", name): 13 for name in ("ReduceL1", "ReduceLogSum", "ReduceLogSumExp")}
+"""Versions that a runtime takes and computes wrongly, whatever the node: OpenVINO does not see their `axes`."""
+CHOICES = {
+    ("openvino", "AveragePool"): ({"ceil_mode": [0]}, {"count_include_pad": [0]}),
+}
+"""Values of attributes of which each node has to have one or the other, since a kernel computes both wrongly."""
 """Limits of kernels that tables do not say, as models of the standard's node cases showed (`judges runtimes`)."""
 ALL_BUT_FIRST = "all but the first"
 UNION = "union over kernels"
@@ -309,7 +315,11 @@ class Importer:
         """Return the entries of a release in the form of the files, with the standard's names."""
         return {
             domain: {
-                operator: [self._entry(name, release, domain, operator, entry) for entry in entries]
+                operator: [
+                    part
+                    for entry in entries
+                    for part in _parts(name, operator, self._entry(name, release, domain, operator, entry))
+                ]
                 for operator, entries in sorted(listed.items())
             }
             for domain, listed in operators.items()
@@ -377,6 +387,23 @@ def _upper(text: str) -> str:
 def _spelled(type_: str) -> str:
     """Return a type as the standard's YAML spells it: of maps and sequences, too."""
     return _MAP.sub(r"map(\1, \2)", type_)
+
+
+def _parts(runtime: str, operator: str, entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield entries that together take what an entry takes, without what the kernel computes wrongly."""
+    spans = [entry["versions"]] if "versions" in entry else [None]
+    gap = GAPS.get((runtime, operator))
+    if gap is not None and spans[0] is not None:
+        first, last = spans[0]
+        spans = [[first, gap - 1 if last is None else min(last, gap - 1)], [max(first, gap + 1), last]]
+    for span in spans:
+        if span is not None and span[1] is not None and span[0] > span[1]:
+            continue
+        part = {**entry, **({} if span is None else {"versions": span})}
+        for attributes in CHOICES.get((runtime, operator), ({},)):
+            both = {**part.get("attributes", {}), **attributes}
+            merged = {**part, **({"attributes": both} if both else {})}
+            yield {key: merged[key] for key in ENTRY_KEYS if key in merged}
 
 
 def _functions() -> dict[str, Any]:
