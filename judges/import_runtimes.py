@@ -134,8 +134,13 @@ LIMITS = {
 }
 FAULTS = {(CPU, "AveragePool"): ("1.20", {"attributes": {"ceil_mode": [0]}})}
 """Limits without which kernels compute wrong results, with the last release that has the fault."""
-GAPS = {("openvino", name): 13 for name in ("ReduceL1", "ReduceLogSum", "ReduceLogSumExp")}
-"""Versions that a runtime takes and computes wrongly, whatever the node: OpenVINO does not see their `axes`."""
+_REDUCTIONS = [f"Reduce{name}" for name in "L1 L2 LogSum LogSumExp Max Mean Min Prod SumSquare".split()]
+GAPS = {
+    ("openvino", "2023.3"): dict.fromkeys(_REDUCTIONS, (18, 28)),
+    ("openvino", "2025.4"): {"ReduceL1": (13, 17)},
+    ("openvino", "2026.4"): dict.fromkeys(["ReduceL1", "ReduceLogSum", "ReduceLogSumExp"], (13, 17)),
+}
+"""Versions, first and last, that a release takes and computes wrongly: OpenVINO does not see the axes of these."""
 CHOICES = {
     ("openvino", "AveragePool"): ({"ceil_mode": [0]}, {"count_include_pad": [0]}),
 }
@@ -318,7 +323,7 @@ class Importer:
                 operator: [
                     part
                     for entry in entries
-                    for part in _parts(name, operator, self._entry(name, release, domain, operator, entry))
+                    for part in _parts(name, release, operator, self._entry(name, release, domain, operator, entry))
                 ]
                 for operator, entries in sorted(listed.items())
             }
@@ -389,21 +394,19 @@ def _spelled(type_: str) -> str:
     return _MAP.sub(r"map(\1, \2)", type_)
 
 
-def _parts(runtime: str, operator: str, entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _parts(runtime: str, release: str, operator: str, entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield entries that together take what an entry takes, without what the kernel computes wrongly."""
-    spans = [entry["versions"]] if "versions" in entry else [None]
-    gap = GAPS.get((runtime, operator))
-    if gap is not None and spans[0] is not None:
-        first, last = spans[0]
-        spans = [[first, gap - 1 if last is None else min(last, gap - 1)], [max(first, gap + 1), last]]
+    spans = [entry.get("versions")]
+    if operator in GAPS.get((runtime, release), {}):
+        first, last = entry["versions"]
+        low, high = GAPS[runtime, release][operator]
+        spans = [[first, min(last, low - 1)], [max(first, high + 1), last]]
     for span in spans:
         if span is not None and span[1] is not None and span[0] > span[1]:
             continue
-        part = {**entry, **({} if span is None else {"versions": span})}
         for attributes in CHOICES.get((runtime, operator), ({},)):
-            both = {**part.get("attributes", {}), **attributes}
-            merged = {**part, **({"attributes": both} if both else {})}
-            yield {key: merged[key] for key in ENTRY_KEYS if key in merged}
+            part = {**entry, "versions": span, "attributes": {**entry.get("attributes", {}), **attributes}}
+            yield {key: part[key] for key in ENTRY_KEYS if part.get(key) not in (None, {})}
 
 
 def _functions() -> dict[str, Any]:

@@ -51,13 +51,14 @@ class Trial(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The expectation of a case, what the runtime did, and reasons."""
+    """The expectation of a case, what the runtime did, and reasons; plain is a model of ai.onnx and functions alone."""
 
     name: str
     operator: str
     expected: str
     trial: Trial
     why: str = ""
+    is_plain: bool = True
 
 
 def load_in_onnxruntime(model: onnx.ModelProto) -> Any:
@@ -145,17 +146,19 @@ def judge_promise(job: tuple[str, Case, int]) -> Iterator[Any]:
     """Judge the conversion of one model for the runtime."""
     spec, case, _ = job
     operator = _operator_of(case)
+    domains = {function.domain for function in case.model.functions} | {"", "ai.onnx"}
+    is_plain = {entry.domain for entry in with_used_imports(case.model).opset_import} <= domains
     yield "conversion"
     try:
         model = opset.convert(case.model, runtime=spec)
     except opset.OpsetError as error:
         finding = error.findings[0]
-        return Verdict(case.name, operator, "refused", Trial(""), f"{finding.code} {finding.why}")
+        return Verdict(case.name, operator, "refused", Trial(""), f"{finding.code} {finding.why}", is_plain)
     yield "runtime"
     trial = try_model(spec, model, case)
     if trial.kind == DIFFERS and try_model(spec, with_used_imports(case.model), case) == trial:
         trial = Trial(DISPUTED, trial.why)
-    return Verdict(case.name, operator, RUNS, trial)
+    return Verdict(case.name, operator, RUNS, trial, is_plain=is_plain)
 
 
 def _operator_of(case: Case) -> str:
@@ -236,6 +239,9 @@ def _report_promises(runtime: Runtime, verdicts: Sequence[Verdict], verbose: boo
         f"{runtime.name} {runtime.release}: {len(verdicts)} models, {len(promised)} promised "
         f"({len(promised) / max(1, len(verdicts)):.1%}), {dict(counts)}, {len(broken)} broken, {len(refused)} refused"
     )
+    plain = [each for each in verdicts if each.is_plain]
+    share = sum(each.expected == RUNS for each in plain) / max(1, len(plain))
+    print(f"of the {len(plain)} models without operators of other domains, {share:.1%} are promised")
     return int(bool(broken))
 
 

@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             for draft in drafts_of(exporter, options.seed, options.every_version):
                 if re.search(options.pattern, draft.name):
-                    _write_or_note(draft, options, sizes, failed)
+                    write_or_note(draft, options, sizes, failed)
         except ImportError as error:
             print(f"{exporter:10} left out: {error}", flush=True)
         print(f"{exporter:10}{len(sizes):5} models, {sum(sizes) / 1e6:.1f} MB", flush=True)
@@ -135,7 +135,8 @@ def _silence() -> Iterator[None]:
         os.close(nowhere)
 
 
-def _write_or_note(draft: Draft, options: argparse.Namespace, sizes: list[int], failed: list[str]) -> None:
+def write_or_note(draft: Draft, options: argparse.Namespace, sizes: list[int], failed: list[str]) -> None:
+    """Write a model and add its size to `sizes`; if its exporter fails, add its name and the reason to `failed`."""
     try:
         with _silence():
             sizes.append(write(draft, options.folder))
