@@ -132,6 +132,7 @@ LIMITS = {
     (CPU, "RNN"): {"attributes": {"layout": [0]}},
     ("openvino", "Pad"): {"attributes": {"mode": "not wrap"}},
 }
+"""Limits of kernels that tables do not say, as models of the standard's node cases showed (`judges runtimes`)."""
 FAULTS = {(CPU, "AveragePool"): ("1.20", {"attributes": {"ceil_mode": [0]}})}
 """Limits without which kernels compute wrong results, with the last release that has the fault."""
 _REDUCTIONS = [f"Reduce{name}" for name in "L1 L2 LogSum LogSumExp Max Mean Min Prod SumSquare".split()]
@@ -143,9 +144,10 @@ GAPS = {
 """Versions, first and last, that a release takes and computes wrongly: OpenVINO does not see the axes of these."""
 CHOICES = {
     ("openvino", "AveragePool"): ({"ceil_mode": [0]}, {"count_include_pad": [0]}),
+    ("openvino", "DFT"): ({"onesided": [0]},),
+    ("openvino", "Resize"): ({"antialias": [0]},),
 }
-"""Values of attributes of which each node has to have one or the other, since a kernel computes both wrongly."""
-"""Limits of kernels that tables do not say, as models of the standard's node cases showed (`judges runtimes`)."""
+"""Limits of attributes of which a node has to meet one, since kernels of every release compute other nodes wrongly."""
 ALL_BUT_FIRST = "all but the first"
 UNION = "union over kernels"
 _REGISTRY = re.compile(r"\w+ package\b(?= \w)")

@@ -59,6 +59,7 @@ KERNELS = [
     ("openvino==2023.3", "ReduceMean", ["1-17"], {}, {}),
     ("openvino==2024.6", "ReduceL1", ["1-18"], {}, {}),
     ("openvino==2026.4", "ReduceL1", ["1-12", "18-18"], {}, {}),
+    ("openvino==2026.4", "DFT", ["17-20"], {}, {"attributes": {"onesided": [0]}}),
     ("openvino==2023.3", "STFT", ["17-17"], {}, {"constant_inputs": {"frame_step", "window", "frame_length"}}),
     ("migraphx==6.2", "Acos", [""], {"": {"double", "float", "float16", "float8e4m3fnuz"}}, {}),
     ("onnx-mlir==0.4.1", "Add", [""], {}, {"types_not": {"int8", "int16", "uint8", "uint16"}, "opsets": (6, 19)}),
