@@ -143,11 +143,15 @@ GAPS = {
 }
 """Versions, first and last, that a release takes and computes wrongly: OpenVINO does not see the axes of these."""
 CHOICES = {
-    ("openvino", "AveragePool"): ({"ceil_mode": [0]}, {"count_include_pad": [0]}),
-    ("openvino", "DFT"): ({"onesided": [0]},),
-    ("openvino", "Resize"): ({"antialias": [0]},),
+    (CPU, "DFT"): ("1.30", ({"inverse": [0]}, {"onesided": [0]})),
+    ("openvino", "AveragePool"): ("2026.4", ({"ceil_mode": [0]}, {"count_include_pad": [0]})),
+    ("openvino", "DFT"): ("2026.4", ({"onesided": [0]},)),
+    ("openvino", "Resize"): ("2026.4", ({"antialias": [0]},)),
 }
-"""Limits of attributes of which a node has to meet one, since kernels of every release compute other nodes wrongly."""
+"""Limits of attributes of which a node has to meet one, up to a release: other nodes are refused or computed wrongly.
+
+That of onnxruntime was there in 1.24 and is gone in 1.31; the releases between were not asked.
+"""
 ALL_BUT_FIRST = "all but the first"
 UNION = "union over kernels"
 _REGISTRY = re.compile(r"\w+ package\b(?= \w)")
@@ -398,6 +402,7 @@ def _spelled(type_: str) -> str:
 
 def _parts(runtime: str, release: str, operator: str, entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield entries that together take what an entry takes, without what the kernel computes wrongly."""
+    last_release, choices = CHOICES.get((runtime, operator), (release, ({},)))
     spans = [entry.get("versions")]
     if operator in GAPS.get((runtime, release), {}):
         first, last = entry["versions"]
@@ -406,7 +411,7 @@ def _parts(runtime: str, release: str, operator: str, entry: Mapping[str, Any]) 
     for span in spans:
         if span is not None and span[1] is not None and span[0] > span[1]:
             continue
-        for attributes in CHOICES.get((runtime, operator), ({},)):
+        for attributes in choices if release_sort_key(release) <= release_sort_key(last_release) else ({},):
             part = {**entry, "versions": span, "attributes": {**entry.get("attributes", {}), **attributes}}
             yield {key: part[key] for key in ENTRY_KEYS if part.get(key) not in (None, {})}
 

@@ -20,10 +20,13 @@ WRONG = {
         (18, "Resize <mode = 'linear', antialias = 1> (x, none, none, sizes)"),
         (17, "DFT <axis = 2, onesided = 1> (u)"),
     ],
+    "onnxruntime==1.24": [(17, "DFT <axis = 2, inverse = 1, onesided = 1> (u)")],
     "openvino==2025.4": [(13, "ReduceL1 <axes = [2], keepdims = 0> (x)")],
     "openvino==2023.3": [(18, "ReduceMax <keepdims = 0> (x, axis)")],
 }  # fmt: skip
 RIGHT = [
+    ("onnxruntime==1.31", 17, "DFT <axis = 2, inverse = 1, onesided = 1> (u)"),
+    ("onnxruntime==1.24", 17, "DFT <axis = 2, onesided = 1> (u)"),
     ("openvino==2024.6", 13, "ReduceL1 <axes = [2], keepdims = 0> (x)"),
     ("openvino==2025.4", 13, "ReduceLogSum <axes = [2], keepdims = 0> (x)"),
     ("openvino==2026.4", 12, "ReduceL1 <axes = [2], keepdims = 0> (x)"),
