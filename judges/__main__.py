@@ -78,13 +78,15 @@ JUDGES = {
     "faults": Judge("mutation.faults", 60, "each mended fault, brought back: whether its test fails"),
 }  # fmt: skip
 TOOLS = {
+    "export": Judge("exporters.export", 15, "writes models by real exporters, for --folder of others",
+                    "an environment with exporters"),
     "archive": Judge("conformance.archive", 5, "gets the cases that released onnx packages shipped (413 MB)"),
     "disagreements": Judge("conformance.disagreements", 1, "the disagreements with onnxruntime, from a report"),
     "refused": Judge("conformance.refused", 1, "docs/refused.md, from the outcomes of the matrix"),
     "import_runtimes": Judge("import_runtimes", 1, "the YAML of runtimes, from files of facts"),
     "reading": Judge("reading", 1, "functions and pages, drawn for a reader who has seen nothing else"),
     "tables": Judge("conformance.tables", 1, "figures about the code; --root DIR for another checkout"),
-}
+}  # fmt: skip
 IN_ALL = [name for name, judge in JUDGES.items() if not judge.needs]
 
 

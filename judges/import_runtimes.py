@@ -135,6 +135,7 @@ LIMITS = {
         ("openvino", name): {"known_ranks": True}
         for name in ("ConstantOfShape", "Expand", "If", "Loop", "Reshape", "Squeeze", "Unsqueeze")
     },
+    ("openvino", "Pad"): {"attributes": {"mode": "not wrap"}},
 }
 """Limits of kernels that tables do not say, as models of the standard's node cases showed (`judges runtimes`)."""
 NO_FUNCTIONS = frozenset(("openvino",))

@@ -1,8 +1,9 @@
 """Faults of kernels: nodes that a runtime takes, and computes wrongly or fails at; `import_runtimes` writes them down.
 
-Each was measured by models of one node in every release from 1.16 on for onnxruntime, and in 2026.4 for OpenVINO: those
-of the standard's node cases and of the corpus that failed (`judges runtimes --for RUNTIME -v`, `opset conformance`). An
-entry is that of the file: docs/runtimes.md, "Faults". Older releases are taken to have the faults of the oldest.
+Each was measured by models of one node, in every release from 1.16 on for onnxruntime, and in 2026.4 for OpenVINO, of
+which reductions were measured in 2023.3, 2024.6 and 2025.4, too. The models are those of the standard's node cases, of
+the corpus and of exporters that failed (`judges runtimes --for RUNTIME -v`, `opset conformance`). An entry is that of
+the file: docs/runtimes.md, "Faults". Older releases are taken to have the faults of the oldest.
 """
 
 from __future__ import annotations
@@ -103,6 +104,7 @@ _OPENVINO: dict[str, list[dict[str, Any]]] = {
             "gives": "aligns queries and keys otherwise",
         }
     ],
+    "AveragePool": [{**OVER_THE_END}],
     "BitShift": [{"types": {"T": INTEGERS}, **WRONG, "gives": "takes the bits of a number below 0 for others"}],
     "Cast": [
         {"types": {each: ["double"]}, "when": "float cannot hold a value", **WRONG, "gives": "computes double in float"}
@@ -144,6 +146,15 @@ _OPENVINO: dict[str, list[dict[str, Any]]] = {
     "Tile": [{"input_rank": [4, 5, 6], "computed": ["repeats"], **WRONG, "gives": "leaves the result unset"}],
     "TopK": [{"when": "values are equal", **WRONG, "gives": "gives indices in another order"}],
 }
+for _name, _spans in {
+    **{name: [([18, 28], {"until": "2023.3"})] for name in REDUCTIONS if name != "ReduceSum"},
+    "ReduceL1": [([18, 28], {"until": "2023.3"}), ([13, 17], {"since": "2025.4"})],
+    "ReduceLogSum": [([18, 28], {"until": "2023.3"}), ([13, 17], {"since": "2026.4"})],
+    "ReduceLogSumExp": [([18, 28], {"until": "2023.3"}), ([13, 17], {"since": "2026.4"})],
+}.items():
+    _OPENVINO[_name] += [
+        {"versions": versions, **WRONG, "gives": "does not see the axes", **span} for versions, span in _spans
+    ]
 _OPENVINO["ReduceMax"].append({"empty": ["data"], **WRONG, "gives": "gives the least float in place of -infinity"})
 
 FAULTS = {CPU: {"ai.onnx": _CPU}, OPENVINO: {"ai.onnx": _OPENVINO}}

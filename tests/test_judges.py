@@ -1,12 +1,21 @@
 """Judges are listed in one place, each can be asked for its options, and a run of all of them bounds each."""
 
+import argparse
+import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
 
 import judges.__main__ as judges
+from judges.conformance import processes
+from judges.conformance.folder import folder_cases
+from judges.exporters import export
+from judges.exporters.drafts import Draft, some_versions
 
 ROOT = Path(__file__).parents[1]
 
@@ -94,3 +103,41 @@ def test_a_judge_may_clean_up_before_it_is_killed(kind, tmp_path, monkeypatch):
         seconds *= 2
         assert judges.run_for(["-c", STARTED, kind, str(tmp_path)], seconds) == (judges.STOPPED, [])
     assert (tmp_path / "cleaned").exists() == (kind == "listening")
+
+
+def test_models_of_exporters_are_read_with_what_they_compute(tmp_path):
+    """An exporter that is not installed is named; what is no model is named and not written."""
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> main (float[2] x) => (float[2] y) { y = Neg (x) }'
+    )
+    other = onnx.ModelProto.FromString(model.SerializeToString())
+    other.graph.node[0].op_type = "Erfc"
+    feeds = {"x": np.float32([1, 2]), "unused": np.float32(0)}
+    drafts = [Draft("torch/neg", lambda: (model, feeds)), Draft("torch/erfc", lambda: (other, feeds))]
+    failed, sizes = [], []
+    options = argparse.Namespace(folder=tmp_path, verbose=False)
+    for draft in drafts:
+        export.write_or_note(draft, options, sizes, failed)
+    (case,) = folder_cases(tmp_path, "torch")
+    assert case.name == "folder/torch/neg" and [*case.feeds] == ["x"] and len(sizes) == 1
+    assert [each.tolist() for each in case.expected] == [[-1, -2]]
+    assert len(failed) == 1 and failed[0].startswith("torch/erfc: ValidationError: ")
+    assert [*folder_cases(tmp_path, "other")] == []
+
+
+@pytest.mark.parametrize(("count", "every", "versions"), [(2, False, [[9, 13], [11, 17], [13, 20]]), (1, True, None)])
+def test_versions_take_turns(count, every, versions):
+    all_versions = (9, 11, 13, 17, 20)
+    drawn = [some_versions(all_versions, number, count, every) for number in range(3)]
+    assert drawn == (versions or [[*all_versions]] * 3)
+
+
+def test_a_process_does_so_many_jobs():
+    jobs = [*processes.each(_own_process, range(5), lifetime=2)]
+    counts = Counter(process for _, process in jobs)
+    assert sorted(counts.values()) == [1, 2, 2]
+
+
+def _own_process(job):
+    yield "asked"
+    return os.getpid()

@@ -2,7 +2,8 @@
 
 Beside a model may lie inputs: an .npz of its name with a key `input/NAME` for each, or `test_data_set_0/input_N.pb`.
 Otherwise they are drawn by the declared types, open sizes being what lets the model run. The expected outputs are those
-of onnxruntime, or else of onnx's evaluator or this project's, before the conversion: the first that runs the model.
+in the .npz, `output/NAME` for each, or else those of onnxruntime, of onnx's evaluator or of this project's, before the
+conversion: the first that runs the model.
 Where another of them gives other values, the model is disputed as soon as a verdict hangs on it. A model that none
 runs is converted and checked, and its values are not judged.
 """
@@ -31,16 +32,18 @@ SIZES = (2, 1, 8, 64, 224)
 SEED = 7
 
 
-def folder_cases(folder: Path) -> Iterator[Case]:
-    """Yield the models below a folder, in the order of their paths; what is no model is left out."""
+def folder_cases(folder: Path, pattern: str = "") -> Iterator[Case]:
+    """Yield the models below a folder in whose name a pattern is found, by path; what is no model is left out."""
     for file in sorted(folder.rglob("*.onnx")):
+        name = f"folder/{file.relative_to(folder).with_suffix('')}"
+        if not re.search(pattern, name):
+            continue
         try:
             model = onnx.load(file)
         except Exception:  # another file that only has the suffix
             continue
         if not model.graph.output:
             continue
-        name = f"folder/{file.relative_to(folder).with_suffix('')}"
         feeds, expected = values_of(file, model)
         yield Case(name, model, feeds, expected, rtol=1e-3, atol=1e-5, random=bool(RANDOM & operators(model)))
 
@@ -48,7 +51,10 @@ def folder_cases(folder: Path) -> Iterator[Case]:
 def values_of(file: Path, model: onnx.ModelProto) -> tuple[dict[str, Any], list[Any]]:
     """Return inputs with which a model runs and the outputs that it gives; no outputs where nothing runs it."""
     feeds: dict[str, Any] = {}
+    recorded = recorded_outputs(file, model)
     for feeds in feeds_of(file, model):
+        if recorded:
+            return feeds, recorded
         for run in (run_onnxruntime, run_evaluator, run_own):
             try:
                 outputs = run(model, feeds)
@@ -57,6 +63,15 @@ def values_of(file: Path, model: onnx.ModelProto) -> tuple[dict[str, Any], list[
             if outputs is not None:
                 return feeds, outputs
     return feeds, []
+
+
+def recorded_outputs(file: Path, model: onnx.ModelProto) -> list[Any]:
+    """Return the outputs in the .npz beside a model; none if one is missing."""
+    if not file.with_suffix(".npz").exists():
+        return []
+    with np.load(file.with_suffix(".npz")) as data:
+        keys = [f"output/{value.name}" for value in model.graph.output]
+        return [data[key] for key in keys] if all(key in data for key in keys) else []
 
 
 def feeds_of(file: Path, model: onnx.ModelProto) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import resource
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -54,13 +55,16 @@ def each(
     processes: int = 1,
     seconds: float = 60,
     memory: int = 8 << 30,
+    lifetime: int | None = None,
 ) -> Iterator[tuple[Job, Result | Died]]:
     """Every job with its result, as they are done; a process that dies, or takes `seconds` for a job, is replaced.
 
-    `memory` is how many bytes of addresses a process may have.
+    `memory` is how many bytes of addresses a process may have, and `lifetime` how many jobs it does before another one
+    takes its place: for libraries that keep threads or memory.
     """
     context = multiprocessing.get_context("fork")
     coming = iter(jobs)
+    counts: Counter[Connection] = Counter()
     idle: list[tuple[Connection, Any]] = []
     busy: dict[Connection, tuple[Any, Job, float, str]] = {}
 
@@ -69,6 +73,7 @@ def each(
             while len(busy) < processes and (job := next(coming, None)) is not None:
                 pipe, process = idle.pop() if idle else started(context, serve, function, memory)
                 pipe.send(job)
+                counts[pipe] += 1
                 busy[pipe] = (process, job, time.monotonic(), "")
             if not busy:
                 return
@@ -90,7 +95,11 @@ def each(
                     continue
                 if done:
                     del busy[pipe]
-                    idle.append((pipe, process))
+                    if lifetime and counts[pipe] >= lifetime:
+                        process.kill()
+                        process.join()
+                    else:
+                        idle.append((pipe, process))
                     yield job, content
                 else:
                     busy[pipe] = (process, job, since, content)

@@ -1,13 +1,15 @@
 """Loads models in a runtime: whether its table says what it takes, and whether models converted for it run there.
 
     python -m judges runtimes --for onnxruntime==1.16 [--table] [--groups examples,exported] [-k PATTERN] [-j 2]
+    python -m judges runtimes --for openvino==2026.4 --folder DIR
 
 Run it by the Python of an environment that has that release of the runtime, and the test dependencies beside it. With
 `--table`, each node case of the onnx package is converted to every opset that the runtime takes, loaded, and compared
 with what the table says of its nodes. Otherwise the models of the groups, and node cases (`nodes`), are converted
 `--for` the runtime; each that is promised has to load, and to compute the same, unless a note says that the runtime is
-wrong there, or the machine lacks a locale. The exit status is 1 if a promise is broken, or if less than 99.5 % of the
-table is right.
+wrong there, or the machine lacks a locale. With `--folder` these are the models of a folder (see
+judges.conformance.folder), such as `python -m judges export` writes. The exit status is 1 if a promise is broken, or if
+less than 99.5 % of the table is right.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +28,8 @@ import onnx
 
 import opset
 from judges.conformance import processes
-from judges.conformance.judge import CAST_READS, Case, difference, element_types
+from judges.conformance.folder import folder_cases
+from judges.conformance.judge import CAST_READS, Case, difference, element_types, messages
 from judges.conformance.matrix import node_cases
 from judges.conformance.models import cases_of
 from opset.opsets.registry import default_registry
@@ -38,6 +42,8 @@ from opset.version_converter.conversion import convert_model, find_lacks
 AGREES = 0.995
 """The least share of a table that has to be right."""
 RUNS, LOADS, DIFFERS, FAILS = "runs", "loads", "differs", "does not load"
+LIFETIME = 100
+"""How many models a process loads: OpenVINO keeps the threads of each."""
 DISPUTED = "differs as the given model does"
 """The end of a model that differs alike before the conversion, or that the reference kernels compute alike."""
 WARNED = "not as expected, as a note says"
@@ -54,13 +60,14 @@ class Trial(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The expectation of a case, what the runtime did, and reasons."""
+    """The expectation of a case, what the runtime did, and reasons; plain is a model of ai.onnx and functions alone."""
 
     name: str
     operator: str
     expected: str
     trial: Trial
     why: str = ""
+    is_plain: bool = True
 
 
 def load_in_onnxruntime(model: onnx.ModelProto) -> Any:
@@ -90,6 +97,17 @@ def _core_of_openvino() -> Any:
     return openvino.Core()
 
 
+def with_used_imports(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a copy that imports only domains of its nodes: a runtime may refuse others that are too new for it."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    used = {node.domain for node in messages(model) if isinstance(node, onnx.NodeProto)} | {""}
+    kept = [entry for entry in copy.opset_import if entry.domain in used]
+    del copy.opset_import[:]
+    copy.opset_import.extend(kept)
+    return copy
+
+
 def try_model(runtime: str, model: onnx.ModelProto, case: Case | None) -> Trial:
     """Load a model, and run it if the case has inputs that numpy can hold."""
     is_openvino = runtime.startswith("openvino")
@@ -97,7 +115,8 @@ def try_model(runtime: str, model: onnx.ModelProto, case: Case | None) -> Trial:
         loaded = (load_in_openvino if is_openvino else load_in_onnxruntime)(model)
     except Exception as error:
         return Trial(FAILS, _brief(error))
-    if case is None or not element_types(model).isdisjoint(CAST_READS) or _has_other_types(model):
+    # Where nothing ran the given model, there is nothing to compare with.
+    if case is None or not case.expected or not element_types(model).isdisjoint(CAST_READS) or _has_other_types(model):
         return Trial(LOADS)
     try:
         outputs = _run_openvino(loaded, case.feeds) if is_openvino else loaded.run(None, dict(case.feeds))
@@ -149,27 +168,30 @@ def judge_promise(job: tuple[str, Case, int]) -> Iterator[Any]:
     """Judge the conversion of one model for the runtime."""
     spec, case, _ = job
     operator = _operator_of(case)
+    domains = {function.domain for function in case.model.functions} | {"", "ai.onnx"}
+    is_plain = {entry.domain for entry in with_used_imports(case.model).opset_import} <= domains
     yield "conversion"
     registry = default_registry()
     try:
         conversion = convert_model(opset.load(case.model), target_of(runtime=spec, registry=registry), registry)
     except opset.OpsetError as error:
         finding = error.findings[0]
-        return Verdict(case.name, operator, "refused", Trial(""), f"{finding.code} {finding.why}")
+        return Verdict(case.name, operator, "refused", Trial(""), f"{finding.code} {finding.why}", is_plain)
     if conversion.model is None:
         finding = conversion.refusals[0]
-        return Verdict(case.name, operator, "refused", Trial(""), f"{finding.code} {finding.why}")
+        return Verdict(case.name, operator, "refused", Trial(""), f"{finding.code} {finding.why}", is_plain)
     yield "runtime"
     trial = try_model(spec, conversion.model.as_given(), case)
     if trial.kind in (DIFFERS, FAILS):
         notes = [note for note in conversion.notes if note.startswith(NOTES_OF_FAULTS)]
+        before = with_used_imports(case.model)
         if notes:
             trial = Trial(WARNED, f"{trial.why}; {notes[0]}")
         elif _LOCALE.search(trial.why):
             trial = Trial(NEEDS_LOCALE, trial.why)
-        elif trial.kind == DIFFERS and (try_model(spec, case.model, case) == trial or _is_disputed(case, trial)):
+        elif trial.kind == DIFFERS and (try_model(spec, before, case) == trial or _is_disputed(case, trial)):
             trial = Trial(DISPUTED, trial.why)
-    return Verdict(case.name, operator, RUNS, trial)
+    return Verdict(case.name, operator, RUNS, trial, is_plain=is_plain)
 
 
 def _is_disputed(case: Case, trial: Trial) -> bool:
@@ -194,6 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--groups", default="examples,exported,nodes", help="groups of models, as of `models`, and nodes"
     )
+    parser.add_argument("--folder", type=Path, metavar="DIR", help="the models below this folder, in place of groups")
     parser.add_argument("-k", dest="pattern", default="", help="only cases whose name this is found in")
     parser.add_argument("-j", "--jobs", type=int, default=2, help="how many are judged at once")
     parser.add_argument("-v", "--verbose", action="store_true", help="list every case that is not as expected")
@@ -206,18 +229,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         jobs = [(options.spec, case, at) for case in node_cases(options.pattern) for at in chosen]
         verdicts = [*_verdicts(judge_table, jobs, options.jobs)]
         return _report_table(runtime, verdicts, options.verbose)
-    cases = [
-        case for group in options.groups.split(",") for case in (node_cases() if group == "nodes" else cases_of(group))
-    ]
-    jobs = [(options.spec, case, 0) for case in cases if re.search(options.pattern, case.name)]
+    jobs = [(options.spec, case, 0) for case in _cases(options) if re.search(options.pattern, case.name)]
     return _report_promises(runtime, [*_verdicts(judge_promise, jobs, options.jobs)], options.verbose)
+
+
+def _cases(options: argparse.Namespace) -> Iterator[Case]:
+    if options.folder:
+        yield from folder_cases(options.folder, options.pattern)
+        return
+    for group in options.groups.split(","):
+        yield from node_cases() if group == "nodes" else cases_of(group)
 
 
 def _verdicts(judge: Any, jobs: Sequence[tuple[str, Case, int]], count: int) -> Iterator[Verdict]:
     # OpenVINO keeps two threads for each model that was loaded, with the addresses of their stacks.
     is_openvino = any(spec.startswith("openvino") for spec, *_ in jobs[:1])
     memory = (128 if is_openvino else 8) << 30
-    for (_, case, at), result in processes.each(judge, jobs, count, seconds=120, memory=memory):
+    for (_, case, at), result in processes.each(judge, jobs, count, seconds=120, memory=memory, lifetime=LIFETIME):
         if isinstance(result, processes.Died):
             kind = DIFFERS if result.stage == "runtime" else "opset died"
             yield Verdict(f"{case.name} at {at}", _operator_of(case), RUNS, Trial(kind, result.why))
@@ -250,11 +278,17 @@ def _report_promises(runtime: Runtime, verdicts: Sequence[Verdict], verbose: boo
         None if verbose else 20
     ):
         print(f"  refused {count:5}  {why[:160]}")
+    disputed = [each for each in promised if each.trial.kind == DISPUTED]
+    for each in [*refused, *disputed] if verbose else ():
+        print(f"    {each.name}: {each.why or f'{each.trial.kind}: {each.trial.why}'}")
     counts = Counter(each.trial.kind for each in promised)
     print(
         f"{runtime.name} {runtime.release}: {len(verdicts)} models, {len(promised)} promised "
         f"({len(promised) / max(1, len(verdicts)):.1%}), {dict(counts)}, {len(broken)} broken, {len(refused)} refused"
     )
+    plain = [each for each in verdicts if each.is_plain]
+    share = sum(each.expected == RUNS for each in plain) / max(1, len(plain))
+    print(f"of the {len(plain)} models without operators of other domains, {share:.1%} are promised")
     return int(bool(broken))
 
 

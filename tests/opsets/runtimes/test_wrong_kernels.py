@@ -1,0 +1,68 @@
+"""Nodes that a runtime takes and computes wrongly are expressed otherwise, with the same values."""
+
+import numpy as np
+import pytest
+from onnx import parser
+
+import opset
+
+WRONG = {
+    "openvino==2026.4": [
+        (13, "ReduceL1 <axes = [2], keepdims = 0> (x)"),
+        (14, "ReduceLogSumExp <axes = [1]> (x)"),
+        (17, "ReduceLogSum <axes = [3], keepdims = 0> (x)"),
+        (13, "AveragePool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], ceil_mode = 1, "
+             "count_include_pad = 1> (x)"),
+        (18, "Resize <mode = 'linear', antialias = 1> (x, none, none, sizes)"),
+        (17, "DFT <axis = 2, onesided = 1> (u)"),
+    ],
+    "onnxruntime==1.24": [(17, "DFT <axis = 2, inverse = 1, onesided = 1> (u)")],
+    "openvino==2025.4": [(13, "ReduceL1 <axes = [2], keepdims = 0> (x)")],
+    "openvino==2023.3": [(18, "ReduceMax <keepdims = 0> (x, axis)")],
+}  # fmt: skip
+RIGHT = [
+    ("onnxruntime==1.31", 17, "DFT <axis = 2, inverse = 1, onesided = 1> (u)"),
+    ("onnxruntime==1.24", 17, "DFT <axis = 2, onesided = 1> (u)"),
+    ("openvino==2024.6", 13, "ReduceL1 <axes = [2], keepdims = 0> (x)"),
+    ("openvino==2025.4", 13, "ReduceLogSum <axes = [2], keepdims = 0> (x)"),
+    ("openvino==2026.4", 12, "ReduceL1 <axes = [2], keepdims = 0> (x)"),
+    ("openvino==2026.4", 13, "AveragePool <kernel_shape = [3, 3], strides = [2, 2], ceil_mode = 1> (x)"),
+]
+
+
+def model_of(version, node):
+    nodes = [f"y = {node}".replace("'", '"')]
+    if "(u)" in node:
+        nodes.insert(0, "u = Reshape (x, five)")
+    if "none" in node:
+        nodes.insert(0, "none = Constant <value = float[0] {}> ()")
+    return parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": {version}]> m (float[1,2,6,8] x) => (float[a] y)'
+        "<int64[4] sizes = {1, 2, 3, 4}, int64[1] axis = {2}, int64[5] five = {1, 2, 6, 8, 1}>"
+        f"{{ {'  '.join(nodes)} }}"
+    )
+
+
+def keeps(after, node):
+    """Whether a converted model still has the node that a model was made of."""
+    (given,) = parser.parse_graph(f"g (float x) => (float y) {{ y = {node} }}".replace("'", '"')).node
+    return any(each.op_type == given.op_type and [*each.attribute] == [*given.attribute] for each in after.graph.node)
+
+
+@pytest.mark.parametrize(
+    ("runtime", "version", "node"), [(key, *each) for key, nodes in WRONG.items() for each in nodes]
+)
+def test_it_is_expressed_otherwise(runtime, version, node):
+    model = model_of(version, node)
+    assert not [note for note in opset.plan(model, runtime=runtime).notes if "computes otherwise than" in note]
+    after = opset.convert(model, runtime=runtime)
+    # Version 12 of a reduction is right where version 13 is wrong.
+    assert not keeps(after, node) or after.opset_import[0].version < version
+    feeds = {"x": np.random.default_rng(3).random((1, 2, 6, 8)).astype(np.float32) + 0.5}
+    (expected,), (got,) = (opset.ReferenceEvaluator(each).run(None, feeds) for each in (model, after))
+    np.testing.assert_allclose(got, expected, 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize(("runtime", "version", "node"), RIGHT)
+def test_others_stay(runtime, version, node):
+    assert keeps(opset.convert(model_of(version, node), runtime=runtime), node)
