@@ -15,6 +15,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +24,6 @@ import opset
 PACKAGE = Path(opset.__file__).parent
 ROOT = PACKAGE.parent
 MODULES = {path.relative_to(ROOT).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match, ast.AsyncFor, ast.AsyncWith)
@@ -77,12 +77,30 @@ def is_participle(name: str) -> bool:
     return "_" not in word and (word in IRREGULAR or (word.endswith("ed") and word not in VERBS_IN_ED))
 
 
-def documented() -> Iterator[tuple[str, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, str]]:
-    """Yield each docstring with the name of its file and its node."""
-    for name, tree in TREES.items():
-        for node in ast.walk(tree):
-            if isinstance(node, (ast.Module, ast.ClassDef, *FUNCTIONS)) and (text := ast.get_docstring(node)):
-                yield name, node, text
+@cache
+def definitions() -> list[tuple[str, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Return every module, class and function with the name of its file; all files are parsed and walked once."""
+    found = []
+    for name, path in MODULES.items():
+        pending: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+        for node in pending:
+            pending += (child for _, children in blocks(node) for child in children)
+            if isinstance(node, (ast.Module, ast.ClassDef, *FUNCTIONS)):
+                found.append((name, node))
+    return found
+
+
+def blocks(node: ast.AST) -> Iterator[tuple[str, list[ast.AST]]]:
+    """Yield the blocks of a statement with their fields; expressions, nine nodes of ten, have none."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        if children := getattr(node, field, None):
+            yield field, children
+
+
+@cache
+def documented() -> list[tuple[str, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, str]]:
+    """Return each docstring with the name of its file and its node."""
+    return [(name, node, text) for name, node in definitions() if (text := ast.get_docstring(node))]
 
 
 def words() -> Counter[str]:
@@ -104,8 +122,7 @@ def clauses() -> Iterator[Fault]:
 
 def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     """Yield every function with the name of its file."""
-    for name, tree in TREES.items():
-        yield from ((name, node) for node in ast.walk(tree) if isinstance(node, FUNCTIONS))
+    yield from ((name, node) for name, node in definitions() if isinstance(node, FUNCTIONS))
 
 
 def participles() -> Iterator[Fault]:
@@ -136,11 +153,13 @@ def large_functions() -> Iterator[Fault]:
 def depth(node: ast.AST) -> int:
     """Return how many blocks are nested in a function; `elif` is one with its `if`, inner functions do not count."""
     deepest = 0
-    for field, value in ast.iter_fields(node):
-        for child in value if isinstance(value, list) else [value]:
-            if not isinstance(child, ast.AST) or isinstance(child, (*FUNCTIONS, ast.ClassDef)):
+    for field, children in blocks(node):
+        for child in children:
+            if isinstance(child, (*FUNCTIONS, ast.ClassDef)):
                 continue
-            is_elif = isinstance(node, ast.If) and field == "orelse" and isinstance(child, ast.If) and len(value) == 1
+            is_elif = (
+                isinstance(node, ast.If) and field == "orelse" and isinstance(child, ast.If) and len(children) == 1
+            )
             deepest = max(deepest, depth(child) + (isinstance(child, BLOCKS) and not is_elif))
     return deepest
 

@@ -23,6 +23,8 @@ MOST = 300_000
 """Steps at which a pattern is given up."""
 SEARCHES = ("search", "finditer", "findall", "sub", "subn", "split", "scanner")
 METHODS = ("match", "fullmatch", *SEARCHES)
+CALL = re.compile(rf"\b(?:re|[A-Z0-9_]+)\s*\.\s*(?:{'|'.join(METHODS)})\s*\(")
+"""What every file that uses a pattern has: most files have none, and need not be parsed."""
 SUFFIXES = ("", "\0", "!")
 
 
@@ -218,10 +220,12 @@ def growth(use: Use) -> tuple[float, str]:
 
 def uses(root: Path) -> Iterator[Use]:
     """Yield every pattern of a package with each method that it is called with."""
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(root.rglob("*.py"))}
-    for path, tree in trees.items():
+    for path in sorted(root.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if not CALL.search(text):
+            continue
         place = path.relative_to(root).with_suffix("").as_posix()
-        for node in ast.walk(tree):
+        for node in ast.walk(ast.parse(text)):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
                 continue
             owner, method = node.func.value, node.func.attr

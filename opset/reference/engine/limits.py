@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from functools import lru_cache
+from pathlib import PurePosixPath
 
 from opset.budget import BudgetExceeded, Limits
 from opset.errors import Finding, RunError
@@ -26,7 +27,7 @@ def byte_limit(limits: Limits) -> int:
         return min(bounds)
     with suppress(AttributeError, ValueError, OSError):  # not on every system
         bounds.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    for file in control_group_files(_read_text("/proc/self/cgroup")):
+    for file in _readable_files(_read_text("/proc/self/cgroup")):
         if (text := _read_text(file)).isdigit():  # else "max", or no such file
             bounds.append(max(int(text) - resident, 0))
     return min(bounds, default=_UNKNOWN)
@@ -60,10 +61,17 @@ def control_group_files(groups: str) -> Iterator[str]:
                 yield f"/sys/fs/cgroup/memory{group}/memory.limit_in_bytes"
 
 
+@lru_cache(maxsize=8)
+def _readable_files(groups: str) -> tuple[str, ...]:
+    """Return those files with limits of control groups that can be read: most paths do not exist."""
+    return tuple(file for file in control_group_files(groups) if _read_text(file))
+
+
 def _read_text(path: str) -> str:
     """Return the text of a file, "" if it cannot be read."""
     with suppress(OSError, ValueError):
-        return Path(path).read_text(encoding="utf-8").strip()
+        with open(path, encoding="utf-8") as file:
+            return file.read().strip()
     return ""
 
 
