@@ -70,9 +70,9 @@ def call_adapter(call: AdapterCall) -> Result:
 
 
 def _name_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:
-    """Yield a fault as text for each value that the new nodes read, or compute twice, or that is returned, wrongly.
+    """Yield a fault as text for each value that is read or returned before it is computed, or computed twice.
 
-    `names` are the returned values. Values that are read or returned have to be computed before.
+    The values are read and computed by new nodes, and returned as `names`.
     """
     node, facts = call.node, call.facts
     known = {"", *node.inputs}

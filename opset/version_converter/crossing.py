@@ -541,9 +541,9 @@ class Crossing:
                 raise Refusal("C204", f"the attribute '{attribute.name}' is missing; {restriction.why}")
 
     def _check_names(self, old: Any, made: list[tuple[Any, int]]) -> None:
-        """Raise Refusal C204 if new nodes, or nodes in their subgraphs, would call a function of the model.
+        """Raise Refusal C204 if new nodes, also in subgraphs, need an operator whose name a function of the model has.
 
-        `made` are the nodes that replace `old`, each with its opset.
+        `made` are the nodes that replace `old`, each with its opset. Operators that `old` has do not count.
         """
         functions, registry = self._context.index.functions, self._context.registry
         for key in _count_operators([new for new, _ in made]) - _count_operators([old]):

@@ -420,7 +420,10 @@ def _has_no_value_of(node: Node, types: frozenset[str]) -> bool:
 
 
 def _count_axes_from_front(derived: DerivedAdapter, node: Node) -> dict[str, Any]:
-    """Return the attributes whose negative axes the target version does not take, with axes counted from the front."""
+    """Return the attributes with negative axes that the target version does not take, counted from the front.
+
+    Raises Refusal C103 for an axis that is out of range, and if the rank is not known.
+    """
     changes: dict[str, Any] = {}
     for name in derived.from_front:
         value = node.attr(name)

@@ -59,12 +59,12 @@ class RuntimeAnswer(NamedTuple):
 
 
 def survey_runtimes(survey: Survey, names: Iterable[str] = (), files: Sequence[Path] = ()) -> list[RuntimeAnswer]:
-    """Return which releases of runtimes take a model, by default of all that are known.
+    """Return an answer for each runtime: which of its releases take a model.
 
     Args:
         survey: The model.
-        names: The names of runtimes.
-        files: YAML files of further runtimes.
+        names: The names of runtimes, all that are known by default.
+        files: YAML files of further runtimes, which are then known.
 
     Raises:
         BudgetExceeded: The model is too large, or has too many different nodes.

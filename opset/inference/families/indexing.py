@@ -230,7 +230,10 @@ _REDUCTIONS: dict[str, Any] = {"add": operator.add, "mul": operator.mul, "max": 
 
 @infer("Scatter", "ScatterElements")
 def scatter_9(call: Call) -> Shape:
-    """Return the shape of the data, with sizes of None if only its rank is known. Raises Violation C1 to C3."""
+    """Return the shape of the data, with sizes of None if only its rank is known, from the indices or updates.
+
+    Raises Unknown if it has no known rank, Violation C1 to C3.
+    """
     # Before version 11 no index is negative.
     _check_element_indices(call, 0 if call.version < 11 else None)
     indices, updates = call.shape(1), call.shape(2)

@@ -9,7 +9,11 @@ from opset.inference.registration import infer
 
 @infer("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 def negative_log_likelihood_loss_12(call: Call) -> list[Shape | None]:
-    """Return the shape of the loss, () if it is reduced, and of the second output log_prob, None if it is not known."""
+    """Return the shape of the loss, () if it is reduced, and the shape of log_prob, None if it is not known.
+
+    log_prob is the second output of SoftmaxCrossEntropyLoss only. Raises Unknown if the loss is not reduced and its rank is
+    not known.
+    """
     reduction = call.attribute("reduction")
     run = call.run("D")
     batch = call.size("N")

@@ -52,7 +52,11 @@ def flatten_1(call: Call) -> Shape:
 
 @infer("Squeeze", since=13)
 def squeeze_13(call: Call) -> Shape | None:
-    """Return the shape without the axes in the second input, by default all of size 1; None if it is not known."""
+    """Return the shape without the axes in the second input, or without all of size 1 if it is left out.
+
+    Returns None if axes are left out and a size may be 1. Raises Unknown if they are not constant. If one axis is given
+    that is not, sizes from the first to the last that may be 1 are None. Raises Violation C1 or C2.
+    """
     shape = call.require_shape(0)
     if not call.has(1):
         return _squeeze_all(call, shape)

@@ -198,7 +198,7 @@ class Fields:
         return {} if node is None else {key: read_one(value) for key, value in self.mapping(node).items()}
 
     def pair(self, read_one: Callable[[YamlNode], Any]) -> Callable[[YamlNode], list[Any]]:
-        """Return a function that reads a list `[old, new]`, each value by `read_one`; any other node becomes []."""
+        """Return a reader of lists `[old, new]`, both read by `read_one`; any other node becomes [], with a finding."""
 
         def read_pair(node: YamlNode) -> list[Any]:
             if isinstance(node.value, list) and len(node.value) == 2:

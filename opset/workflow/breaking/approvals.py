@@ -54,7 +54,7 @@ class Approval(NamedTuple):
 
 
 def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Break], today: datetime.date) -> Report:
-    """Return a report whose findings have the reason of the entry that approves them, "" if none does.
+    """Return a report whose findings have the reason of the entry that approves them, or the one that they had.
 
     Added are `faults`, and findings about entries that ended or match nothing.
 

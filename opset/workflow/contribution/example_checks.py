@@ -149,7 +149,7 @@ def check_scalars(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
-    """Return the constraint that a scalar breaks if it is the input at `index`; "" if there is none."""
+    """Return the constraint, as "C1: TEXT", that a scalar breaks as the input at `index`; "" if none is known to."""
     plan = plan_of(version.schema)
     if plan is None:
         return ""

@@ -325,9 +325,10 @@ class ClaimTests:
 
 
 def states_old_value(claim: Claim) -> bool:
-    """Whether a claim `old: value` of a new attribute has to be tested.
+    """Whether a claim `old: value` has to be tested.
 
     It has if it is written in the YAML, or if `up` is derived: then the conversion relies on the attribute's default.
+    A claim about an attribute that was renamed, or is gone in the newer version, has not.
     """
     tests = claim.tests
     if claim.name not in tests.newer.attributes or tests.change.attributes[claim.name].renamed:
