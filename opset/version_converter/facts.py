@@ -555,7 +555,7 @@ class ValueFacts:
         return [[None if type_ is None else _sizes_as_text(type_.shape) for type_ in types] for types in runs]
 
     def stated_rank(self, name: str) -> int | None:
-        """Return the rank of a graph input or initializer, or one inferred already, else None; never infers the model."""
+        """Return the rank of a graph input or initializer, or one inferred already, else None; infers nothing."""
         home = self._facts_defining(name)
         if home is None:
             return None

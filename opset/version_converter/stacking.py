@@ -110,7 +110,7 @@ def _is_node_of(index: ModelIndex, body: Body, position: int, op_type: str) -> b
 
 
 def _count_reads(body: Body, budget: Budget) -> Counter[str]:
-    """Return how often a body and the bodies inside it read each name; being an output of one of them counts as well."""
+    """Return how often a body and the bodies inside it read each name; to be an output of one counts as well."""
     counts: Counter[str] = Counter()
     for inner in bodies_below(body):
         budget.charge(len(inner.nodes) + sum(map(len, inner.reads)))

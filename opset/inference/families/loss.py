@@ -11,8 +11,8 @@ from opset.inference.registration import infer
 def negative_log_likelihood_loss_12(call: Call) -> list[Shape | None]:
     """Return the shape of the loss, () if it is reduced, and the shape of log_prob, None if it is not known.
 
-    log_prob is the second output of SoftmaxCrossEntropyLoss only. Raises Unknown if the loss is not reduced and its rank is
-    not known.
+    Only SoftmaxCrossEntropyLoss has the second output, log_prob. Raises Unknown if the loss is not reduced and its rank
+    is not known.
     """
     reduction = call.attribute("reduction")
     run = call.run("D")

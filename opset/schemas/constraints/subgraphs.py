@@ -28,8 +28,8 @@ def check_graphs(
         scans: `num_scan_inputs` of a Scan; without it, a Scan passes.
 
     Raises:
-        Violation: A graph takes another number of inputs than the node passes, or gives fewer outputs than it needs (for
-            an If, all branches do), or `scans` does not fit the inputs.
+        Violation: A graph takes another number of inputs than the node passes, or gives fewer outputs than it needs
+            (of an If, all branches do), or `scans` does not fit the inputs.
     """
     if op_type == "If":
         for name, graph in graphs.items():
