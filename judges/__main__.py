@@ -52,6 +52,8 @@ JUDGES = {
     "bodies": Judge("conformance.bodies", 10, "function bodies beside the kernels of their operators, in ulp"),
     "standard_bodies": Judge("conformance.standard_bodies", 5, "the standard's function bodies over our examples"),
     "lowerings": Judge("conformance.lowerings", 10, "lowerings beside kernels, in ulp; docs/lowerings.md"),
+    "lowered_in_place": Judge("conformance.lowered_in_place", 2, "each example without its operator, at its own opset"),
+    "omitted_outputs": Judge("conformance.omitted_outputs", 3, "each example without one of its outputs, elsewhere"),
     "corpus": Judge("conformance.corpus", 30, "the conformance corpus in onnx's runner; docs/judgements.md"),
     "contribution": Judge("conformance.contribution", 15, "a wider version and a new operator in a scratch copy"),
     "counterparts": Judge("conformance.counterparts", 1, "whether calls of other libraries exist", "those libraries"),
