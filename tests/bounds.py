@@ -1,17 +1,28 @@
 """Bounds on work and memory that hold on any machine: lines of Python that are run, memory that becomes resident.
 
 No test bounds time. Work that never ends, as an exponential one, needs no bound: pytest shows after ten minutes where
-it is (`faulthandler_timeout`).
+it is (`faulthandler_timeout`). `draws` bounds the cases that property tests draw.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+FEWEST = 25
+
+
+def draws(number: int) -> int:
+    """Return how many of so many cases a property test draws: a quarter, or OPSET_DRAWS times as many.
+
+    `python -m judges properties` draws all, and more.
+    """
+    return max(FEWEST, int(number * float(os.environ.get("OPSET_DRAWS", "0.25"))))
 
 
 @contextmanager

@@ -15,7 +15,7 @@ def covering(
 ) -> Iterator[Item]:
     """Yield the items, from the smallest model on, whose model has a feature that none before it has.
 
-    Choices and types count at each opset if `each_version` is set, else once.
+    Types and ranks count at each opset if `each_version` is set, else once.
     """
     known: set[Hashable] = set()
     for item in sorted(items, key=lambda each: model_of(each).ByteSize()):
@@ -26,16 +26,18 @@ def covering(
 
 
 def features(model: onnx.ModelProto, each_version: bool) -> Iterator[Hashable]:
-    """Yield what conversions depend on: at each opset attributes and values that are left out; choices and types."""
+    """Yield what conversions depend on: at each opset values that are left out, and choices with them; types and ranks."""
     versions = tuple(sorted((entry.domain, entry.version) for entry in model.opset_import))
     types = {value.name: value.type for value in (*model.graph.input, *model.graph.value_info, *model.graph.output)}
     for node in model.graph.node:
         at = (versions, node.op_type)
         yield at, "inputs", tuple(map(bool, node.input))
-        yield at, "outputs", tuple(map(bool, node.output))
+        outputs = tuple(map(bool, node.output))
+        yield at, "outputs", outputs
         yield at, "attributes", *sorted(attribute.name for attribute in node.attribute)
         of = at if each_version else node.op_type
         for attribute in node.attribute:
+            yield at, outputs, attribute.name
             yield of, attribute.name, _summary(attribute)
         for position, name in enumerate(node.input):
             if name in types:

@@ -9,6 +9,7 @@ from onnx.reference import ReferenceEvaluator
 
 import opset
 from opset.errors import ConversionError
+from tests.bounds import draws
 
 BATCH, HEADS, KV_HEADS, QUERIES, KEYS, PAST, SIZE = 2, 4, 2, 3, 5, 4, 8
 INPUTS = ("Q", "K", "V", "mask", "past_key", "past_value", "nonpad")
@@ -216,7 +217,7 @@ NUMBERS = ["is_causal", "kv_num_heads", "q_num_heads", "left_window_size", "righ
 def test_malformed_nodes_are_refused_or_converted(build, attempt):
     ends = set()
 
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=draws(80), deadline=None)
     @given(
         st.sampled_from([(23, 25), (24, 23), (25, 23), (24, 25)]),
         st.dictionaries(st.sampled_from(NUMBERS), st.integers(-(2**63), 2**63 - 1)),

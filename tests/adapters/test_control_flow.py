@@ -10,6 +10,7 @@ from onnx import TensorProto, helper
 
 import opset
 from judges.conformance.validity import faults
+from tests.bounds import draws
 
 F, I64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
@@ -354,7 +355,7 @@ LISTS = ["directions", "scan_input_axes", "scan_output_axes", "scan_input_direct
 def test_malformed_attributes_are_refused_or_converted(build, attempt):
     ends = set()
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=draws(100), deadline=None)
     @given(
         st.sampled_from([(8, 9), (8, 21), (9, 8), (11, 8), (21, 8)]),
         st.integers(0, 2),

@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 
 from tests.adapters import ml_judges as ml
 from tests.adapters.ml_judges import NAN, array
+from tests.bounds import draws
 
 LETTERS, ROWS = ["a", "b", "c"], [["b", "?"], ["c", "a"]]
 TABLES = [
@@ -156,7 +157,7 @@ def test_a_cast_needs_a_default_domain_that_has_types_as_numbers():
     assert ml.refused(ml.model_of(node, 4, "int32", ("int64",), default=6), 2).code == "C201"
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=draws(80), deadline=None)
 @given(st.data())
 def test_tables_give_the_same_down_and_up_again(data):
     domains = {

@@ -18,7 +18,7 @@ from opset.errors import ConversionError, ModelError
 from opset.extend import Refusal
 from tests.adapters import ml_judges as ml
 from tests.adapters.ml_judges import NAN, array
-from tests.bounds import lines
+from tests.bounds import draws, lines
 
 STUMP = {
     "nodes_treeids": [0, 0, 0],
@@ -335,7 +335,7 @@ STYLES = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(SEEDS, st.sampled_from(sorted(STYLES)), st.integers(2, 5))
 def test_classifiers_as_exporters_write_them(seed, style, classes):
     rng = random.Random(seed)
@@ -368,7 +368,7 @@ def test_classifiers_as_exporters_write_them(seed, style, classes):
         ml.assert_same(found, wanted, transform == "NONE" and kind == "float")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=draws(100), deadline=None)
 @given(SEEDS)
 def test_any_regressor_gives_the_same_or_is_refused(seed):
     rng = random.Random(seed)
@@ -516,7 +516,7 @@ WHOLE = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=draws(300), deadline=None)
 @given(st.data())
 def test_whatever_attributes_hold_no_other_exception_escapes(data):
     whole, version = data.draw(st.sampled_from(WHOLE))

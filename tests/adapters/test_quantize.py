@@ -10,6 +10,7 @@ from onnx import TensorProto, checker, helper
 from onnx.reference import ReferenceEvaluator
 
 import opset
+from tests.bounds import draws
 
 SHAPE = (2, 3, 4)
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, 3e38, -3e38, 1e-45, 0.5, 1.5, -2.5, 127.5, -128.5, 255.5, 65535.5, 0.3, -7.7]
@@ -468,7 +469,7 @@ def test_convolutions_of_bytes(check, own, x, w, attributes, kinds, each):
         check(made, 10, 7, given, expect=own(made, 10, given, {"y": 2}), kinds={"y": 2})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(
     st.lists(st.floats(-300, 300, width=32), min_size=6, max_size=6),
     st.lists(st.floats(2**-10, 2**10, width=32), min_size=3, max_size=3),
@@ -488,7 +489,7 @@ NUMBERS = ["axis", "block_size", "output_dtype", "precision", "saturate"]
 def test_malformed_nodes_are_refused_or_converted(build, attempt):
     ends = set()
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=draws(100), deadline=None)
     @given(
         st.sampled_from(["QuantizeLinear", "DequantizeLinear"]),
         st.sampled_from([(13, 12), (19, 13), (21, 20), (23, 22), (25, 10)]),

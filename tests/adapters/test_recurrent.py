@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
+from tests.bounds import draws
+
 LENGTH, BATCH, SIZE, HIDDEN = 3, 2, 4, 5
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 NAMES = ("X", "W", "R", "B", "lens", "h", "c", "P")
@@ -144,7 +146,7 @@ def test_bfloat16_is_computed_in_float(check, operator):
 def test_malformed_attributes_are_refused_or_converted(build, attempt):
     ends = set()
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=draws(60), deadline=None)
     @given_values(
         st.sampled_from(sorted(GATES)),
         st.dictionaries(st.sampled_from(["layout", "linear_before_reset"]), st.integers(-(2**63), 2**63 - 1)),

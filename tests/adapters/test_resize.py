@@ -11,6 +11,7 @@ from onnx import helper, numpy_helper
 
 import opset
 from opset.errors import ConversionError
+from tests.bounds import draws
 
 node = helper.make_node
 RNG = np.random.default_rng(2)
@@ -123,7 +124,7 @@ def test_what_version_10_does_not(refused, mode, coordinates, rounding, scales):
 def test_nearest_elements_are_the_same_at_10_or_it_refuses(converted, evaluate):
     ends = Counter()
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=draws(60), deadline=None)
     @given(
         coordinates=st.sampled_from([*COORDINATES, "tf_half_pixel_for_nn"]),
         rounding=st.sampled_from(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]),
@@ -261,7 +262,7 @@ def test_a_mode_of_coordinates_that_is_gone(check, refused, scales, rounding):
 def test_nearest_elements_stay_where_a_mode_is_gone_or_it_refuses(converted, evaluate):
     ends = Counter()
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=draws(60), deadline=None)
     @given(
         rounding=st.sampled_from(["floor", "round_prefer_floor"]),
         size=st.integers(1, 70),

@@ -11,6 +11,7 @@ from opset.errors import ModelError
 from opset.model import proto as pb
 from opset.model.arrays import DTYPES, array_of, dense_of, message_of, tensor_of, value_of
 from opset.model.elements import ELEMENTS, STRING
+from tests.bounds import draws
 
 X = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
 TEXT = np.array(["a", "", "é\0"], object)
@@ -46,7 +47,7 @@ def same(left, right):
     return left.tolist() == right.tolist() if left.dtype == object else left.tobytes() == right.tobytes()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 @given(arrays())
 def test_a_tensor_of_an_array_holds_it_to_the_bit(array):
     tensor = tensor_of("x", array)

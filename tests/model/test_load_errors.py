@@ -18,6 +18,7 @@ from opset import errors
 from opset.errors import ModelError, UsageError
 from opset.model import arrays, limits, load
 from opset.model.storage import reading, source, wire
+from tests.bounds import draws
 
 
 def delimited(number, content):
@@ -386,7 +387,7 @@ def test_a_file_that_shrinks_while_it_is_loaded(tmp_path, monkeypatch):
     assert caught.value.code == "M105"
 
 
-calm = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+calm = settings(max_examples=draws(300), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def is_refused_or_kept(content):

@@ -15,6 +15,7 @@ from opset.model import load, proto
 from opset.model.storage import reading, wire
 from opset.model.storage.external import findings, tensors
 from opset.model.storage.tensor import tensor_values
+from tests.bounds import draws
 
 F = onnx.ModelProto.DESCRIPTOR.fields[0]
 VARINTS = {F.TYPE_INT32, F.TYPE_INT64, F.TYPE_UINT64, F.TYPE_ENUM, F.TYPE_BOOL}
@@ -109,7 +110,7 @@ def model(seed):
 
 
 models = st.integers(0, 2**64).map(model)
-many = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+many = settings(max_examples=draws(400), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def plain(message):

@@ -21,7 +21,7 @@ from opset.model import proto as pb
 from opset.model.elements import ELEMENTS, STRING
 from opset.model.proto import is_repeated
 from opset.model.text.printing import ELIDED, string_text, to_text
-from tests.bounds import growth
+from tests.bounds import draws, growth
 from tests.model.messages import messages
 from tests.model.test_syntax import READ_ALIKE, READERS, encoded
 
@@ -157,7 +157,7 @@ def test_numbers():
         assert "raw_data" not in again(node)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=draws(100), deadline=None, suppress_health_check=[*HealthCheck])
 @given(np_floats=pytest.importorskip("hypothesis.extra.numpy").arrays(np.float32, 5))
 def test_floats_have_the_digits_that_read_back(np_floats):
     tensor = sent(numpy_helper.from_array(np_floats, "w"))

@@ -17,6 +17,7 @@ from opset.model import load, proto
 from opset.model.elements import ELEMENTS, STRING
 from opset.model.storage.encoding import element_bits
 from opset.model.storage.tensor import make_tensor, tensor_bytes, tensor_values
+from tests.bounds import draws
 
 TYPES = sorted(ELEMENTS.keys() - {STRING})
 NAMES = {number: ELEMENTS[number].name.upper() for number in TYPES}
@@ -215,7 +216,7 @@ def test_damaged_data_that_stays_in_the_file():
 
 
 @pytest.mark.parametrize("data_type", FLOATS, ids=[NAMES[number] for number in FLOATS])
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(value=st.floats(width=64, allow_nan=False) | st.floats(-8, 8) | st.floats(-500, 500, width=16))
 def test_floats_are_rounded_to_the_nearest_even(data_type, value):
     dtype = helper.tensor_dtype_to_np_dtype(data_type)

@@ -45,6 +45,7 @@ from opset.schemas.yaml.loader import (
 )
 from opset.schemas.yaml.printer import dump_document
 from opset.schemas.yaml.reader import MAX_KEY, Findings, read
+from tests.bounds import draws
 from tests.released import OPERATORS, is_released
 from tests.schemas.texts import SCALE
 
@@ -820,7 +821,7 @@ EXAMPLES = st.fixed_dictionaries(
 ).map(lambda each: {key: each[key] for key in Example._fields if key in each})
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=draws(250), deadline=None)
 @given(
     st.fixed_dictionaries(
         {"operator": TEXTS, "family": TEXTS, "versions": st.lists(VERSIONS, min_size=1, max_size=3)},
@@ -895,7 +896,7 @@ TYPES = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(
     st.sets(TYPES | st.just("map(int64, float)"), min_size=1, max_size=60),
     st.sets(st.sampled_from(sorted(SETS)), max_size=3),

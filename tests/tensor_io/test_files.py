@@ -36,7 +36,7 @@ from opset.tensor_io.files import (
     values_in_stream,
     write_values,
 )
-from tests.bounds import lines
+from tests.bounds import draws, lines
 from tests.model.test_arrays import TEXT, VALUES, X, arrays, same
 
 LIMIT = 1 << 24
@@ -61,7 +61,7 @@ def place(tmp_path_factory):
     return tmp_path_factory.mktemp("values")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=draws(100), deadline=None)
 @given(arrays(), st.sampled_from(["folder/", "v.npz", "v.json"]))
 def test_what_is_written_is_read_back(place, array, form):
     declared = ValueInfo("a/b", type_of(array), None)
@@ -711,7 +711,7 @@ SEEDS = {
 }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=draws(300), deadline=None)
 @given(
     st.sampled_from([*SEEDS]),
     st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 255)), max_size=4),
