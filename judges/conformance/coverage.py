@@ -15,7 +15,7 @@ def covering(
 ) -> Iterator[Item]:
     """Yield the items, from the smallest model on, whose model has a feature that none before it has.
 
-    Types and ranks count at each opset if `each_version` is set, else once.
+    Choices, types and ranks count at each opset if `each_version` is set, else once.
     """
     known: set[Hashable] = set()
     for item in sorted(items, key=lambda each: model_of(each).ByteSize()):
@@ -26,7 +26,7 @@ def covering(
 
 
 def features(model: onnx.ModelProto, each_version: bool) -> Iterator[Hashable]:
-    """Yield what conversions depend on: at each opset values that are left out, and choices with them; types and ranks."""
+    """Yield what conversions depend on: at each opset the attributes and what is left out; choices, types and ranks."""
     versions = tuple(sorted((entry.domain, entry.version) for entry in model.opset_import))
     types = {value.name: value.type for value in (*model.graph.input, *model.graph.value_info, *model.graph.output)}
     for node in model.graph.node:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -58,16 +59,21 @@ def tiny(
     return model
 
 
+@lru_cache(maxsize=4)
+def _session(model: bytes) -> onnxruntime.InferenceSession:
+    """Return a session of a model; tests that run one with many values share it."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
+
+
 def evaluate(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any]:
     """Return the outputs by onnxruntime where it has the opset, else by the evaluator of the onnx package."""
     if model.opset_import[0].version in ORT_OPSETS:
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.intra_op_num_threads = 1
         try:
-            session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
-            return session.run(None, dict(feeds))
+            return _session(model.SerializeToString()).run(None, dict(feeds))
         except onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented:
             pass
     with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -91,15 +91,15 @@ def test_ranks_reach_through_recurrent_operators_and_expand():
     assert values.type("e") == "tensor(float)"
 
 
-def test_a_chain_of_100000_nodes_is_answered_without_recursion():
+def test_a_chain_of_20000_nodes_is_answered_without_recursion():
     nodes = [
         helper.make_node("Gather", ["x" if not i else f"v{i}", "x" if not i else f"v{i}"], [f"v{i + 1}"])
-        for i in range(100_000)
+        for i in range(20_000)
     ]
     graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.INT64, [1])], [])
     values = known(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]))[0]
-    assert values.type("v100000") == "tensor(int64)"
-    assert values.shape("v100000") == (1,)
+    assert values.type("v20000") == "tensor(int64)"
+    assert values.shape("v20000") == (1,)
 
 
 def test_each_attribute_of_a_constant_is_a_value():
@@ -399,14 +399,14 @@ def test_branches_whose_shapes_are_inferred_agree_or_do_not():
 
 def test_a_chain_in_a_function_that_nothing_calls_is_answered_in_linear_time():
     """Its values are inferred node by node; each is an input twice, so that what is waited for doubles unless noted."""
-    nodes = [helper.make_node("Gather", [f"v{i}", f"v{i}"], [f"v{i + 1}"]) for i in range(20_000)]
-    nodes.append(helper.make_node("Shape", ["v20000"], ["y"]))
+    nodes = [helper.make_node("Gather", [f"v{i}", f"v{i}"], [f"v{i + 1}"]) for i in range(5_000)]
+    nodes.append(helper.make_node("Shape", ["v5000"], ["y"]))
     function = helper.make_function("d", "F", ["v0"], ["y"], nodes, [helper.make_opsetid("", 13)])
     graph = helper.make_graph([], "g", [helper.make_tensor_value_info("x", 1, [2])], [])
     imports = [helper.make_opsetid("", 13), helper.make_opsetid("d", 1)]
     values = known(helper.make_model(graph, functions=[function], opset_imports=imports))[1]
     assert values.type("y") == "tensor(int64)"
-    assert values.shape("v20000") is None
+    assert values.shape("v5000") is None
 
 
 @pytest.mark.parametrize("operator", ["Mul", "PRelu", "Pow", "Max"])

@@ -1,7 +1,7 @@
 """Outputs that a node leaves out stay left out: examples of several outputs, without one of them, elsewhere.
 
-Of each operator these are the smallest examples that have, at each version, each output that is left out, each set of
-inputs and of attributes, and at any version each choice and type; `python -m judges omitted_outputs` takes all.
+Of each operator these are the smallest examples that have, at each version, each output that is left out with each
+attribute, and each set of inputs; at any version each choice and type. `python -m judges omitted_outputs` takes all.
 """
 
 import pytest
