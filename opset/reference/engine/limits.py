@@ -69,9 +69,8 @@ def _readable_files(groups: str) -> tuple[str, ...]:
 
 def _read_text(path: str) -> str:
     """Return the text of a file, "" if it cannot be read."""
-    with suppress(OSError, ValueError):
-        with open(path, encoding="utf-8") as file:
-            return file.read().strip()
+    with suppress(OSError, ValueError), open(path, encoding="utf-8") as file:
+        return file.read().strip()
     return ""
 
 
