@@ -75,6 +75,7 @@ JUDGES = {
     "schema_edits": Judge("fuzz.schema_edits", 30, "random edits of YAML: none that breaks is clean", "",
                           "--seed {seed} --count 1000000"),
     "kills": Judge("fuzz.kills", 30, "kill -9 at random moments of a save", "5 GB of disk"),
+    "attacks": Judge("hostile.all_forms", 10, "every attack on every form of every verb"),
     "hostile": Judge("hostile.comparison", 10, "the worst inputs on opset, onnx and onnxruntime"),
     "mutation": Judge("mutation.judging", 60, "random changes of opset/: whether a test notices", "",
                       "--seed {seed} --count 1000"),

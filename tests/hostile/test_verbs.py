@@ -18,6 +18,8 @@ from judges.hostile.attacks.models import SAMPLE, external, weighty
 from judges.hostile.processes import OURS, attack, imported, own
 from opset.cli import VERBS, cli
 
+ALL_FORMS = "OPSET_ALL_FORMS" in os.environ
+"""Whether every attack runs on every form of a verb, as the judge `attacks` asks; else the forms take turns."""
 TOGETHER = 20
 """Commands that share a process."""
 BOUNDED = ["--max-steps", "300000", "--max-bytes", "400M", "--timeout", "1"]
@@ -376,10 +378,11 @@ def commands(built, tmp_path):
     sample.write_bytes(SAMPLE)
 
     def of(table, verb, form):
-        arguments = FORMS[verb][table][form]
-        first = form == next(iter(FORMS[verb][table]))
-        for name, each in getattr(attacks, table).items():
-            if first or not each.alone:
+        forms = [*FORMS[verb][table]]
+        arguments, turn = FORMS[verb][table][form], forms.index(form)
+        for number, (name, each) in enumerate(getattr(attacks, table).items()):
+            is_turn = turn == 0 if each.alone else ALL_FORMS or number % len(forms) == turn
+            if is_turn:
                 folder = built(table, name)
                 it = folder / each.file
                 places = {"FOLDER": folder, "IT": it, "SAMPLE": sample, "OUT": tmp_path / name}
