@@ -123,6 +123,7 @@ _OPENVINO: dict[str, list[dict[str, Any]]] = {
         {"attributes": {"layout": 1}, **WRONG, "gives": "takes the batch for another axis"},
     ],
     "Mod": [{"types": {"T": FLOATS}, "attributes": {"fmod": 0}, **FAILS, "gives": "does not load"}],
+    "QLinearConv": [{"when": "each channel of the weights has a scale", **FAILS, "gives": "does not load"}],
     "QuantizeLinear": [{"attributes": {"block_size": "not 0"}, **FAILS, "gives": "does not load"}],
     **{
         name: [
