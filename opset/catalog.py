@@ -31,6 +31,7 @@ from opset.version_converter.derivation import derive_adapter
 
 # What an adapter has to do, least first.
 NOTHING, DERIVED, WRITTEN, IMPOSSIBLE = "nothing to do", "derived", "written", "impossible"
+_WORK_TEXTS = {DERIVED: "derived from the change", WRITTEN: "by code written for it"}
 _CAST_LIKE = 15
 """The first opset that has CastLike; a body for an older one has Cast in its place when it is written."""
 
@@ -261,6 +262,11 @@ def worst_work(works: list[str]) -> str:
         if worst := next((each for each in works if each.startswith(work)), None):
             return worst
     return NOTHING
+
+
+def work_text(work: str) -> str:
+    """Return the work of an adapter in words that need no knowledge of adapters, as pages show it."""
+    return _WORK_TEXTS.get(work, work)
 
 
 def difference_words(difference: dict[str, Any], sets: TypeSets) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from opset.catalog import OperatorSet, brief_type, first_sentence, operator_set, operator_set_difference
+from opset.catalog import OperatorSet, brief_type, first_sentence, operator_set, operator_set_difference, work_text
 from opset.docgen.markup import html, inline
 from opset.docgen.operator_pages import Site
 from opset.errors import CODES, escape_text
@@ -179,7 +179,7 @@ def _opset_page(site: Site, domain: str, version: int, data: OperatorSet) -> Ind
                 cell(f"{change.since_before} → {change.since_after}"),
                 cell("; ".join(change.words)),
                 cell(inline(" ".join(change.meaning))),
-                cell(change.work),
+                cell(work_text(change.work)),
             ]
             for change in difference.changed
         ]

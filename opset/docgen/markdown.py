@@ -24,6 +24,7 @@ from opset.catalog import (
     releases_of,
     schema_data,
     value_text,
+    work_text,
 )
 from opset.docgen import Progress
 from opset.docgen.coverage import FUNCTION, NONE, UNKNOWN, count_column, coverage
@@ -317,7 +318,7 @@ def _change_text(change: TransitionFacts) -> str:
     parts = [f"{'; '.join(map(escape, change.words))}."] if change.words else []
     parts += [phrase(change.meaning)] if change.meaning else []
     parts += [f"Clarified: {phrase(change.clarified)}"] if change.clarified else []
-    parts.append(f"Conversion up: {escape(change.up)}; down: {escape(change.down)}.")
+    parts.append(f"Conversion up: {escape(work_text(change.up))}; down: {escape(work_text(change.down))}.")
     return " ".join(parts)
 
 
@@ -361,7 +362,8 @@ def _coverage_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]
     tables = [(each, [*coverage(registry, each.name)]) for each in domains]
     lines = ["# Coverage", "", "For each version of an operator, what there is that", ""]
     lines += [f"- {column}: {says}" for column, says in _COLUMNS.items()]
-    lines += ["", "It is empty where nothing can be, and `none` where nothing is there. How many versions have it:", ""]
+    lines += ["", "A cell is empty where nothing can be, and `none` where nothing is there. `written` is code for the"]
+    lines += ["version, `derived` a conversion that follows from the declared change. How many versions have it:", ""]
     lines += _table_head("domain", "versions", *_COLUMNS)
     for domain, rows in tables:
         numbers = (count_column(rows, column) for column in _COLUMNS)

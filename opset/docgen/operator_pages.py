@@ -22,6 +22,7 @@ from opset.catalog import (
     release_that_brought,
     schema_data,
     value_text,
+    work_text,
 )
 from opset.docgen.body import body_picture
 from opset.docgen.code import highlight
@@ -138,7 +139,7 @@ def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str,
                 "id": f"convert-{transition['id']}",
                 "name": named[transition["id"]],
                 "kind": transition["kind"],
-                "how": {"body": "by its function body"}.get(transition["how"], transition["how"]),
+                "how": "by its function body" if transition["how"] == "body" else work_text(transition["how"]),
                 "text": inline(transition["text"]),
                 "also": [*map(inline, transition["also"])],
                 "operators": [site.link(made["operator"], made["domain"], root) for made in transition["operators"]],

@@ -165,7 +165,7 @@ def test_what_a_page_says(tmp_path):
         "alpha = 0.5\nX: float[2, 2] [[1.5, nan], [2, 3]]\n",
         "-> Y: float[2, 2] [[0.75, inf], [1, 1.5]]",
         "- 1 → 2: input B is new; attribute mode is new (string = a); type T",
-        "Clarified: says `x` Conversion up: nothing to do; down: derived.",
+        "Clarified: says `x` Conversion up: nothing to do; down: derived from the change.",
     ):
         assert part in page, part
     assert "## 2\n\n**Changed**\n\n- [Scale](com.acme.md#scale): input B" in files["changelog-com.acme.md"]
