@@ -107,7 +107,7 @@ class RuntimeFacts:
         return [run for run, takes in _runs(taking) if takes]
 
     def rows_of(self, key: Key) -> Iterator[Row]:
-        """Yield the support of an operator in rows: versions oldest first, and of each the newest release first."""
+        """Yield rows of the runtime's support of an operator: versions oldest first, its releases newest first."""
         groups: list[tuple[list[int], list[tuple[Run, tuple[Taken, ...]]]]] = []
         for since, by_release in self._support_of(key).items():
             runs = [(run, taken) for run, taken in _runs(by_release) if taken]
@@ -126,7 +126,10 @@ class RuntimeFacts:
         return self._support[key]
 
     def _shared_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the support by the runtime whose kernels this one has, at the releases that its own have."""
+        """Return the support of an operator, by version, if the runtime has the kernels of another one.
+
+        For each release of this runtime it is the support of the other at the release that this one contains.
+        """
         base = self._base
         assert base is not None
         numbers = []

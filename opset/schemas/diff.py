@@ -142,7 +142,7 @@ def compact_diff(diff: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
 
 
 def signed_expressions(types: Sequence[str], sets: TypeSets) -> list[str]:
-    """Return types that came (+) or went (-) as few expressions that name sets: ["+float8", "-bool"]."""
+    """Return types signed with + (came) or - (went) in fewer words, by names of sets: ["+float8", "-bool"]."""
     parts = {sign: [type_[1:] for type_ in types if type_[0] == sign] for sign in "+-"}
     return [sign + each for sign, some in parts.items() for each in shortest_expressions(some, sets)]
 

@@ -202,9 +202,10 @@ def _pair_attributes(older: OpSchema, newer: OpSchema, change: Change) -> list[t
 
 
 def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange, upwards: bool) -> Counterpart:
-    """Return the counterpart of an attribute, from older (`before`) to newer (`after`) if `upwards`, else reversed.
+    """Return an attribute as source and target declare it, with the target's values for the source's.
 
-    `facet` is what the `change:` block declares about the attribute.
+    The source is the older one, `before`, if `upwards`, else the newer one, `after`. `facet` is what the
+    `change:` block declares about the attribute.
     """
     if upwards:
         return Counterpart(before, after, facet.values)
@@ -224,7 +225,7 @@ def _is_convertible(pair: Counterpart) -> bool:
 def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
     """Return (name before, name after, value) of an attribute to state if a node leaves it out, None if none is needed.
 
-    `old` is what absence means in the source version if it has no default there, None if that is not declared.
+    `old` is the value that an absent attribute stands for if the source version has no default, None if not declared.
     """
     if not _is_convertible(pair):
         return None
@@ -327,7 +328,7 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
 def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dict[str, int]) -> Result:
     """Write a node with inputs cast to wider types and outputs cast back; return the names of its outputs' values.
 
-    `stated` has attributes to set that name an element type, by name, with the number of the wider type.
+    `stated` are attributes to set, by name, which name an element type: the number of the wider one.
     """
     wider = derived.emulate
     drop, changes = _convert_attributes(derived, node)

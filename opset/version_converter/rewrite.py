@@ -160,7 +160,7 @@ class Node:
     def element(self, index: int) -> str | None:
         """Return the element type of an input, such as "float", None if it is not known.
 
-        Raises Refusal C103 if the operator does not take it.
+        Raises Refusal C103 if the operator does not allow this element type.
         """
         return self._check_element(index, self.values.element(self.input(index))) if self.input(index) else None
 

@@ -152,7 +152,7 @@ class Survey:
 
     @property
     def is_exact(self) -> bool:
-        """Whether nodes were told apart by all that decides how they are converted."""
+        """Whether nodes of one form are converted alike; if there are too many, forms leave out facts."""
         return sum(map(len, self.forms.values())) <= MAX_FORMS
 
     @cached_property

@@ -21,7 +21,7 @@ def _type_of_tensors(call: Call) -> Type | None:
 
 @infer("SequenceConstruct")
 def sequence_construct_11(call: Call) -> Type:
-    """Return the type of a sequence of the type that all inputs share; add a doubt if its rank is not known."""
+    """Return the type of a sequence of T, the type that all inputs share; add a doubt if the rank of T is not known."""
     types = [call.type(index) for index in range(call.input_count)]
     inner = types[0] if types else None
     for type_ in types[1:]:

@@ -295,7 +295,7 @@ class Match:
         return tuple(map(_merge_sizes, map(self._size_of_entry, (*head, *middle, *pattern.after)), shape))
 
     def _size_of_entry(self, entry: Any) -> Any:
-        """Return the size that an entry of a pattern stands for, None if unknown; a size is returned as it is."""
+        """Return the size that an entry of a pattern stands for, None if unknown; what is a size already stays."""
         if not isinstance(entry, Size):
             return entry
         size = self._evaluate(entry.choices[0]) if len(entry.choices) == 1 else None

@@ -53,7 +53,7 @@ class Likeness(Fields):
         return self._merge_entries(fields, shared, depths)
 
     def _merge(self, own: YamlNode, other: YamlNode, depth: int) -> YamlNode:
-        """Return a mapping, completed by entries of `other` down to `depth` levels; other values stay as they are."""
+        """Return `own` with the entries of `other` that it lacks, down to `depth` levels, if both are mappings."""
         if not depth or not isinstance(own.value, dict) or not isinstance(other.value, dict):
             return own
         entries = self._merge_entries(own.value, other.value, dict.fromkeys(own.value, depth - 1))

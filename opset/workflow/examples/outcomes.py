@@ -181,7 +181,7 @@ def _convert(registry: Registry, routes: Routes, targets: Sequence[Target], mode
 
 
 def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[tuple[Target, bool]]:
-    """Yield conversion targets for which a version's adapters run, and whether only one adapter runs on the way."""
+    """Yield each target to which adapters convert nodes of a version, and True if a single adapter does."""
     name, domain = schema.name, schema.domain
     oldest = min(each.since_version for each in registry.versions(name, domain))
     for final in (0, oldest, registry.domains[domain]) if domain else (1, registry.domains[domain]):
