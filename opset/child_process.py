@@ -30,7 +30,7 @@ class ChildProcess:
     def __init__(
         self, command: Sequence[str], memory: int | None, *, serves: bool, environment: Mapping[str, str] | None = None
     ) -> None:
-        """Start a command with a limit on its addresses; without `environment`, it has that of this process."""
+        """Start a command with at most `memory` bytes of addresses, in `environment`, by default in this process's."""
         self.printed, self.answered = bytearray(), bytearray()
         self._unsent = memoryview(b"")
         printing, prints = os.pipe()

@@ -117,7 +117,7 @@ def described_value(value: Any) -> DescribedValue:
 
 
 def weights_of(index: ModelIndex) -> Iterator[WeightsOfType]:
-    """Yield the initializers of all graphs by type, those of most bytes first; sparse ones count as they are stored."""
+    """Yield the sum of all graphs' initializers for each type, most bytes first; sparse ones count as stored."""
     counts: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for body in index.bodies:

@@ -85,7 +85,7 @@ class RuntimeFacts:
 
     @property
     def shares_kernels(self) -> bool:
-        """Whether its kernels are those of another runtime, all of them without further limits."""
+        """Whether the runtime has all kernels of another runtime, without further limits."""
         return self._base is not None and not self.table.has_operators
 
     @cached_property
@@ -111,7 +111,7 @@ class RuntimeFacts:
         groups: list[tuple[list[int], list[tuple[Run, tuple[Taken, ...]]]]] = []
         for since, by_release in self._support_of(key).items():
             runs = [(run, taken) for run, taken in _runs(by_release) if taken]
-            if groups and _shown(groups[-1][1]) == _shown(runs):
+            if groups and _words_of_runs(groups[-1][1]) == _words_of_runs(runs):
                 groups[-1][0].append(since)
             else:
                 groups.append(([since], runs))
@@ -141,7 +141,7 @@ class RuntimeFacts:
         return {since: [by_release[number] for number in numbers] for since, by_release in support.items()}
 
     def _find_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return, uncached, the kernels of each release for each version of an operator, without those of others."""
+        """Return the runtime's own kernels of an operator by version, for each release; nothing is cached."""
         versions = self._registry.versions(key[1], key[0])
         newest = self._registry.domains.get(key[0], 0)
         ends = [*(schema.since_version - 1 for schema in versions[1:]), newest]
@@ -284,7 +284,7 @@ def _runs(facts: Iterable[Fact]) -> list[tuple[Run, Fact]]:
     return runs
 
 
-def _shown(runs: Iterable[tuple[Run, tuple[Taken, ...]]]) -> list[tuple[Run, list[tuple[str, str]]]]:
+def _words_of_runs(runs: Iterable[tuple[Run, tuple[Taken, ...]]]) -> list[tuple[Run, list[tuple[str, str]]]]:
     """Return runs of releases in the words of a page."""
     return [(run, [(types_text(each), each.limits) for each in taken]) for run, taken in runs]
 
@@ -370,7 +370,7 @@ def _join(taken: Sequence[Taken]) -> list[Taken]:
     position = 0
     while position < len(kernels):
         for other in range(position + 1, len(kernels)):
-            both = _joined(kernels[position], kernels[other])
+            both = _join_kernels(kernels[position], kernels[other])
             if both is not None:
                 kernels[position] = both
                 del kernels[other]
@@ -380,7 +380,7 @@ def _join(taken: Sequence[Taken]) -> list[Taken]:
     return kernels
 
 
-def _joined(one: Taken, other: Taken) -> Taken | None:
+def _join_kernels(one: Taken, other: Taken) -> Taken | None:
     """Return one kernel in place of two, None if it would take what neither takes."""
     if one.limits != other.limits or one.types_not != other.types_not:
         return None
@@ -406,7 +406,7 @@ def types_text(taken: Taken) -> str:
     for name, elements in taken.types:
         label = name or ("data inputs" if len(taken.types) > 1 else "")
         parts.append(f"{label}: {_elements_text(elements, allowed[name])}".removeprefix(": "))
-    parts += [f"not {', '.join(_ordered(taken.types_not))}"] if taken.types_not else []
+    parts += [f"not {', '.join(_sort_types(taken.types_not))}"] if taken.types_not else []
     return "; ".join(parts) or "any"
 
 
@@ -414,11 +414,11 @@ def _elements_text(elements: frozenset[str], allowed: frozenset[str]) -> str:
     """Return element types as text, or those that are missing if these are few."""
     missing = allowed - elements
     if len(elements) > MAX_LISTED_TYPES and 0 < len(missing) <= MAX_LISTED_TYPES // 2:
-        return f"all but {', '.join(_ordered(missing))}"
-    return ", ".join(_ordered(elements))
+        return f"all but {', '.join(_sort_types(missing))}"
+    return ", ".join(_sort_types(elements))
 
 
-def _ordered(elements: Iterable[str]) -> list[str]:
+def _sort_types(elements: Iterable[str]) -> list[str]:
     return sorted(elements, key=lambda name: (NUMBERS.get(name, len(NUMBERS) + 1), name))
 
 

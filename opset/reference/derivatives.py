@@ -137,7 +137,7 @@ FACTORS: dict[str, Factor] = {
 
 @gradient(*FACTORS)
 def times_factor(node: EvaluatedNode) -> Sequence[Any]:
-    """Return the derivative times that of the elementwise function."""
+    """Return the derivative of the elementwise function times the derivative of its result."""
     return (node.derivative * FACTORS[node.operator](node.x, node.y, node.attributes),)
 
 

@@ -113,7 +113,7 @@ class _Answers:
         ]
         limit = runtime.max_ir
         facts: Hashable = tuple(fits), tuple(sorted(runtime.opsets)), limit is None or limit >= ir_version
-        taken = _known(self._as_it_is, runtime, facts)
+        taken = _find_answer(self._as_it_is, runtime, facts)
         if taken is None:
             taken = survey.find_lack(runtime) is None
             self._as_it_is.append((runtime, facts, taken))
@@ -125,21 +125,21 @@ class _Answers:
         nearest = survey.nearest_target(target)
         limits = limit is None or limit >= ir_version, limit is None or limit >= survey.needed_ir[0]
         facts = tuple(sorted(nearest.opsets.items())), nearest.release, limits
-        converted = _known(self._nearest, runtime, facts)
+        converted = _find_answer(self._nearest, runtime, facts)
         if converted is None:
             converted = survey.convert_nearest(target) is not None
             self._nearest.append((runtime, facts, converted))
         if converted:
             return CONVERTED
         facts = facts, runtime.opsets.get("")
-        converted = _known(self._converted, runtime, facts)
+        converted = _find_answer(self._converted, runtime, facts)
         if converted is None:
             converted = not survey.convert(target).refusals
             self._converted.append((runtime, facts, converted))
         return CONVERTED if converted else REFUSED
 
 
-def _known(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runtime, facts: Hashable) -> bool | None:
+def _find_answer(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runtime, facts: Hashable) -> bool | None:
     """Return the answer of a release with the same facts that answers alike, else None."""
     for other, others, answer in found:
         if others == facts and other.answers_alike(runtime):

@@ -53,7 +53,7 @@ class Operators:
         return self._tables.setdefault(tuple(sorted(imports.items())), {})
 
     def find(self, operator: Operator, imports: Mapping[str, int]) -> OperatorInference:
-        """Return how an operator is inferred at the version in `imports`; `why` of the result says what is missing.
+        """Return how an operator is inferred at its version in `imports`; if schema or rule are missing, `why` says so.
 
         Raises InferenceError if its hooks cannot be used.
         """

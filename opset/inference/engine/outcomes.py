@@ -204,7 +204,7 @@ def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]
 
 
 def has_unnamed_sizes(types: Iterable[Type | None]) -> bool:
-    """Whether one of `types` has unknown sizes that get variables: those of a tensor, also one in an optional."""
+    """Whether a tensor type in `types`, also inside an optional, has unknown sizes, which get variables."""
     for type_ in types:
         if type_ is not None and type_.kind == "optional":
             type_ = type_.inner

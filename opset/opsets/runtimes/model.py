@@ -245,7 +245,7 @@ class Runtime:
         return self._known[key]
 
     def faults(self, op_type: str, domain: str = "") -> tuple[Fault, ...]:
-        """Return the faults of an operator in this release, those of the runtime whose kernels it has included."""
+        """Return the faults of an operator in this release, also those of a runtime from which it has kernels."""
         key = (op_type, normalize_domain(domain))
         if key not in self._faults:
             entries = [each for each in self.table.faults(*key) if self.table.holds(each, self.release)]
