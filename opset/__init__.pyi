@@ -1,6 +1,8 @@
 """The public names; __init__.py imports each from its module when it is first used."""
 
 from opset.budget import Limits as Limits
+from opset.checker.checking import check as check
+from opset.checker.checking import check_model as check_model
 from opset.description.report import ModelDescription as ModelDescription
 from opset.description.report import info as info
 from opset.errors import CheckError as CheckError

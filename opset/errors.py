@@ -4,7 +4,7 @@
     ├── UsageError      U…      the call itself is wrong: options, targets, an existing output     (exit 2)
     ├── SchemaError     S…      operator YAML that cannot be read, or breaks a lint rule           (exit 1)
     ├── ModelError      M…      a model that is unreadable, malformed or unsafe                    (exit 3)
-    ├── CheckError      G…      a model that breaks a rule of the specification                    (exit 1)
+    ├── CheckError      G…, W…  a model that breaks a rule of the specification                    (exit 1)
     ├── InferenceError  I…      types or shapes that contradict each other                         (exit 1)
     ├── ConversionError C…      a conversion that would not keep the meaning                       (exit 1)
     ├── RunError        R…      an evaluation that failed; a file of values that cannot be read    (exit 1; 3)
@@ -130,6 +130,36 @@ CODES: dict[str, str] = {
     "T226": "an expected disagreement did not occur",
     "T227": "a list of expected disagreements cannot be used",
     "T228": "a result is worse than in an earlier report",
+    "G101": "the model states no IR version",
+    "G102": "the IR version is not known",
+    "G103": "a domain is imported more than once",
+    "G104": "the domain of a node is not imported",
+    "G301": "a node names no operator",
+    "G302": "a node has no output",
+    "G303": "an attribute has no name",
+    "G304": "an attribute stands twice",
+    "G305": "an attribute states no type, or one that does not exist",
+    "G306": "an attribute does not hold one value in the field of its type",
+    "G307": "an attribute refers to a function's attribute outside of functions",
+    "G308": "a reference to a function's attribute is wrong",
+    "G311": "the domain has no such operator",
+    "G312": "no schema of the operator is known",
+    "G313": "the operator came with a later version than the model imports",
+    "G314": "the operator was withdrawn before the version that the model imports",
+    "G321": "a node has the wrong number of inputs",
+    "G322": "a node has the wrong number of outputs",
+    "G323": "a required input is left out",
+    "G324": "the operator has no such attribute",
+    "G325": "an attribute has the wrong type",
+    "G326": "a required attribute is missing",
+    "G327": "the value of an attribute is not legal",
+    "G328": "a graph in a node has the wrong number of inputs or outputs",
+    "W101": "a domain is imported and not used",
+    "W102": "a metadata key stands twice",
+    "W103": "the model's domain is missing, or is no reversed DNS name",
+    "W104": "the model does not name its producer",
+    "W105": "an imported domain is no reversed DNS name",
+    "W301": "a node has an attribute that only some runtime reads",
     "I101": "a stated type contradicts what is inferred",
     "I201": "inputs do not fit their operator",
     "I202": "the types or the number of inputs do not fit the operator",

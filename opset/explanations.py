@@ -8,8 +8,8 @@ from pathlib import Path
 from opset.errors import CODES
 
 PAGES = Path(__file__).parent / "explain"
-RULES = "opset.workflow.breaking.pages"
-"""The module that makes the pages of rules from their fixtures; its function is `page_body`."""
+RULES = {"B": "opset.workflow.breaking.pages", "G": "opset.checker.pages", "W": "opset.checker.pages"}
+"""The modules that make the pages of rules from their fixtures, by the letter of the code: `page_body`."""
 
 
 def page_of(code: str) -> str:
@@ -22,5 +22,5 @@ def body_of(code: str) -> str:
     path = PAGES / f"{code}.md"
     if path.is_file():
         return path.read_text(encoding="utf-8")
-    body: str = import_module(RULES).page_body(code)
+    body: str = import_module(RULES[code[0]]).page_body(code)
     return body

@@ -7,8 +7,8 @@
 
     for rule, finding in LINT.apply(operator, context): ...
 
-Lint, breaking changes, the claims of examples and the checklist of a contribution are such tables. The title of a code
-stands in `errors.CODES` only.
+Lint, the checker, breaking changes, the claims of examples and the checklist of a contribution are such tables. The
+title of a code stands in `errors.CODES` only.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ class Rule(Generic[F]):
         requires: Requirement of its findings.
         clause: Clause of the standard, or section, that it follows.
         applies: Whether it can check a thing.
+        since: IR version from which it holds, 0 for any.
+        until: IR version up to which it holds, None for any.
+        optional: Whether it runs only if it is selected.
         fix: Mends its findings in a thing.
     """
 
@@ -49,6 +52,9 @@ class Rule(Generic[F]):
     requires: str = ""
     clause: str = ""
     applies: Callable[[Any], bool] = lambda thing: True
+    since: int = 0
+    until: int | None = None
+    optional: bool = False
     fix: Callable[..., None] | None = None
 
     @property

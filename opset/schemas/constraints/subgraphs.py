@@ -18,7 +18,13 @@ def can_take(graph: Any, count: int) -> bool:
 
 
 def check_graphs(
-    op_type: str, version: int, inputs: int, outputs: int, graphs: Mapping[str, Any], scans: int | None = None
+    op_type: str,
+    version: int,
+    inputs: int,
+    outputs: int,
+    graphs: Mapping[str, Any],
+    scans: int | None = None,
+    strict: bool = False,
 ) -> None:
     """Check the graphs of a node against its numbers of inputs and outputs; an operator without graphs passes.
 
@@ -26,6 +32,7 @@ def check_graphs(
         version: A version of the domain; before 9, a Scan has the lengths of its samples as first input.
         graphs: The GraphProtos of the node by the names of their attributes.
         scans: `num_scan_inputs` of a Scan; without it, a Scan passes.
+        strict: Whether each branch of an If needs all outputs; runtimes accept a branch that lacks some and never runs.
 
     Raises:
         Violation: A graph takes another number of inputs than the node passes, or gives fewer outputs than it needs
@@ -35,7 +42,8 @@ def check_graphs(
         for name, graph in graphs.items():
             if not can_take(graph, 0):
                 raise Violation("C3", f"{name} has {len(graph.input)} inputs, and none is given")
-        if graphs and all(len(graph.output) < outputs for graph in graphs.values()):
+        lacking = [len(graph.output) < outputs for graph in graphs.values()]
+        if graphs and (any(lacking) if strict else all(lacking)):
             counts = " and ".join(str(len(graph.output)) for graph in graphs.values())
             raise Violation("C2", f"the branch has {counts} outputs, and the node {outputs}")
     elif op_type == "Loop":

@@ -1,0 +1,147 @@
+"""Checks models, and parts of models, by the rules of the specification."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from opset.checker.table import CHECKER, ERROR, WARNING, CheckContext, CheckOptions
+from opset.errors import CheckError, Finding, FindingList, UsageError
+from opset.model import load
+from opset.model.storage.container import ModelLike
+from opset.opsets.registry import Schemas, registry_with
+from opset.rules import Rule
+
+COMPATIBILITY = "G406"
+"""The code of functions whose operators differ from those of the model."""
+UNKNOWN = "G312"
+"""The code of operators of domains without schemas."""
+MISFITS, UNFIT = "G3", "I2"
+"""What the codes of nodes that do not fit their operators begin with, and those of inference about such nodes."""
+
+
+def check(
+    model: ModelLike,
+    *,
+    full: bool = True,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    verify_checksums: bool = False,
+    schemas: Schemas = (),
+    allow_external_roots: Iterable[str | os.PathLike[str]] = (),
+) -> FindingList:
+    """Return the findings of the specification's rules on a model, all of them.
+
+    Weights are not read, but for small tensors whose values a rule needs.
+
+    Args:
+        model: A path, bytes, an opset.Model, or a ModelProto of the onnx package; it is not changed.
+        full: Whether types and shapes are inferred, and compared with those that the model states.
+        select: Codes, or beginnings of codes, of the rules to run; by default, all rules that are not optional.
+        ignore: Codes, or beginnings of codes, of rules that do not run.
+        verify_checksums: Whether files of external data are read to compare their checksums.
+        schemas: Folders of operator YAML, for domains of your own.
+        allow_external_roots: Folders outside the model's own that may hold external data.
+
+    Returns:
+        The findings; `severity_of` tells errors from warnings. The first thousand are kept.
+
+    Raises:
+        ModelError: The file cannot be read as a model.
+        UsageError: U103 if no rule has such a code.
+    """
+    loaded = load(model, allow_external_roots=allow_external_roots)
+    options = CheckOptions(full, verify_checksums)
+    codes = select_codes(select, ignore)
+    return check_context(CheckContext(loaded, registry_with(schemas), options), codes)
+
+
+def check_model(
+    model: ModelLike,
+    full_check: bool = False,
+    skip_opset_compatibility_check: bool = False,
+    check_custom_domain: bool = False,
+    **options: Any,
+) -> None:
+    """Check a model as onnx.checker.check_model does, but report all errors at once.
+
+    Args:
+        model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
+        full_check: Whether types and shapes are inferred, and compared with those that the model states.
+        skip_opset_compatibility_check: Whether functions may have other versions of operators than the model has.
+        check_custom_domain: Whether operators of domains without schemas are errors.
+        options: As of `check`.
+
+    Raises:
+        CheckError: The model breaks a rule of the specification; warnings are no errors.
+        ModelError: The file cannot be read as a model.
+    """
+    ignored = {*options.pop("ignore", ())}
+    ignored |= {COMPATIBILITY} if skip_opset_compatibility_check else set()
+    codes = set(select_codes(options.pop("select", ()), ignored)) | ({UNKNOWN} if check_custom_domain else set())
+    raise_errors(check(model, full=full_check, select=codes, **options))
+
+
+def raise_errors(findings: FindingList) -> None:
+    """Raise CheckError with those findings that are errors, if there are any."""
+    errors = FindingList(each for each in findings if severity_of(each.code) == ERROR)
+    if errors:
+        raise CheckError(errors)
+
+
+def severity_of(code: str) -> str:
+    """Return "warning" for the code of a rule that enforces a SHOULD, "error" for any other."""
+    return WARNING if code[:1] == "W" else ERROR
+
+
+def select_codes(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> frozenset[str]:
+    """Return the codes of the rules to run.
+
+    Args:
+        select: Codes, or beginnings of codes; by default, those of all rules that are not optional.
+        ignore: Codes, or beginnings of codes, that are left out.
+
+    Raises:
+        UsageError: U103 if no rule has such a code.
+    """
+    known = CHECKER.by_code
+    chosen = {code for code, rule in known.items() if not rule.optional}
+    if select := [*select]:
+        chosen = {code for each in select for code in _codes_of(each, known)}
+    return frozenset(chosen - {code for each in ignore for code in _codes_of(each, known)})
+
+
+def _codes_of(text: str, known: Collection[str]) -> list[str]:
+    """Return the codes of rules that begin with a text; raise UsageError U103 if none does."""
+    codes = [code for code in known if code.startswith(text.upper())] if text else []
+    if not codes:
+        from opset.schemas.names import near_miss
+
+        help = near_miss(text.upper(), known) or "codes, or their beginnings: G, G3, W203"
+        raise UsageError(Finding("U103", f"no rule of the checker has the code {text!r}", help=help))
+    return codes
+
+
+def check_context(context: CheckContext, codes: frozenset[str]) -> FindingList:
+    """Return the findings on a model by the rules of these codes that hold for its IR version."""
+    findings = FindingList()
+    misfits: set[str] = set()
+    rules: dict[type, list[Rule[Finding]]] = {}
+    for thing in context.things():
+        kind = type(thing)
+        if kind not in rules:
+            rules[kind] = [rule for rule in CHECKER.select(kind, codes) if _holds(rule, context.ir_version)]
+        for rule in rules[kind]:
+            arguments = () if thing is context else (context,)
+            for finding in rule.check(thing, *arguments):
+                if finding.code[:2] == MISFITS:
+                    misfits.add(finding.place)
+                if finding.code in codes and (finding.code[:2] != UNFIT or finding.place not in misfits):
+                    findings.append(finding)
+    return findings
+
+
+def _holds(rule: Rule[Finding], ir_version: int) -> bool:
+    """Whether a rule holds for models of an IR version."""
+    return rule.since <= ir_version and (rule.until is None or ir_version <= rule.until)

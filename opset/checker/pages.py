@@ -1,0 +1,179 @@
+"""The pages of the checker's rules, each made from a rule and its fixture in fixtures.yaml."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from opset.checker.table import CHECKER, ERROR
+from opset.model.proto import is_repeated
+from opset.model.text.syntax import parse_model
+from opset.rules import Rule
+from opset.schemas.yaml.reader import Findings, read
+
+FIXTURES = Path(__file__).parent / "fixtures.yaml"
+MODELS, USUAL = "models", "relu"
+WIDTH = 118
+DOCUMENTS = {"IR": "the IR specification", "versioning": "the versioning document"}
+_STEP = re.compile(r"(\w+)(?:\[(\d+|\+)\])?")
+
+
+@cache
+def fixtures() -> dict[str, dict[str, Any]]:
+    """Return the fixture of each rule by its code; the head of fixtures.yaml describes its keys."""
+    plain: dict[str, dict[str, Any]] = read(FIXTURES.read_bytes(), Findings(str(FIXTURES))).plain()
+    models = plain.pop(MODELS)
+    for fixture in plain.values():
+        good = fixture.setdefault("good", USUAL)
+        fixture["good"] = models.get(good, good)
+    return plain
+
+
+def section_of(code: str) -> str:
+    """Return the document and section that a code enforces: "the IR specification, Graphs"."""
+    document, comma, section = fixtures()[code]["section"].partition(", ")
+    return f"{DOCUMENTS.get(document, document)}{comma}{section}"
+
+
+def good_model(code: str) -> Any:
+    """Return the ModelProto of a fixture that no rule finds anything in."""
+    return parse_model(fixtures()[code]["good"])
+
+
+def bad_model(code: str) -> bytes:
+    """Return the bytes of a fixture's model that breaks the rule of its code."""
+    fixture = fixtures()[code]
+    bad = fixture["bad"]
+    model = parse_model(bad) if isinstance(bad, str) else good_model(code)
+    for path, value in bad.items() if isinstance(bad, dict) else ():
+        set_field(model, path, value)
+    data: bytes = model.SerializeToString()
+    for old, new in fixture.get("replace", {}).items():
+        data = data.replace(old.encode(), bytes.fromhex(new[2:]))
+    return data
+
+
+def set_field(message: Any, path: str, value: Any) -> None:
+    """Set a field of a message by its path, such as "graph.node[0].op_type"; None clears it, "[+]" adds an entry."""
+    *outer, last = path.split(".")
+    for part in outer:
+        name, index = _step(part)
+        message = getattr(message, name) if not index else getattr(message, name)[int(index)]
+    name, index = _step(last)
+    field = message.DESCRIPTOR.fields_by_name[name]
+    if index == "+":
+        _add(message, field, value)
+    elif index:
+        _set_entry(getattr(message, name), int(index), field, value)
+    elif value is None:
+        message.ClearField(name)
+    elif is_repeated(field):
+        message.ClearField(name)
+        for each in value:
+            _add(message, field, each)
+    elif field.message_type is not None:
+        getattr(message, name).Clear()
+        getattr(message, name).SetInParent()
+        _fill(getattr(message, name), value)
+    else:
+        setattr(message, name, _scalar(field, value))
+
+
+def _step(part: str) -> tuple[str, str]:
+    """Return the name of a field and its index, "" without one, from a part of a path."""
+    match = _STEP.fullmatch(part)
+    if match is None:
+        raise ValueError(f"{part!r} is no field")
+    return match[1], match[2] or ""
+
+
+def _set_entry(entries: Any, index: int, field: Any, value: Any) -> None:
+    """Set one entry of a repeated field; None removes it."""
+    if value is None:
+        del entries[index]
+    elif field.message_type is None:
+        entries[index] = _scalar(field, value)
+    else:
+        entries[index].Clear()
+        _fill(entries[index], value)
+
+
+def _add(message: Any, field: Any, value: Any) -> None:
+    """Add an entry to a repeated field."""
+    entries = getattr(message, field.name)
+    if field.message_type is None:
+        entries.append(_scalar(field, value))
+    else:
+        _fill(entries.add(), value)
+
+
+def _fill(message: Any, fields: dict[str, Any]) -> None:
+    """Set the fields of a message from a mapping."""
+    for name, value in fields.items():
+        set_field(message, name, value)
+
+
+def _scalar(field: Any, value: Any) -> Any:
+    """Return a plain value as a field of numbers, text or bytes takes it."""
+    if field.type != field.TYPE_BYTES or isinstance(value, bytes):
+        return value
+    return bytes.fromhex(value[2:]) if value.startswith("0x") else value.encode()
+
+
+def page_body(code: str) -> str:
+    """Return the page of a rule in Markdown, without its title."""
+    rule, fixture = CHECKER.by_code[code], fixtures()[code]
+    bad = fixture["bad"]
+    parts = [
+        _paragraph(fixture["why"]),
+        _paragraph(_report_text(code, rule)),
+        "## Bad",
+        *(["The model below, with these edits:"] if isinstance(bad, dict) else []),
+        _block(bad if isinstance(bad, str) else _edits_text(bad)),
+        "## Good",
+        _block(fixture["good"]),
+        "## What to do",
+        _paragraph(fixture["do"]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _report_text(code: str, rule: Rule[Any]) -> str:
+    """Return sentences on a rule: how it is reported, its section, and the IR versions that it holds for."""
+    kind = "an error" if rule.severity == ERROR else "a warning"
+    selected = f", if it is selected (`--select {code}`)" if rule.optional else ""
+    versions = ""
+    if rule.since and rule.until is not None:
+        versions = f" It holds for IR versions {rule.since} to {rule.until}."
+    elif rule.since or rule.until is not None:
+        versions = f" It holds {f'from IR version {rule.since}' if rule.since else f'up to IR version {rule.until}'}."
+    return f"`opset check` reports it as {kind}{selected}. Source: {section_of(code)}.{versions}"
+
+
+def _edits_text(edits: dict[str, Any]) -> str:
+    """Return the edits of a fixture as lines: a path and its new value."""
+    return "\n".join(f"{path}: {_value_text(value)}" for path, value in edits.items())
+
+
+def _value_text(value: Any) -> str:
+    """Return a value of an edit as YAML shows it."""
+    if value is None:
+        return "(cleared)"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_value_text(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value_text, value)) + "]"
+    return repr(value).replace("'", '"')
+
+
+def _block(text: str) -> str:
+    """Return text as an indented block of code in Markdown."""
+    return "\n".join(f"    {line}".rstrip() for line in text.splitlines())
+
+
+def _paragraph(text: str) -> str:
+    """Return text as a paragraph of lines with at most WIDTH characters."""
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,170 @@
+"""Rules about a model as a whole: its IR version, the operator sets that it imports, its metadata."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from opset.checker.table import CHECKER, WARNING, CheckContext
+from opset.errors import Finding, ModelError, brief_name, quote
+from opset.model import proto as pb
+from opset.model.graph.index import Body, check_head, imports_of, normalize_domain
+
+NEWEST_IR = max(pb.Version.values())
+"""The newest version of the IR that this package knows."""
+_WRITER = "let the exporter write it, or set it: model.ir_version = 8"
+
+
+@CHECKER.rule("G101", CheckContext)
+def check_ir_version_given(context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding if the model states no IR version."""
+    if not context.proto.HasField("ir_version"):
+        why = "without it, nobody knows which fields and rules the model follows"
+        yield Finding("G101", "the model states no IR version", "model", why, _WRITER)
+
+
+@CHECKER.rule("G102", CheckContext)
+def check_ir_version_known(context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding if the IR version is none that was published."""
+    if context.proto.HasField("ir_version") and not 1 <= context.ir_version <= NEWEST_IR:
+        why = f"versions 1 to {NEWEST_IR} are known"
+        yield Finding("G102", f"the IR version {context.ir_version} is not known", "model", why, _WRITER)
+
+
+@CHECKER.rule("M106 M107 M108 M109", CheckContext)
+def check_graph_and_imports(context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding if the model has no graph, imports no operator set, or one in a way that cannot be read."""
+    try:
+        check_head(context.proto)
+    except ModelError as error:
+        yield from error.findings
+    for holder, place in _importers(context):
+        try:
+            imports_of(holder, place, context.registry.domains)
+        except ModelError as error:
+            yield from error.findings
+
+
+@CHECKER.rule("G103", CheckContext)
+def check_imports_unique(context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each domain that is imported more than once at the same version."""
+    for holder, place in _importers(context):
+        counts = Counter((normalize_domain(entry.domain), entry.version) for entry in holder.opset_import)
+        for (domain, version), count in counts.items():
+            if count > 1:
+                message = f"the domain {_shown(domain)} is imported {count} times at version {version}"
+                yield Finding("G103", message, place, "imports are a set of domains", "keep one of the equal imports")
+
+
+@CHECKER.rule("G104", Body)
+def check_domains_imported(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for the first node of each domain that the model, or the function, does not import."""
+    missing = {domain for _, domain in {*body.operators}} - context.imports(body).keys()
+    for index, (_, domain) in enumerate(body.operators):
+        if domain in missing:
+            missing.discard(domain)
+            holder = "function" if body.root.function else "model"
+            message = f"the {holder} does not import the domain {_shown(domain)}"
+            why = "a node's operator has to belong to an operator set that is imported"
+            help = f"add an opset_import of {_shown(domain)} with the version that the nodes were written for"
+            yield Finding("G104", message, body.location(index), why, help)
+
+
+@CHECKER.rule("C104", CheckContext)
+def check_imports_known(context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each known domain that is imported at a version above the newest known one."""
+    for holder, place in _importers(context):
+        for domain, version in _versions(holder):
+            newest = context.registry.domains.get(domain)
+            if newest is not None and version > newest:
+                message = f"the model imports {_shown(domain)} at version {version}, which is not known"
+                help = "read it as written for another opset: --assume-opset auto; or use a newer opset"
+                yield Finding("C104", message, place, f"the newest known version is {newest}", help)
+
+
+@CHECKER.rule("W101", CheckContext, severity=WARNING)
+def check_imports_used(context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each domain that is imported and not used by any node."""
+    for holder, place in _importers(context):
+        inside = [body for body in context.bodies if _holder(body, context) is holder]
+        used = {domain for body in inside for _, domain in {*body.operators}}
+        for domain in dict(_versions(holder)):
+            if domain and domain not in used:
+                message = f"the domain {_shown(domain)} is imported, and no node uses it"
+                why = "a runtime that does not have the operator set refuses the model"
+                yield Finding("W101", message, place, why, "remove the import")
+
+
+@CHECKER.rule("W102", CheckContext, severity=WARNING)
+def check_metadata_keys(context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each key of metadata that stands twice in one place."""
+    places: list[tuple[Any, str]] = [(context.proto, "model")]
+    for body in context.bodies:
+        places.append((body.proto, body.label))
+        places += [(node, body.location(index)) for index, node in enumerate(body.nodes) if node.metadata_props]
+    for message, place in places:
+        for key, count in Counter(entry.key for entry in message.metadata_props).items():
+            if count > 1:
+                what = f"the metadata key {quote(key)} stands {count} times"
+                yield Finding("W102", what, place, "a reader may take either value", "keep the value that is meant")
+
+
+@CHECKER.rule("W103", CheckContext, severity=WARNING, optional=True)
+def check_model_domain(context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding if the model's domain is missing, or is no reversed DNS name."""
+    domain = context.proto.domain
+    if not domain:
+        why = "domain, model_version and the graph's name identify a model"
+        yield Finding("W103", "the model names no domain", "model", why, "set it to a name such as com.example.vision")
+    elif not _is_reversed_name(domain):
+        why = "domains are reversed DNS names, as those of packages in Java"
+        yield Finding("W103", f"the domain {quote(domain)} is no reversed DNS name", "model", why, "write com.example")
+
+
+@CHECKER.rule("W104", CheckContext, severity=WARNING, optional=True)
+def check_producer(context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding if the model does not name the tool that wrote it, or the version of the tool."""
+    for field in ("producer_name", "producer_version"):
+        if not getattr(context.proto, field):
+            why = "it tells whom to ask about the model"
+            yield Finding("W104", f"the model has no {field}", "model", why, "set it to the tool and its version")
+
+
+@CHECKER.rule("W105", CheckContext, severity=WARNING, optional=True)
+def check_operator_set_domains(context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each imported domain that is no reversed DNS name."""
+    for holder, place in _importers(context):
+        for domain, _ in _versions(holder):
+            if domain and not _is_reversed_name(domain):
+                why = "domains of operator sets are reversed DNS names, so that no two organizations share one"
+                help = "use a domain such as com.example"
+                yield Finding("W105", f"the domain {_shown(domain)} is no reversed DNS name", place, why, help)
+
+
+def _importers(context: CheckContext) -> Iterator[tuple[Any, str]]:
+    """Yield the messages that import operator sets, with their places."""
+    yield context.proto, "opset_import"
+    yield from ((body.proto, body.label) for body in context.bodies if body.function and body.root is body)
+
+
+def _holder(body: Body, context: CheckContext) -> Any:
+    """Return the message whose imports hold for a body."""
+    return body.root.proto if body.root.function else context.proto
+
+
+def _versions(holder: Any) -> list[tuple[Any, int]]:
+    """Return the domains that a message imports with their versions."""
+    return [(normalize_domain(entry.domain), entry.version) for entry in holder.opset_import]
+
+
+def _shown(domain: Any) -> str:
+    """Return a domain for a message, the empty one as ai.onnx."""
+    return f"'{brief_name(domain or 'ai.onnx')}'"
+
+
+def _is_reversed_name(domain: Any) -> bool:
+    """Whether a domain has at least two parts of letters, digits, hyphens and underscores."""
+    parts = domain.split(".") if isinstance(domain, str) else []
+    words = [part.replace("-", "").replace("_", "") for part in parts]
+    return len(parts) > 1 and all(word.isascii() and word.isalnum() for word in words)

@@ -1,0 +1,305 @@
+"""Rules about nodes: whether each fits its operator at the version that the model imports.
+
+Nodes of one form are checked once: an operator with as many inputs and outputs and the same attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from opset.checker.table import CHECKER, WARNING, CheckContext
+from opset.errors import Finding, brief_name, listing, quote, safe_text
+from opset.model.attributes import FIELDS, attribute_type, attribute_value
+from opset.model.graph.index import Body, Operator
+from opset.schemas import quirks
+from opset.schemas.constraints.signature import (
+    ATTRIBUTE_TYPE,
+    INPUT_COUNT,
+    MISSING_ATTRIBUTE,
+    MISSING_INPUT,
+    OUTPUT_COUNT,
+    UNKNOWN_ATTRIBUTE,
+    Misfit,
+    constraint_misfits,
+    node_misfits,
+)
+from opset.schemas.constraints.subgraphs import check_graphs
+from opset.schemas.constraints.violation import Violation
+from opset.schemas.model import OpSchema
+from opset.schemas.names import domain_name, near_miss
+
+_CODES = {
+    INPUT_COUNT: "G321",
+    OUTPUT_COUNT: "G322",
+    MISSING_INPUT: "G323",
+    UNKNOWN_ATTRIBUTE: "G324",
+    ATTRIBUTE_TYPE: "G325",
+    MISSING_ATTRIBUTE: "G326",
+}
+_HELP = {
+    "G321": "give the inputs that the operator takes at this opset, or import the opset that the node was written for",
+    "G322": "name the outputs that the operator has at this opset",
+    "G323": "give the input; only optional ones may be left out",
+    "G324": "remove it, or import the opset that the node was written for",
+    "G325": "write the value in the field of its type, and set `type`",
+    "G326": "add the attribute; it has no default",
+}
+_VALUE_FIELDS = {field for _, field in FIELDS.values()}
+_SMALL = (0, *(number for word, (number, _) in FIELDS.items() if word.rstrip("s") in ("float", "int", "string")))
+"""Types of attributes whose values are part of a node's form: numbers and texts, or a type that is not stated."""
+
+
+@CHECKER.rule("G301", Body)
+def check_operator_named(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each node without an operator."""
+    if ("", "") in body.operators or any(not name for name, _ in {*body.operators}):
+        for index, (name, _) in enumerate(body.operators):
+            if not name:
+                why = "op_type says which operator a node calls"
+                yield Finding("G301", "the node names no operator", body.location(index), why, "set its op_type")
+
+
+@CHECKER.rule("G302", Body)
+def check_outputs_given(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each node that has no output."""
+    for index, names in enumerate(body.computes):
+        if not any(names):
+            why = "a node has at least one output; nothing can use what it computes"
+            yield Finding("G302", "the node has no output", body.location(index), why, "name its output, or remove it")
+
+
+@CHECKER.rule("G303 G304 G305 G306 G307 G308", Body)
+def check_attributes(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each attribute that is malformed, whatever the operator.
+
+    - G303: it has no name;
+    - G304: two attributes of a node have one name;
+    - G305: it states no type, or none that exists (IR version 2 and up);
+    - G306: it holds values in several fields, or in a field of another type, or none;
+    - G307: it refers to an attribute of a function, and is in no function;
+    - G308: it refers to an attribute that the function does not have, or holds a value as well.
+    """
+    declared: set[str] | None = None
+    if body.root.function:
+        function = body.root.proto
+        declared = {*function.attribute, *[each.name for each in function.attribute_proto]}
+    for index, attributes in enumerate(body.attributes):
+        if not attributes:
+            continue
+        names: set[str] = set()
+        for attribute in attributes:
+            fault = _attribute_fault(attribute, declared, context.ir_version)
+            if attribute.name in names:
+                fault = "G304", f"the attribute {quote(attribute.name)} stands twice", "keep the one that is meant"
+            names.add(attribute.name)
+            if fault:
+                yield Finding(fault[0], fault[1], body.location(index), _WHY[fault[0]], fault[2])
+
+
+_WHY = {
+    "G303": "attributes are found by their names",
+    "G304": "a reader may take either",
+    "G305": "a reader looks for the value in the field of this type",
+    "G306": "an attribute has one value, in the field of its type",
+    "G307": "only a function has attributes that its nodes can refer to",
+    "G308": "the value comes from the call of the function, by the name of one of its attributes",
+}
+
+
+def _attribute_fault(attribute: Any, declared: set[str] | None, ir_version: int) -> tuple[str, str, str] | None:
+    """Return the code, the message and the help for an attribute that is malformed, None if it is not.
+
+    `declared` are the attributes of the function that it is in, None outside of functions.
+    """
+    fields = [field.name for field, _ in attribute.ListFields()]
+    values = [name for name in fields if name in _VALUE_FIELDS]
+    shown = quote(attribute.name)
+    if not attribute.name:
+        return "G303", "an attribute has no name", "name it as the operator does"
+    if attribute.ref_attr_name:
+        reference = quote(attribute.ref_attr_name)
+        if declared is None:
+            message = f"the attribute {shown} refers to {reference}, and is in no function"
+            return "G307", message, "give it a value"
+        if attribute.ref_attr_name not in declared:
+            message = f"the attribute {shown} refers to {reference}, which the function does not have"
+            return "G308", message, "add it to the attributes of the function"
+        if values:
+            return "G308", f"the attribute {shown} refers to {reference}, and holds a value", "remove the value"
+    if not attribute.type:
+        if ir_version >= 2:
+            return "G305", f"the attribute {shown} states no type", "set its type to that of its value"
+        return ("G306", f"the attribute {shown} holds values in {listing(values)}", "keep one") if values[1:] else None
+    kind = attribute_type(attribute)
+    if kind not in FIELDS:
+        return (
+            "G305",
+            f"the type {attribute.type} of the attribute {shown} does not exist",
+            "set it to an AttributeType",
+        )
+    expected = FIELDS[kind][1]
+    others = [name for name in values if name != expected]
+    if others:
+        message = f"the attribute {shown} is of type {kind}, and holds a value in {listing(others)}"
+        return "G306", message, f"write the value to {expected} alone"
+    if not values and not attribute.ref_attr_name and not kind.endswith("s"):
+        return "G306", f"the attribute {shown} holds no value", f"set {expected}"
+    return None
+
+
+@CHECKER.rule("G311 G313 G314", Body)
+def check_operators(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each node whose operator does not exist in a domain that has schemas.
+
+    - G311: the domain never had such an operator;
+    - G313: the operator came with a later version than the model imports;
+    - G314: the operator was withdrawn before.
+    """
+    faults: dict[Operator, tuple[str, str, str, str] | None] = {}
+    versions = context.imports(body)
+    for index, operator in enumerate(body.operators):
+        if operator not in faults:
+            faults[operator] = _operator_fault(operator, versions, context)
+        fault = faults[operator]
+        if fault and body.function_key(index) not in context.functions:
+            yield Finding(fault[0], fault[1], body.location(index), fault[2], fault[3])
+
+
+@CHECKER.rule("G312", Body, optional=True)
+def check_operators_known(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each node of a domain without schemas, unless it calls a function of the model."""
+    unknown = {each for each in {*body.operators} if each[1] not in context.registry.domains}
+    for index, (name, domain) in enumerate(body.operators if unknown else ()):
+        if (name, domain) in unknown and body.function_key(index) not in context.functions:
+            why = "no schemas of its domain are known, and the model has no function of this name"
+            message = f"the operator {brief_name(domain)}.{brief_name(name)} is not known"
+            yield Finding("G312", message, body.location(index), why, "name its schemas: --schemas DIR")
+
+
+def _operator_fault(
+    operator: Operator, versions: Mapping[str, int], context: CheckContext
+) -> tuple[str, str, str, str] | None:
+    """Return the code, message, reason and help for an operator that does not exist at its import, None if it does."""
+    name, domain = operator
+    registry = context.registry
+    shown = brief_name(name) if not domain else f"{brief_name(domain)}.{brief_name(name)}"
+    version = versions.get(domain)
+    if not name or version is None or not isinstance(name, str) or domain not in registry.domains:
+        return None
+    schema = registry.schema(name, version, domain)
+    if schema is not None and schema.deprecated:
+        newer = f"use {schema.replacement}" if schema.replacement else "express it by other operators"
+        why = f"{shown} was withdrawn with version {schema.since_version}"
+        return "G314", f"the operator {shown} does not exist at version {version}", why, newer
+    if schema is not None:
+        return None
+    later = registry.versions(name, domain)
+    if later:
+        why = f"{shown} came with version {later[0].since_version}"
+        help = f"import {domain_name(domain)} {later[0].since_version} or newer; see --assume-opset auto"
+        return "G313", f"the operator {shown} does not exist at version {version}", why, help
+    elsewhere = [domain_name(each) for each in registry.domains if name in registry.operators(each)]
+    help = near_miss(name, registry.operators(domain))
+    if elsewhere:
+        help = f"{brief_name(name)} is an operator of {' and '.join(elsewhere)}"
+    return "G311", f"{domain_name(domain)} has no operator {brief_name(name)}", "it never had one of this name", help
+
+
+@CHECKER.rule("G321 G322 G323 G324 G325 G326 G327 G328", Body)
+def check_signatures(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each respect in which a node does not fit the signature of its operator.
+
+    - G321, G322: it has too few or too many inputs or outputs;
+    - G323: a required input is left out;
+    - G324, G325, G326: an attribute is unknown, of the wrong type, or missing;
+    - G327: the value of an attribute is not legal;
+    - G328: a graph in it has the wrong number of inputs or outputs.
+    """
+    versions = context.imports(body)
+    schemas: dict[Operator, OpSchema | None] = {}
+    sound: set[tuple[Any, ...]] = set()
+    for index, operator in enumerate(body.operators):
+        if operator not in schemas:
+            schemas[operator] = _schema_of(operator, versions, context)
+        schema = schemas[operator]
+        if schema is None or body.function_key(index) in context.functions:
+            continue
+        attributes = body.attributes[index]
+        reads = body.reads[index]
+        absent: Any = tuple(map(bool, reads)) if "" in reads else len(reads)
+        form = (operator, absent, len(body.computes[index]), *_attribute_forms(attributes))
+        if form in sound:
+            continue
+        misfits = [*_node_findings(schema, versions[schema.domain], body, index)]
+        if not misfits and not any(attribute.HasField("g") or attribute.graphs for attribute in attributes):
+            sound.add(form)
+        yield from misfits
+
+
+def _schema_of(operator: Operator, versions: Mapping[str, int], context: CheckContext) -> OpSchema | None:
+    """Return the schema of an operator at its import, None if there is none or it was withdrawn."""
+    name, domain = operator
+    if domain not in versions or not isinstance(name, str) or not isinstance(domain, str):
+        return None
+    schema = context.registry.schema(name, versions[domain], domain)
+    return None if schema is None or schema.deprecated else schema
+
+
+def _attribute_forms(attributes: Any) -> list[Any]:
+    """Return what of a node's attributes decides whether they are legal: small values themselves, else the types."""
+    return [
+        each.SerializeToString() if each.type in _SMALL else (each.name, each.type, bool(each.ref_attr_name))
+        for each in attributes
+    ]
+
+
+def _node_findings(schema: OpSchema, version: int, body: Body, index: int) -> Iterator[Finding]:
+    """Yield a finding for each respect in which one node does not fit its schema."""
+    place = body.location(index)
+    attributes = {each.name: each for each in body.attributes[index] if isinstance(each.name, str)}
+    types = {
+        name: None if each.ref_attr_name else attribute_type(each)
+        for name, each in attributes.items()
+        if not quirks.is_internal(name)
+    }
+    misfits = [*node_misfits(schema, body.reads[index], body.computes[index], types)]
+    for misfit in misfits:
+        code = _CODES[misfit.kind]
+        yield Finding(code, misfit.what, place, misfit.why, _misfit_help(code, schema, misfit))
+    values = {name: attribute_value(each) for name, each in attributes.items() if not each.ref_attr_name}
+    wrong = {misfit.name for misfit in misfits}
+    for misfit in constraint_misfits(schema, {name: value for name, value in values.items() if name not in wrong}):
+        why = f"{misfit.why} (constraint {misfit.constraint})"
+        yield Finding("G327", misfit.what, place, why, "correct the value, or import the opset that it came with")
+    graphs = {name: each.g for name, each in attributes.items() if types.get(name) == "graph"}
+    if graphs and not misfits and not schema.domain:
+        scans = values.get("num_scan_inputs")
+        counts = len(body.reads[index]), len(body.computes[index])
+        try:
+            scanned = scans if isinstance(scans, int) else None
+            check_graphs(schema.name, version, *counts, graphs, scanned, strict=True)
+        except Violation as violation:
+            why = f"constraint {violation.label} of {schema.name} {schema.since_version}"
+            help = "give the graph the inputs and outputs that the node passes and takes"
+            yield Finding("G328", safe_text(violation.detail), place, why, help)
+
+
+def _misfit_help(code: str, schema: OpSchema, misfit: Misfit) -> str:
+    """Return the help for a misfit; for an unknown attribute, the name that it is like."""
+    if code == "G324" and (guess := near_miss(misfit.name, schema.attributes)):
+        return guess
+    return _HELP[code]
+
+
+@CHECKER.rule("W301", Body, severity=WARNING)
+def check_internal_attributes(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for the first node of each operator with an attribute that only some runtime reads."""
+    seen: set[Operator] = set()
+    for index, attributes in enumerate(body.attributes):
+        for attribute in attributes:
+            if quirks.is_internal(attribute.name) and body.operators[index] not in seen:
+                seen.add(body.operators[index])
+                message = f"the attribute {quote(attribute.name)} is not in the operator's signature"
+                why = "its name begins with two underscores: some runtime left it there, and others ignore it"
+                yield Finding("W301", message, body.location(index), why, "remove it, unless that runtime needs it")

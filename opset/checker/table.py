@@ -1,0 +1,197 @@
+"""The table of the checker's rules, the things that they check, and the context in which they do.
+
+    @CHECKER.rule("G201", Body)
+    def check_graph_name(body: Body, context: CheckContext) -> Iterator[Finding]: ...
+
+A rule of severity ERROR enforces a MUST of the specification, one of severity WARNING a SHOULD. An `optional` rule runs
+only if it is selected: most exporters break it, and no reader of models minds. fixtures.yaml has the section of the
+specification that each code enforces, with a bad and a good example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from opset.errors import Finding, quote
+from opset.model import Model
+from opset.model.graph.index import Body, FunctionKey, bodies, normalize_domain
+from opset.model.graph.walking import function_key
+from opset.opsets.registry import Registry
+from opset.rules import RuleTable
+
+ERROR, WARNING = "error", "warning"
+CHECKER: RuleTable[Finding] = RuleTable(
+    "opset.checker.rules",
+    ("models", "nodes", "inferred"),
+    severity=ERROR,
+)
+"""The rules of the checker."""
+INPUT, OUTPUT, VALUE_INFO = "input", "output", "value_info"
+INITIALIZER, SPARSE, ATTRIBUTE = "initializer", "sparse initializer", "attribute"
+
+
+class StatedValue(NamedTuple):
+    """A ValueInfoProto of a body; `role` is INPUT, OUTPUT or VALUE_INFO."""
+
+    proto: Any
+    body: Body
+    role: str
+
+    @property
+    def place(self) -> str:
+        """The path of the value, as messages show it."""
+        return f"{self.body.label}, {self.role} {quote(self.proto.name)}"
+
+
+class StoredTensor(NamedTuple):
+    """A TensorProto of a body; `role` is INITIALIZER, SPARSE or ATTRIBUTE.
+
+    `index` is the index of the node with the attribute, -1 for an initializer or the default of a function's attribute;
+    `part` names the message inside it: "value", "values of 'w'".
+    """
+
+    proto: Any
+    body: Body
+    role: str
+    index: int = -1
+    part: str = ""
+
+    @property
+    def place(self) -> str:
+        """The path of the tensor, as messages show it."""
+        return _place_of(self.body, self.index, self.role, self.part or self.proto.name)
+
+
+class StoredSparseTensor(NamedTuple):
+    """A SparseTensorProto of a body; its fields are those of StoredTensor."""
+
+    proto: Any
+    body: Body
+    role: str
+    index: int = -1
+    part: str = ""
+
+    @property
+    def place(self) -> str:
+        """The path of the tensor, as messages show it."""
+        return _place_of(self.body, self.index, self.role, self.part)
+
+
+def _place_of(body: Body, index: int, role: str, name: str) -> str:
+    """Return the path of a tensor in a body, or in the node at `index` of it."""
+    return f"{body.location(index) if index >= 0 else body.label}, {role} {quote(name)}"
+
+
+class Inferred(NamedTuple):
+    """The types and shapes that follow in the model, which are checked last."""
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """What a check does besides the rules that need nothing but the model.
+
+    Attributes:
+        full: Whether types and shapes are inferred, and compared with those that the model states.
+        verify_checksums: Whether files of external data are read to compare their checksums.
+    """
+
+    full: bool = True
+    verify_checksums: bool = False
+
+
+class CheckContext:
+    """A model with what rules look up in it, whatever is wrong with it.
+
+    - `bodies`: all bodies, each before those inside it, the main graph first;
+    - `functions`: the bodies of functions by domain, name and overload, of equal ones the first.
+    """
+
+    def __init__(self, model: Model, registry: Registry, options: CheckOptions) -> None:
+        self.model, self.registry, self.options = model, registry, options
+        self.proto: Any = model.proto
+        self.ir_version: int = self.proto.ir_version
+        self.bodies = bodies(self.proto)
+        self.functions: dict[FunctionKey, Body] = {}
+        for body in self.bodies:
+            if body.function:
+                self.functions.setdefault(function_key(body.proto), body)
+
+    @property
+    def main(self) -> Body:
+        """The main graph."""
+        return self.bodies[0]
+
+    def imports(self, body: Body) -> Mapping[str, int]:
+        """Return the versions that a body is written in, by domain; of a domain that is imported twice, the first."""
+        root = body.root
+        return self._imports_of_functions[root] if root.function else self._imports_of_model
+
+    @cached_property
+    def _imports_of_model(self) -> dict[str, int]:
+        return _first_imports(self.proto) or ({"": 1} if self.ir_version < 3 else {})
+
+    @cached_property
+    def _imports_of_functions(self) -> dict[Body, dict[str, int]]:
+        return {body: _first_imports(body.proto) for body in self.bodies if body.function and body.root is body}
+
+    def values(self) -> Iterator[StatedValue]:
+        """Yield the values of which the model states a type."""
+        for body in self.bodies:
+            if not body.function:
+                yield from (StatedValue(each, body, INPUT) for each in body.proto.input[:])
+                yield from (StatedValue(each, body, OUTPUT) for each in body.proto.output[:])
+            yield from (StatedValue(each, body, VALUE_INFO) for each in body.proto.value_info[:])
+
+    def tensors(self) -> Iterator[StoredTensor]:
+        """Yield the tensors of initializers and attributes, without the parts of sparse ones."""
+        for body in self.bodies:
+            if not body.function:
+                yield from (StoredTensor(each, body, INITIALIZER) for each in body.proto.initializer[:])
+            for index, attribute in _attributes_of(body):
+                if attribute.HasField("t"):
+                    yield StoredTensor(attribute.t, body, ATTRIBUTE, index, attribute.name)
+                for number, tensor in enumerate(attribute.tensors):
+                    yield StoredTensor(tensor, body, ATTRIBUTE, index, f"{attribute.name}[{number}]")
+
+    def sparse_tensors(self) -> Iterator[StoredSparseTensor]:
+        """Yield the sparse tensors of initializers and attributes."""
+        for body in self.bodies:
+            if not body.function:
+                for sparse in body.proto.sparse_initializer[:]:
+                    yield StoredSparseTensor(sparse, body, SPARSE, -1, sparse.values.name)
+            for index, attribute in _attributes_of(body):
+                if attribute.HasField("sparse_tensor"):
+                    yield StoredSparseTensor(attribute.sparse_tensor, body, ATTRIBUTE, index, attribute.name)
+                for number, sparse in enumerate(attribute.sparse_tensors):
+                    yield StoredSparseTensor(sparse, body, ATTRIBUTE, index, f"{attribute.name}[{number}]")
+
+    def things(self) -> Iterator[object]:
+        """Yield everything that rules check, the model itself first, and what is inferred of it last."""
+        yield self
+        yield from self.bodies
+        yield from self.values()
+        yield from self.tensors()
+        yield from self.sparse_tensors()
+        if self.options.full:
+            yield Inferred()
+
+
+def _attributes_of(body: Body) -> Iterator[tuple[int, Any]]:
+    """Yield the attributes of a body's nodes with the index of the node, and a function's defaults with -1."""
+    if body.function:
+        for default in body.proto.attribute_proto:
+            yield -1, default
+    for index, attributes in enumerate(body.attributes):
+        for attribute in attributes:
+            yield index, attribute
+
+
+def _first_imports(holder: Any) -> dict[str, int]:
+    """Return the versions that a ModelProto or FunctionProto imports, by domain, of each the first."""
+    versions: dict[str, int] = {}
+    for entry in holder.opset_import:
+        versions.setdefault(normalize_domain(entry.domain), entry.version)
+    return versions

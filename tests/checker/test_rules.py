@@ -1,0 +1,31 @@
+"""Every rule of the checker finds its bad example, and nothing in its good one."""
+
+import pytest
+
+import opset
+from opset.checker.checking import severity_of
+from opset.checker.pages import bad_model, fixtures, good_model
+from opset.checker.table import CHECKER
+from opset.errors import CODES
+
+RULES = CHECKER.by_code
+
+
+def codes_of(model, code):
+    found = opset.check(model)
+    if RULES[code].optional:
+        found += opset.check(model, select=[code])
+    return {each.code for each in found}
+
+
+def test_every_code_has_a_rule_and_a_fixture():
+    assert sorted(fixtures()) == sorted(RULES)
+    assert {code for code in CODES if code[0] in "GW"} <= {*RULES}
+
+
+@pytest.mark.parametrize("code", sorted(code for code in RULES if "unseen" not in fixtures()[code]))
+def test_a_rule_finds_its_bad_example_and_nothing_in_its_good_one(code):
+    fixture, rule = fixtures()[code], RULES[code]
+    assert severity_of(code) == rule.severity
+    assert codes_of(good_model(code).SerializeToString(), code) == set()
+    assert codes_of(bad_model(code), code) == {code, *fixture.get("also", ())}
