@@ -332,8 +332,13 @@ class Finding(NamedTuple):
     help: str = ""
     file: str = ""
 
+    @property
+    def severity(self) -> str:
+        """The severity: "warning" for a code W…, of a rule that enforces a SHOULD, "error" for any other."""
+        return "warning" if self.code[:1] == "W" else "error"
+
     def __str__(self) -> str:
-        lines = [f"error[{self.code}] {safe_text(self.message)}"]
+        lines = [f"{self.severity}[{self.code}] {safe_text(self.message)}"]
         where = ", ".join(safe_text(part) for part in (self.place, self.file) if part)
         lines += [f"  where   {where}"] if where else []
         lines += [f"  why     {safe_text(self.why)}"] if self.why else []

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from opset.checker.table import CHECKER, ERROR, WARNING, CheckContext, CheckOptions
+from opset.checker.table import CHECKER, ERROR, CheckContext, CheckOptions
 from opset.errors import CheckError, Finding, FindingList, UsageError
 from opset.model import load
 from opset.model.storage.container import ModelLike
@@ -45,7 +45,7 @@ def check(
         allow_external_roots: Folders outside the model's own that may hold external data.
 
     Returns:
-        The findings; `severity_of` tells errors from warnings. The first thousand are kept.
+        The findings, each with its `severity`. The first thousand are kept, the others counted.
 
     Raises:
         ModelError: The file cannot be read as a model.
@@ -85,14 +85,9 @@ def check_model(
 
 def raise_errors(findings: FindingList) -> None:
     """Raise CheckError with those findings that are errors, if there are any."""
-    errors = FindingList(each for each in findings if severity_of(each.code) == ERROR)
+    errors = FindingList(each for each in findings if each.severity == ERROR)
     if errors:
         raise CheckError(errors)
-
-
-def severity_of(code: str) -> str:
-    """Return "warning" for the code of a rule that enforces a SHOULD, "error" for any other."""
-    return WARNING if code[:1] == "W" else ERROR
 
 
 def select_codes(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> frozenset[str]:

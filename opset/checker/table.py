@@ -49,20 +49,20 @@ class StatedValue(NamedTuple):
 class StoredTensor(NamedTuple):
     """A TensorProto of a body; `role` is INITIALIZER, SPARSE or ATTRIBUTE.
 
-    `index` is the index of the node with the attribute, -1 for an initializer or the default of a function's attribute;
+    `node` is the index of the node with the attribute, -1 for an initializer or the default of a function's attribute;
     `part` names the message inside it: "value", "values of 'w'".
     """
 
     proto: Any
     body: Body
     role: str
-    index: int = -1
+    node: int = -1
     part: str = ""
 
     @property
     def place(self) -> str:
         """The path of the tensor, as messages show it."""
-        return _place_of(self.body, self.index, self.role, self.part or self.proto.name)
+        return _place_of(self.body, self.node, self.role, self.part or self.proto.name)
 
 
 class StoredSparseTensor(NamedTuple):
@@ -71,13 +71,13 @@ class StoredSparseTensor(NamedTuple):
     proto: Any
     body: Body
     role: str
-    index: int = -1
+    node: int = -1
     part: str = ""
 
     @property
     def place(self) -> str:
         """The path of the tensor, as messages show it."""
-        return _place_of(self.body, self.index, self.role, self.part)
+        return _place_of(self.body, self.node, self.role, self.part)
 
 
 def _place_of(body: Body, index: int, role: str, name: str) -> str:

@@ -107,7 +107,8 @@ def write_errors(findings: FindingList | OpsetError, stream: IO[str] | None = No
     for finding in kinds[:SHOWN]:
         head, newline, rest = str(finding).partition("\n")
         label, bracket, message = head.partition("] ")
-        stream.write(f"{style_text(label + bracket.rstrip(), 'red', stream)} {message}{newline}{rest}\n")
+        color = "red" if finding.severity == "error" else "yellow"
+        stream.write(f"{style_text(label + bracket.rstrip(), color, stream)} {message}{newline}{rest}\n")
     if (more := max(len(kinds) - SHOWN, 0) + listed.omitted) > 0:
         stream.write(f"… and {more:,} more\n")
     codes = " ".join(dict.fromkeys(finding.code for finding in listed))

@@ -3,7 +3,6 @@
 import pytest
 
 import opset
-from opset.checker.checking import severity_of
 from opset.checker.pages import bad_model, fixtures, good_model
 from opset.checker.table import CHECKER
 from opset.errors import CODES
@@ -26,6 +25,6 @@ def test_every_code_has_a_rule_and_a_fixture():
 @pytest.mark.parametrize("code", sorted(code for code in RULES if "unseen" not in fixtures()[code]))
 def test_a_rule_finds_its_bad_example_and_nothing_in_its_good_one(code):
     fixture, rule = fixtures()[code], RULES[code]
-    assert severity_of(code) == rule.severity
+    assert ("warning" if code[0] == "W" else "error") == rule.severity
     assert codes_of(good_model(code).SerializeToString(), code) == set()
     assert codes_of(bad_model(code), code) == {code, *fixture.get("also", ())}
