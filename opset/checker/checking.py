@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from opset.budget import Limits
 from opset.checker.table import CHECKER, ERROR, CheckContext, CheckOptions
 from opset.errors import CheckError, Finding, FindingList, UsageError
 from opset.model import load
@@ -29,6 +30,7 @@ def check(
     ignore: Iterable[str] = (),
     verify_checksums: bool = False,
     schemas: Schemas = (),
+    limits: Limits | None = None,
     allow_external_roots: Iterable[str | os.PathLike[str]] = (),
 ) -> FindingList:
     """Return the findings of the specification's rules on a model, all of them.
@@ -42,6 +44,7 @@ def check(
         ignore: Codes, or beginnings of codes, of rules that do not run.
         verify_checksums: Whether files of external data are read to compare their checksums.
         schemas: Folders of operator YAML, for domains of your own.
+        limits: How much the inference may take; without them, that is in proportion to the model.
         allow_external_roots: Folders outside the model's own that may hold external data.
 
     Returns:
@@ -49,10 +52,11 @@ def check(
 
     Raises:
         ModelError: The file cannot be read as a model.
+        InferenceError: I401 if `limits` do not suffice.
         UsageError: U103 if no rule has such a code.
     """
     loaded = load(model, allow_external_roots=allow_external_roots)
-    options = CheckOptions(full, verify_checksums)
+    options = CheckOptions(full, verify_checksums, limits)
     codes = select_codes(select, ignore)
     return check_context(CheckContext(loaded, registry_with(schemas), options), codes)
 

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from opset.errors import Finding, quote
+from opset.budget import Limits
+from opset.errors import Finding, ModelError, quote
+from opset.inference.engine.result import Inference, infer
 from opset.model import Model
 from opset.model.graph.index import Body, FunctionKey, bodies, normalize_domain
 from opset.model.graph.walking import function_key
@@ -86,7 +88,9 @@ def _place_of(body: Body, index: int, role: str, name: str) -> str:
 
 
 class Inferred(NamedTuple):
-    """The types and shapes that follow in the model, which are checked last."""
+    """The types and shapes that follow in the model, which are checked last; None if its names cannot be read."""
+
+    inference: Inference | None
 
 
 @dataclass(frozen=True)
@@ -96,10 +100,12 @@ class CheckOptions:
     Attributes:
         full: Whether types and shapes are inferred, and compared with those that the model states.
         verify_checksums: Whether files of external data are read to compare their checksums.
+        limits: How much the inference may take; None for as much as suits the model.
     """
 
     full: bool = True
     verify_checksums: bool = False
+    limits: Limits | None = None
 
 
 class CheckContext:
@@ -168,6 +174,13 @@ class CheckContext:
                 for number, sparse in enumerate(attribute.sparse_tensors):
                     yield StoredSparseTensor(sparse, body, ATTRIBUTE, index, f"{attribute.name}[{number}]")
 
+    def _infer(self) -> Inference | None:
+        """Return the inference of the model, None if its names or imports are malformed."""
+        try:
+            return infer(self.model, check_type=True, strict=True, schemas=self.registry, limits=self.options.limits)
+        except ModelError:
+            return None
+
     def things(self) -> Iterator[object]:
         """Yield everything that rules check, the model itself first, and what is inferred of it last."""
         yield self
@@ -176,7 +189,7 @@ class CheckContext:
         yield from self.tensors()
         yield from self.sparse_tensors()
         if self.options.full:
-            yield Inferred()
+            yield Inferred(self._infer())
 
 
 def _attributes_of(body: Body) -> Iterator[tuple[int, Any]]:

@@ -28,6 +28,7 @@ VERBS = {
     "blockers": "Show what stands in the way of a conversion.",
     "lower": "Express operators that a runtime lacks by others.",
     "inline": "Put the nodes of functions in place of their calls.",
+    "check": "Check that models follow the specification.",
     "infer": "Infer the types and shapes of a model's values.",
     "run": "Evaluate a model with the reference kernels.",
     "show": "Show what an operator is, or what a model contains.",

@@ -17,6 +17,7 @@ import click
 from opset.budget import ALLOW_MORE, Limits
 from opset.cli import BROKEN_PIPE, INTERNAL, USAGE, output, signals, supervision
 from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
+from opset.cli.findings_formats import findings_format_option
 from opset.cli.inputs import STREAM, Input, Output, expand_inputs, output_for, roots_option
 from opset.cli.limits import limits_options
 from opset.errors import Finding, FindingList, OpsetError, UsageError, safe_text
@@ -147,6 +148,14 @@ def reading_options(command: Command) -> Any:
     return _options_for_call(hooks_option, limits_options, *_COMMON)(command)
 
 
+def checking_options(command: Command) -> Any:
+    """Return a verb that finds faults in models, with its options, which it takes as `call`; --format has more forms.
+
+    It raises SchemaError for faulty folders of operator YAML once, before any model is read.
+    """
+    return _options_for_call(hooks_option, limits_options, *_COMMON[:-1], findings_format_option)(command)
+
+
 def _options_for_call(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     """Return a decorator that adds options which a verb takes as `call`."""
 
@@ -175,6 +184,7 @@ def process_files(
     *,
     writes: bool = True,
     batch: Callable[..., BatchReport] = BatchReport,
+    formats: Mapping[str, Callable[[BatchReport], Iterable[str]]] = {},
 ) -> int:
     """Process the models that a verb is given, report on each, and return the exit status.
 
@@ -183,6 +193,7 @@ def process_files(
         write: Writes a report as text, to a stream, quietly if its last argument is true.
         writes: Whether models are written; if not, the report goes to stdout.
         batch: Returns the report on all models, of their reports, the summary and notes.
+        formats: Forms of the report besides text and JSON: functions that return its lines, by name.
 
     Raises:
         ModelError: An input stands for no model.
@@ -215,9 +226,13 @@ def process_files(
             if 1 < number < len(models) and sys.stderr.isatty():
                 sys.stderr.write(f"[{number}/{len(models)}]\r")
                 sys.stderr.flush()
-    if call.form == "json" and not call.quiet:
+    if call.form != "text" and not call.quiet:
         summary = {"models": len(models), **{each: statuses[each] for each in verb.words}, "exit_status": worst}
-        output.write_product(batch(reports, summary, tuple(notes)), list, call.form, stream)
+        whole = batch(reports, summary, tuple(notes))
+        if call.form == "json":
+            output.write_product(whole, list, call.form, stream)
+        else:
+            stream.writelines(f"{line}\n" for line in formats[call.form](whole))
     elif len(models) > 1 and not call.quiet:
         counts = ", ".join(f"{statuses[each]} {word}" for each, word in verb.words.items() if statuses[each])
         stream.write(f"{len(models)} models: {counts}\n")

@@ -28,6 +28,8 @@ MAX_FOLDERS = 100
 MAX_PATH = 4096
 LISTED = 5
 """Files of a folder that a note names."""
+_KEYS = {"schemas": "folder", "targets": "file", "select": "code", "ignore": "code"}
+"""The keys of [tool.opset], each with the kind of what its list holds."""
 SHOWN = 100
 """Characters of a text of the configuration that a message repeats."""
 
@@ -161,14 +163,34 @@ def _project_folders() -> list[Path]:
 
 def _project_paths() -> dict[str, list[Path]]:
     """Return the folders of `schemas` and the files of `targets` that [tool.opset] of ./pyproject.toml lists."""
-    kinds = {"schemas": ("folder", os.path.isdir), "targets": ("file", os.path.isfile)}
-    paths: dict[str, list[Path]] = {key: [] for key in kinds}
+    paths: dict[str, list[Path]] = {}
+    for key, is_kind in (("schemas", os.path.isdir), ("targets", os.path.isfile)):
+        listed = _project_lists()[key]
+        for each in listed:
+            if len(each) > MAX_PATH or not is_kind(each):
+                raise _configuration_error(f"[tool.opset] {key}: {each[:SHOWN]!r} is no {_KEYS[key]}")
+        paths[key] = [PROJECT.parent / each for each in listed]
+    return paths
+
+
+def rule_choice(select: Sequence[str], ignore: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the codes of rules to select and to ignore: those of options, else those of ./pyproject.toml.
+
+    Raises UsageError U103 if the configuration cannot be used.
+    """
+    lists = _project_lists()
+    return select or lists["select"], ignore or lists["ignore"]
+
+
+def _project_lists() -> dict[str, list[str]]:
+    """Return the lists of [tool.opset] of ./pyproject.toml by key, empty ones for keys that it does not have."""
+    lists: dict[str, list[str]] = {key: [] for key in _KEYS}
     text = _project_text()
     if b"opset" not in text:
-        return paths
+        return lists
     tools = _parse_toml(text).get("tool", {})
     table = tools.get("opset", {}) if isinstance(tools, dict) else {}
-    for key, (kind, is_kind) in kinds.items():
+    for key, kind in _KEYS.items():
         listed = table.get(key, []) if isinstance(table, dict) else None
         if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
             raise _configuration_error(f"[tool.opset] {key} is no list of {kind}s")
@@ -176,13 +198,10 @@ def _project_paths() -> dict[str, list[Path]]:
             raise _configuration_error(
                 f"[tool.opset] {key} lists {len(listed):,} {kind}s; at most {MAX_FOLDERS} are accepted"
             )
-        for each in listed:
-            if len(each) > MAX_PATH or not is_kind(each):
-                raise _configuration_error(f"[tool.opset] {key}: {each[:SHOWN]!r} is no {kind}")
-        paths[key] = [PROJECT.parent / each for each in listed]
-    if leftover := sorted(table.keys() - kinds.keys()):
+        lists[key] = listed
+    if leftover := sorted(table.keys() - _KEYS.keys()):
         raise _configuration_error(f"[tool.opset] has the unknown key {leftover[0][:SHOWN]!r}")
-    return paths
+    return lists
 
 
 def _project_text() -> bytes:

@@ -15,6 +15,7 @@ from opset.catalog import OperatorSet, OperatorSetDifference
 from opset.cli.batch import BatchReport, ModelReport
 from opset.cli.blockers import BlockersBatch
 from opset.cli.bump import LockReport
+from opset.cli.check import CheckBatch, CheckReport
 from opset.cli.conformance import ConformanceReport
 from opset.cli.infer import InferenceReport
 from opset.cli.inline import InliningReport
@@ -36,6 +37,7 @@ REPORTS = {
     "`convert`, `lower`": [ConversionReport],
     "`blockers`": [BlockersBatch, BlockersReport],
     "`info`": [ModelDescription],
+    "`check`": [CheckBatch, CheckReport],
     "`infer`": [InferenceReport],
     "`inline`": [InliningReport],
     "`run`": [RunReport],

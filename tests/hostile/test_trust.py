@@ -103,6 +103,7 @@ VERBS = [
     ("text", "model.onnx"),
     ("blockers", "model.onnx", "--to", "14"),
     ("info", "model.onnx", "--runtime", "tensorrt"),
+    ("check", "model.onnx", "--for", "onnxruntime==1.17"),
     ("infer", "model.onnx", "--report"),
     ("run", "model.onnx", "--set", "x=[1, 2]", "--trace", "--format", "json"),
     ("show", "model.onnx"),

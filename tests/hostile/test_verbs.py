@@ -90,6 +90,24 @@ FORMS = {
         "CONFIGURATIONS": {"": ["SAMPLE", "--ops", "Gelu", "--plan"]},
         "ARGUMENTS": {"ops": ["SAMPLE", "--ops", "IT"]},
     },
+    "check": {
+        "MODELS": {
+            "": ["IT", "--format", "sarif", "--verify-checksums"],
+            "stream": ["-", "--select", "G", "--select", "W"],
+            "for": ["FOLDER", "--for", "onnxruntime==1.17", "--format", "junit"],
+        },
+        "SCHEMAS": {
+            "": ["SAMPLE", "--schemas", "FOLDER/schemas"],
+            "target": ["SAMPLE", "--for", "tract==0.23", "--target", "IT"],
+        },
+        "CONFIGURATIONS": {"": ["SAMPLE"]},
+        "STREAMS": {"": ["-"]},
+        "FOLDERS": {"": ["FOLDER", "--format", "github"]},
+        "ARGUMENTS": {
+            "input": ["IT"], "select": ["SAMPLE", "--select", "IT"], "ignore": ["SAMPLE", "--ignore", "IT"],
+            "for": ["SAMPLE", "--for", "IT"], "target": ["SAMPLE", "--for", "tract==0.23", "--target", "IT"],
+        },
+    },
     "infer": {
         "MODELS": {
             "": ["-", "--check-types"],

@@ -1,12 +1,12 @@
-"""Rules about what follows: the types and shapes that a model states, and those that its nodes compute."""
+"""Rules about what follows in a model: the types and shapes that a model states, and those that its nodes compute."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opset.checker.table import CHECKER, CheckContext, Inferred
-from opset.errors import Finding, ModelError
-from opset.inference.engine.result import infer
+from opset.budget import ALLOW_MORE
+from opset.checker.table import CHECKER, WARNING, CheckContext, Inferred
+from opset.errors import Finding
 
 
 @CHECKER.rule("I101 I201 I202 I203", Inferred)
@@ -15,8 +15,13 @@ def check_inferred_types(inferred: Inferred, context: CheckContext) -> Iterator[
 
     A model that cannot be read by names and imports has other findings, and nothing is inferred.
     """
-    try:
-        inference = infer(context.model, check_type=True, strict=True, schemas=context.registry)
-    except ModelError:
-        return
-    yield from inference.findings
+    if inferred.inference is not None:
+        yield from inferred.inference.findings
+
+
+@CHECKER.rule("W801", Inferred, severity=WARNING)
+def check_inference_ended(inferred: Inferred, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding if the inference stopped, so that types and shapes behind that place were not compared."""
+    if inferred.inference is not None and inferred.inference.stopped:
+        why = f"the inference stopped at {inferred.inference.stopped}"
+        yield Finding("W801", "not all types and shapes were checked", "model", why, ALLOW_MORE)
