@@ -11,17 +11,19 @@ specification that each code enforces, with a bad and a good example.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from opset.budget import Limits
 from opset.errors import Finding, ModelError, quote
-from opset.inference.engine.result import Inference, infer
+from opset.inference.engine.result import Inference, infer_strictly
 from opset.model import Model
-from opset.model.graph.index import Body, FunctionKey, bodies, normalize_domain
+from opset.model.graph.index import Body, FunctionKey, ModelIndex, bodies, normalize_domain
 from opset.model.graph.walking import function_key
 from opset.opsets.registry import Registry
+from opset.preparation import read_model
 from opset.rules import RuleTable
 
 ERROR, WARNING = "error", "warning"
@@ -119,7 +121,13 @@ class CheckContext:
         self.model, self.registry, self.options = model, registry, options
         self.proto: Any = model.proto
         self.ir_version: int = self.proto.ir_version
-        self.bodies = bodies(self.proto)
+        self._readable: tuple[Model, ModelIndex] | None = None
+        if options.full:
+            with suppress(ModelError):
+                self._readable = read_model(model, registry)
+        # What reading has mended is a fault all the same: rules see the model as it is.
+        as_it_is = self._readable is not None and self._readable[0] is model
+        self.bodies = self._readable[1].bodies if as_it_is and self._readable else bodies(self.proto)
         self.functions: dict[FunctionKey, Body] = {}
         for body in self.bodies:
             if body.function:
@@ -174,13 +182,6 @@ class CheckContext:
                 for number, sparse in enumerate(attribute.sparse_tensors):
                     yield StoredSparseTensor(sparse, body, ATTRIBUTE, index, f"{attribute.name}[{number}]")
 
-    def _infer(self) -> Inference | None:
-        """Return the inference of the model, None if its names or imports are malformed."""
-        try:
-            return infer(self.model, check_type=True, strict=True, schemas=self.registry, limits=self.options.limits)
-        except ModelError:
-            return None
-
     def things(self) -> Iterator[object]:
         """Yield everything that rules check, the model itself first, and what is inferred of it last."""
         yield self
@@ -189,7 +190,9 @@ class CheckContext:
         yield from self.tensors()
         yield from self.sparse_tensors()
         if self.options.full:
-            yield Inferred(self._infer())
+            yield Inferred(
+                None if self._readable is None else infer_strictly(*self._readable, self.registry, self.options.limits)
+            )
 
 
 def _attributes_of(body: Body) -> Iterator[tuple[int, Any]]:
