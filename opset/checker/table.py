@@ -20,6 +20,7 @@ from opset.budget import Limits
 from opset.errors import Finding, ModelError, quote
 from opset.inference.engine.result import Inference, infer_strictly
 from opset.model import Model
+from opset.model.attributes import FIELDS
 from opset.model.graph.index import Body, FunctionKey, ModelIndex, bodies, normalize_domain
 from opset.model.graph.walking import function_key
 from opset.opsets.registry import Registry
@@ -195,14 +196,19 @@ class CheckContext:
             )
 
 
+_NUMBERS_AND_TEXTS = frozenset(FIELDS[kind][0] for kind in ("float", "int", "string", "floats", "ints", "strings"))
+"""Types of attributes that hold no tensor."""
+
+
 def _attributes_of(body: Body) -> Iterator[tuple[int, Any]]:
-    """Yield the attributes of a body's nodes with the index of the node, and a function's defaults with -1."""
+    """Yield the attributes that may hold tensors with the index of their node, -1 for the defaults of a function."""
     if body.function:
         for default in body.proto.attribute_proto:
             yield -1, default
     for index, attributes in enumerate(body.attributes):
         for attribute in attributes:
-            yield index, attribute
+            if attribute.type not in _NUMBERS_AND_TEXTS:
+                yield index, attribute
 
 
 def _first_imports(holder: Any) -> dict[str, int]:
