@@ -30,7 +30,7 @@ from opset.rules import RuleTable
 ERROR, WARNING = "error", "warning"
 CHECKER: RuleTable[Finding] = RuleTable(
     "opset.checker.rules",
-    ("models", "nodes", "inferred"),
+    ("models", "graphs", "nodes", "functions", "inferred"),
     severity=ERROR,
 )
 """The rules of the checker."""

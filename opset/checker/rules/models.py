@@ -97,12 +97,16 @@ def check_imports_released(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("W101", CheckContext, severity=WARNING)
 def check_imports_used(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each domain that is imported and not used by any node."""
+    """Yield a finding for each domain that is imported and not used by any node.
+
+    The model imports the domains of its functions, which gives them a version, also if functions alone call them.
+    """
+    used = {id(context.proto): {domain for domain, _, _ in context.functions}}
+    for body in context.bodies:
+        used.setdefault(id(_holder(body, context)), set()).update(domain for _, domain in {*body.operators})
     for holder, place in _importers(context):
-        inside = [body for body in context.bodies if _holder(body, context) is holder]
-        used = {domain for body in inside for _, domain in {*body.operators}}
         for domain in dict(_versions(holder)):
-            if domain and domain not in used:
+            if domain and domain not in used[id(holder)]:
                 message = f"the domain {_shown(domain)} is imported, and no node uses it"
                 why = "a runtime that does not have the operator set refuses the model"
                 yield Finding("W101", message, place, why, "remove the import")
