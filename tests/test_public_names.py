@@ -18,8 +18,7 @@ NAMES = [
     "CheckError", "Conversion", "ConversionError", "Finding", "Inference", "InferenceError", "Limits", "Model",
     "ModelDescription", "ModelError", "OpSchema", "OpsetError", "ReferenceEvaluator", "Registry", "RunError",
     "SchemaError", "UsageError", "check", "check_model", "convert", "get_schema", "infer", "infer_shapes", "info",
-    "inline_functions", "load", "lower", "parse_function", "parse_graph", "parse_model", "parse_node", "plan",
-    "to_text",
+    "inline_functions", "load", "lower", "parse_function", "parse_graph", "parse_model", "parse_node", "plan", "to_text",
 ]  # fmt: skip
 
 
