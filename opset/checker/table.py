@@ -17,7 +17,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from opset.budget import Limits
-from opset.errors import Finding, ModelError, quote
+from opset.checker.data_files import DataFiles
+from opset.errors import Finding, ModelError, quote, safe_text
 from opset.inference.engine.result import Inference, infer_strictly
 from opset.model import Model
 from opset.model.attributes import FIELDS
@@ -30,12 +31,18 @@ from opset.rules import RuleTable
 ERROR, WARNING = "error", "warning"
 CHECKER: RuleTable[Finding] = RuleTable(
     "opset.checker.rules",
+<<<<<<< HEAD
     ("models", "graphs", "nodes", "functions", "inferred"),
+=======
+    ("models", "nodes", "tensors", "sparse_tensors", "types", "inferred"),
+>>>>>>> ctensors
     severity=ERROR,
 )
 """The rules of the checker."""
 INPUT, OUTPUT, VALUE_INFO = "input", "output", "value_info"
 INITIALIZER, SPARSE, ATTRIBUTE = "initializer", "sparse initializer", "attribute"
+_TENSOR, _TENSORS, _SPARSE_TENSOR, _SPARSE_TENSORS, _TYPE_PROTO, _TYPE_PROTOS = 4, 9, 11, 12, 13, 14
+"""Numbers of AttributeProto.AttributeType."""
 
 
 class StatedValue(NamedTuple):
@@ -51,11 +58,27 @@ class StatedValue(NamedTuple):
         return f"{self.body.label}, {self.role} {quote(self.proto.name)}"
 
 
+class StatedType(NamedTuple):
+    """A TypeProto of a body: of values, each with its role, or in attributes, each with the index of its node."""
+
+    proto: Any
+    body: Body
+    holders: list[tuple[Any, str | int]]
+
+    def places(self) -> Iterator[str]:
+        """Yield the paths of the values and attributes that have the type, as messages show them."""
+        for holder, where in self.holders:
+            if isinstance(where, str):
+                yield StatedValue(holder, self.body, where).place
+            else:
+                yield _place_of(self.body, where, ATTRIBUTE, holder.name)
+
+
 class StoredTensor(NamedTuple):
     """A TensorProto of a body; `role` is INITIALIZER, SPARSE or ATTRIBUTE.
 
     `node` is the index of the node with the attribute, -1 for an initializer or the default of a function's attribute;
-    `part` names the message inside it: "value", "values of 'w'".
+    `part` names the message inside it: "value", "w.indices" of a sparse tensor.
     """
 
     proto: Any
@@ -83,6 +106,13 @@ class StoredSparseTensor(NamedTuple):
     def place(self) -> str:
         """The path of the tensor, as messages show it."""
         return _place_of(self.body, self.node, self.role, self.part)
+
+    def parts(self) -> Iterator[StoredTensor]:
+        """Yield the tensors that hold its values and their indices."""
+        for part in ("values", "indices"):
+            if self.proto.HasField(part):
+                name = f"{safe_text(self.part)}.{part}"
+                yield StoredTensor(getattr(self.proto, part), self.body, self.role, self.node, name)
 
 
 def _place_of(body: Body, index: int, role: str, name: str) -> str:
@@ -134,6 +164,11 @@ class CheckContext:
             if body.function:
                 self.functions.setdefault(function_key(body.proto), body)
 
+    @cached_property
+    def data_files(self) -> DataFiles | None:
+        """The files of external data, None if the model did not come from a path."""
+        return DataFiles(self.model.folder) if self.model.folder is not None else None
+
     @property
     def main(self) -> Body:
         """The main graph."""
@@ -160,12 +195,17 @@ class CheckContext:
                 yield from (StatedValue(each, body, OUTPUT) for each in body.proto.output[:])
             yield from (StatedValue(each, body, VALUE_INFO) for each in body.proto.value_info[:])
 
+    @cached_property
+    def types(self) -> dict[Body, list[StatedType]]:
+        """The different types that each body states."""
+        return {body: _types_of(body) for body in self.bodies}
+
     def tensors(self) -> Iterator[StoredTensor]:
         """Yield the tensors of initializers and attributes, without the parts of sparse ones."""
         for body in self.bodies:
             if not body.function:
                 yield from (StoredTensor(each, body, INITIALIZER) for each in body.proto.initializer[:])
-            for index, attribute in _attributes_of(body):
+            for index, attribute in _attributes_of(body, _TENSOR, _TENSORS):
                 if attribute.HasField("t"):
                     yield StoredTensor(attribute.t, body, ATTRIBUTE, index, attribute.name)
                 for number, tensor in enumerate(attribute.tensors):
@@ -177,7 +217,7 @@ class CheckContext:
             if not body.function:
                 for sparse in body.proto.sparse_initializer[:]:
                     yield StoredSparseTensor(sparse, body, SPARSE, -1, sparse.values.name)
-            for index, attribute in _attributes_of(body):
+            for index, attribute in _attributes_of(body, _SPARSE_TENSOR, _SPARSE_TENSORS):
                 if attribute.HasField("sparse_tensor"):
                     yield StoredSparseTensor(attribute.sparse_tensor, body, ATTRIBUTE, index, attribute.name)
                 for number, sparse in enumerate(attribute.sparse_tensors):
@@ -189,25 +229,57 @@ class CheckContext:
         yield from self.bodies
         yield from self.values()
         yield from self.tensors()
-        yield from self.sparse_tensors()
+        for sparse in self.sparse_tensors():
+            yield from sparse.parts()
+            yield sparse
         if self.options.full:
             yield Inferred(
                 None if self._readable is None else infer_strictly(*self._readable, self.registry, self.options.limits)
             )
 
 
+<<<<<<< HEAD
 _NUMBERS_AND_TEXTS = frozenset(FIELDS[kind][0] for kind in ("float", "int", "string", "floats", "ints", "strings"))
 """Types of attributes that hold no tensor."""
 
 
 def _attributes_of(body: Body) -> Iterator[tuple[int, Any]]:
     """Yield the attributes that may hold tensors with the index of their node, -1 for the defaults of a function."""
+=======
+def _types_of(body: Body) -> list[StatedType]:
+    """Return the different types that a body states, of values and in attributes."""
+    found: dict[bytes, StatedType] = {}
+    values = [(VALUE_INFO, body.proto.value_info[:])]
+    if not body.function:
+        values += [(INPUT, body.proto.input[:]), (OUTPUT, body.proto.output[:])]
+    for role, protos in values:
+        for value in protos:
+            if value.HasField("type"):
+                data = value.type.SerializeToString()
+                if data not in found:
+                    found[data] = StatedType(value.type, body, [])
+                found[data].holders.append((value, role))
+    for index, attribute in _attributes_of(body, _TYPE_PROTO, _TYPE_PROTOS):
+        for proto in (*attribute.type_protos, *([attribute.tp] if attribute.HasField("tp") else [])):
+            found.setdefault(proto.SerializeToString(), StatedType(proto, body, [])).holders.append((attribute, index))
+    return [*found.values()]
+
+
+def _attributes_of(body: Body, *types: int) -> Iterator[tuple[int, Any]]:
+    """Yield the attributes of a body's nodes with the index of the node, and a function's defaults with -1.
+
+    Of these types alone, or without a type, which IR version 1 left to be seen from the value.
+    """
+>>>>>>> ctensors
     if body.function:
-        for default in body.proto.attribute_proto:
-            yield -1, default
+        yield from ((-1, default) for default in body.proto.attribute_proto if default.type in (0, *types))
     for index, attributes in enumerate(body.attributes):
         for attribute in attributes:
+<<<<<<< HEAD
             if attribute.type not in _NUMBERS_AND_TEXTS:
+=======
+            if attribute.type in types or not attribute.type:
+>>>>>>> ctensors
                 yield index, attribute
 
 
