@@ -27,7 +27,7 @@ from opset.rules import RuleTable
 ERROR, WARNING = "error", "warning"
 CHECKER: RuleTable[Finding] = RuleTable(
     "opset.checker.rules",
-    ("models", "nodes", "inferred"),
+    ("models", "nodes", "training", "devices", "inferred"),
     severity=ERROR,
 )
 """The rules of the checker."""
