@@ -60,24 +60,19 @@ def check_node_configurations(context: CheckContext) -> Iterator[Finding]:
     """
     devices = {each.name: each.num_devices for each in reversed(context.proto.configuration) if each.name}
     ranks = _Ranks()
-    for body in context.bodies:
-        for index, node in enumerate(body.nodes):
-            for given in node.device_configurations:
-                for code, message, why, help in _node_faults(given, devices, body, index, ranks):
-                    yield Finding(code, message, body.location(index), why, help)
+    for given, body, index in context.device_configurations:
+        for code, message, why, help in _node_faults(given, devices, body, index, ranks):
+            yield Finding(code, message, body.location(index), why, help)
 
 
 @CHECKER.rule("W721", CheckContext, severity=WARNING, since=IR_VERSION)
 def check_pipeline_stages(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each node in a pipeline stage with a negative number."""
-    for body in context.bodies:
-        for index, node in enumerate(body.nodes):
-            for given in node.device_configurations:
-                if given.pipeline_stage < 0:
-                    message = f"the node is in pipeline stage {given.pipeline_stage}"
-                    why = "a negative number usually stands for no stage, and a reader cannot tell whether one is meant"
-                    help = "set a number from 0, or leave it out"
-                    yield Finding("W721", message, body.location(index), why, help)
+    for given, body, index in context.device_configurations:
+        if given.pipeline_stage < 0:
+            message = f"the node is in pipeline stage {given.pipeline_stage}"
+            why = "a negative number usually stands for no stage, and a reader cannot tell whether one is meant"
+            yield Finding("W721", message, body.location(index), why, "set a number from 0, or leave it out")
 
 
 Fault = tuple[str, str, str, str]
@@ -112,7 +107,10 @@ def _node_faults(given: Any, devices: Mapping[Any, int], body: Body, index: int,
 
 def _device_faults(spec: Any, count: int, shown: str) -> Iterator[Fault]:
     """Yield the faults in the devices of a ShardingSpecProto; `count` is that of the configuration, 0 if not known."""
-    groups = Counter(entry.key for entry in spec.index_to_device_group_map)
+    given = spec.device[:]
+    groups = Counter(entry.key for entry in spec.index_to_device_group_map[:])
+    if not groups and (count < 1 or not given or (min(given) >= 0 and max(given) < count)):
+        return
     for key, times in groups.items():
         if times > 1:
             message = f"{shown} has {times:,} groups of devices with the number {key}"
@@ -120,7 +118,7 @@ def _device_faults(spec: Any, count: int, shown: str) -> Iterator[Fault]:
     if count < 1:
         return
     why = f"the configuration has devices 0 to {count - 1:,}"
-    for device in dict.fromkeys(spec.device):
+    for device in dict.fromkeys(given):
         if device not in groups and not 0 <= device < count:
             message = f"{shown} is on device {device}, which does not exist"
             yield "G733", message, f"{why}, and the sharding no group of this number", "name a device or a group"
