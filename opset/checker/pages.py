@@ -17,7 +17,11 @@ from opset.schemas.yaml.reader import Findings, read
 FIXTURES = Path(__file__).parent / "fixtures.yaml"
 MODELS, USUAL = "models", "relu"
 WIDTH = 118
-DOCUMENTS = {"IR": "the IR specification", "versioning": "the versioning document"}
+DOCUMENTS = {
+    "IR": "the IR specification",
+    "early IR": "the early IR specification",
+    "versioning": "the versioning document",
+}
 _STEP = re.compile(r"(\w+)(?:\[(\d+|\+)\])?")
 
 
