@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from opset.checker.checking import check_context, select_codes
+from opset.checker.checking import COMPATIBILITY, check_context, select_codes
 from opset.checker.table import CheckContext, CheckOptions
 from opset.errors import FindingList
 from opset.model import load
@@ -74,7 +74,7 @@ def check_function(
     def place(model: Any) -> None:
         model.functions.add().ParseFromString(function.SerializeToString())
 
-    return _check_part(place, opsets, ir_version, schemas, ignore=("W1",))
+    return _check_part(place, opsets, ir_version, schemas, ignore=("W1", "W401", COMPATIBILITY))
 
 
 def check_tensor(tensor: Any, *, ir_version: int | None = None) -> FindingList:

@@ -21,7 +21,6 @@ from opset.checker.data_files import DataFiles
 from opset.errors import Finding, ModelError, quote, safe_text
 from opset.inference.engine.result import Inference, infer_strictly
 from opset.model import Model
-from opset.model.attributes import FIELDS
 from opset.model.graph.index import Body, FunctionKey, ModelIndex, bodies, normalize_domain
 from opset.model.graph.walking import function_key
 from opset.opsets.registry import Registry
@@ -31,15 +30,10 @@ from opset.rules import RuleTable
 ERROR, WARNING = "error", "warning"
 CHECKER: RuleTable[Finding] = RuleTable(
     "opset.checker.rules",
-<<<<<<< HEAD
-<<<<<<< HEAD
-    ("models", "graphs", "nodes", "functions", "inferred"),
-=======
-    ("models", "nodes", "tensors", "sparse_tensors", "types", "inferred"),
->>>>>>> ctensors
-=======
-    ("models", "nodes", "training", "devices", "inferred"),
->>>>>>> ctraining
+    (
+        *("models", "graphs", "nodes", "functions", "tensors", "sparse_tensors", "types", "training", "devices"),
+        "inferred",
+    ),
     severity=ERROR,
 )
 """The rules of the checker."""
@@ -159,7 +153,9 @@ class CheckContext:
         self._readable: tuple[Model, ModelIndex] | None = None
         if options.full:
             with suppress(ModelError):
-                self._readable = read_model(model, registry)
+                readable = read_model(model, registry)
+                readable[1].call_order()
+                self._readable = readable
         # What reading has mended is a fault all the same: rules see the model as it is.
         as_it_is = self._readable is not None and self._readable[0] is model
         self.bodies = self._readable[1].bodies if as_it_is and self._readable else bodies(self.proto)
@@ -253,14 +249,6 @@ class CheckContext:
             )
 
 
-<<<<<<< HEAD
-_NUMBERS_AND_TEXTS = frozenset(FIELDS[kind][0] for kind in ("float", "int", "string", "floats", "ints", "strings"))
-"""Types of attributes that hold no tensor."""
-
-
-def _attributes_of(body: Body) -> Iterator[tuple[int, Any]]:
-    """Yield the attributes that may hold tensors with the index of their node, -1 for the defaults of a function."""
-=======
 def _types_of(body: Body) -> list[StatedType]:
     """Return the different types that a body states, of values and in attributes."""
     found: dict[bytes, StatedType] = {}
@@ -285,16 +273,11 @@ def _attributes_of(body: Body, *types: int) -> Iterator[tuple[int, Any]]:
 
     Of these types alone, or without a type, which IR version 1 left to be seen from the value.
     """
->>>>>>> ctensors
     if body.function:
         yield from ((-1, default) for default in body.proto.attribute_proto if default.type in (0, *types))
     for index, attributes in enumerate(body.attributes):
         for attribute in attributes:
-<<<<<<< HEAD
-            if attribute.type not in _NUMBERS_AND_TEXTS:
-=======
             if attribute.type in types or not attribute.type:
->>>>>>> ctensors
                 yield index, attribute
 
 
