@@ -126,7 +126,7 @@ class Inferred(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """What a check does besides the rules that need nothing but the model.
+    """The parts of a check that take more than the model itself.
 
     Attributes:
         full: Whether types and shapes are inferred, and compared with those that the model states.
@@ -235,7 +235,7 @@ class CheckContext:
                     yield StoredSparseTensor(sparse, body, ATTRIBUTE, index, f"{attribute.name}[{number}]")
 
     def things(self) -> Iterator[object]:
-        """Yield everything that rules check, the model itself first, and what is inferred of it last."""
+        """Yield everything that rules check, the model itself first, and its inference last."""
         yield self
         yield from self.bodies
         yield from self.values()

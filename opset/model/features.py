@@ -23,7 +23,7 @@ class Feature(NamedTuple):
     """Something that came with a version of the IR.
 
     - `ir_version`: the version;
-    - `name`: what it is, in the plural;
+    - `name`: its name, in the plural;
     - `is_annotation`: whether older readers skip it, and the model means the same to them.
     """
 

@@ -1,4 +1,4 @@
-"""Rules about graphs: the names of their values and nodes, what they state about values, the order of nodes.
+"""Rules about graphs: the names of their values and nodes, the types that they state, the order of nodes.
 
 Most of them hold for the bodies of functions as well.
 """
@@ -215,7 +215,7 @@ def check_statements_agree(body: Body, context: CheckContext) -> Iterator[Findin
 
 
 def _statements(graph: Any, names: Collection[str]) -> Iterator[tuple[str, _Statement]]:
-    """Yield what the parts of a GraphProto state for values of these names, initializers first."""
+    """Yield the statements of a GraphProto on values of these names, those of initializers first."""
     for tensor in graph.initializer:
         if tensor.name in names:
             element = element_name(tensor.data_type)
