@@ -30,7 +30,10 @@ from opset.rules import RuleTable
 ERROR, WARNING = "error", "warning"
 CHECKER: RuleTable[Finding] = RuleTable(
     "opset.checker.rules",
-    ("models", "nodes", "tensors", "sparse_tensors", "types", "inferred"),
+    (
+        *("models", "graphs", "nodes", "functions", "tensors", "sparse_tensors", "types", "training", "devices"),
+        "inferred",
+    ),
     severity=ERROR,
 )
 """The rules of the checker."""
@@ -123,7 +126,7 @@ class Inferred(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """What a check does besides the rules that need nothing but the model.
+    """The parts of a check that take more than the model itself.
 
     Attributes:
         full: Whether types and shapes are inferred, and compared with those that the model states.
@@ -150,7 +153,9 @@ class CheckContext:
         self._readable: tuple[Model, ModelIndex] | None = None
         if options.full:
             with suppress(ModelError):
-                self._readable = read_model(model, registry)
+                readable = read_model(model, registry)
+                readable[1].call_order()
+                self._readable = readable
         # What reading has mended is a fault all the same: rules see the model as it is.
         as_it_is = self._readable is not None and self._readable[0] is model
         self.bodies = self._readable[1].bodies if as_it_is and self._readable else bodies(self.proto)
@@ -181,6 +186,17 @@ class CheckContext:
     @cached_property
     def _imports_of_functions(self) -> dict[Body, dict[str, int]]:
         return {body: _first_imports(body.proto) for body in self.bodies if body.function and body.root is body}
+
+    @cached_property
+    def device_configurations(self) -> list[tuple[Any, Body, int]]:
+        """The device configurations of nodes, each with the body and index of its node."""
+        return [
+            (given, body, index)
+            for body in self.bodies
+            for index, configurations in enumerate([node.device_configurations for node in body.nodes])
+            if configurations
+            for given in configurations
+        ]
 
     def values(self) -> Iterator[StatedValue]:
         """Yield the values of which the model states a type."""
@@ -219,7 +235,7 @@ class CheckContext:
                     yield StoredSparseTensor(sparse, body, ATTRIBUTE, index, f"{attribute.name}[{number}]")
 
     def things(self) -> Iterator[object]:
-        """Yield everything that rules check, the model itself first, and what is inferred of it last."""
+        """Yield everything that rules check, the model itself first, and its inference last."""
         yield self
         yield from self.bodies
         yield from self.values()

@@ -3,7 +3,7 @@
     model, notes = assume_opsets(model, AUTO, registry)
 
 A version is possible if every node is valid at it, in forms that runtimes accept too, and if no stated type contradicts
-what is inferred. Versions between which no node changes its meaning are one class. If one class is possible, the model
+the inferred one. Versions between which no node changes its meaning are one class. If one class is possible, the model
 was written for it.
 """
 
@@ -48,7 +48,7 @@ class VersionRange(NamedTuple):
 
 @dataclass(frozen=True)
 class StampGuess:
-    """What a model's nodes say about the version of one operator set.
+    """The version of one operator set that a model was written for, by its nodes.
 
     Attributes:
         domain: The domain.
@@ -116,7 +116,7 @@ def assume_opsets(
 
 
 def guess_opset(model: Model, domain: str, registry: Registry, limits: Limits | None = None) -> StampGuess:
-    """Return what the nodes of a model say about the version of one operator set that it imports.
+    """Return the version of one operator set that a model was written for, as far as its nodes show it.
 
     Raises ModelError if the model is malformed.
     """

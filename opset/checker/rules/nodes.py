@@ -69,7 +69,7 @@ def check_outputs_given(body: Body, context: CheckContext) -> Iterator[Finding]:
             yield Finding("G302", "the node has no output", body.location(index), why, "name its output, or remove it")
 
 
-_WHY = {
+WHY_OF_ATTRIBUTES = {
     "G303": "attributes are found by their names",
     "G304": "a reader may take either",
     "G305": "a reader looks for the value in the field of this type",
@@ -77,9 +77,10 @@ _WHY = {
     "G307": "only a function has attributes that its nodes can refer to",
     "G308": "the value comes from the call of the function, by the name of one of its attributes",
 }
+"""What attributes are for, by the codes of those that are malformed."""
 
 
-def _attribute_fault(attribute: Any, declared: set[str] | None, ir_version: int) -> tuple[str, str, str] | None:
+def attribute_fault(attribute: Any, declared: set[str] | None, ir_version: int) -> tuple[str, str, str] | None:
     """Return the code, the message and the help for an attribute that is malformed, None if it is not.
 
     `declared` are the attributes of the function that it is in, None outside of functions.
@@ -227,12 +228,12 @@ def _attribute_findings(body: Body, index: int, declared: set[str] | None, ir_ve
     """
     names: set[str] = set()
     for attribute in body.attributes[index]:
-        fault = _attribute_fault(attribute, declared, ir_version)
+        fault = attribute_fault(attribute, declared, ir_version)
         if attribute.name in names:
             fault = "G304", f"the attribute {quote(attribute.name)} stands twice", "keep the one that is meant"
         names.add(attribute.name)
         if fault:
-            yield Finding(fault[0], fault[1], body.location(index), _WHY[fault[0]], fault[2])
+            yield Finding(fault[0], fault[1], body.location(index), WHY_OF_ATTRIBUTES[fault[0]], fault[2])
 
 
 def _schema_of(operator: Operator, versions: Mapping[str, int], context: CheckContext) -> OpSchema | None:

@@ -11,12 +11,10 @@ from typing import Any, Final, NamedTuple
 
 from opset.checker.table import (
     CHECKER,
-    INITIALIZER,
-    SPARSE,
     WARNING,
     CheckContext,
 )
-from opset.errors import Finding, brief_name, quote
+from opset.errors import Finding, quote
 from opset.model.elements import ELEMENTS, STRING, element_name
 from opset.model.graph.index import Body
 
@@ -189,70 +187,3 @@ def _odd_denotations(proto: Any) -> Iterator[Fault]:
             if dim.denotation and dim.denotation not in _DIM_DENOTATIONS:
                 message = f"the denotation {quote(dim.denotation)} of dimension {axis} is not defined"
                 yield Fault("W603", message, why, "use one such as DATA_BATCH, DATA_CHANNEL or DATA_FEATURE")
-
-
-@CHECKER.rule("G608", Body)
-def check_types_of_initializers(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each initializer whose type or dims contradict those that the graph states for its name."""
-    if body.function:
-        return
-    dense, sparse = body.proto.initializer[:], body.proto.sparse_initializer[:]
-    if not dense and not sparse:
-        return
-    stated: dict[str, Any] = {}
-    for values in (body.proto.value_info[:], body.proto.output[:], body.proto.input[:]):
-        stated.update([(value.name, value) for value in values])
-    constants = [(each.name, each.data_type, each, INITIALIZER) for each in dense if each.name in stated]
-    constants += [(each.values.name, each.values.data_type, each, SPARSE) for each in sparse]
-    for name, data_type, constant, role in constants:
-        if name and name in stated and stated[name].HasField("type"):
-            contradiction = _contradiction(stated[name].type, data_type, constant.dims[:], role)
-            if contradiction:
-                place = f"{body.label}, {role} {quote(name)}"
-                why = "a value has one type, and readers trust either"
-                yield Finding("G608", contradiction, place, why, "correct the stated type, or the initializer")
-
-
-def _contradiction(proto: Any, data_type: int, dims: Sequence[int], role: str) -> str:
-    """Return the respect in which a constant contradicts its stated type, "" if it does not."""
-    kind = proto.WhichOneof("value")
-    if kind is None:
-        return ""
-    if kind != "tensor_type" and not (role == SPARSE and kind == "sparse_tensor_type"):
-        return (
-            f"the initializer is a tensor, and the graph states {'an' if kind[0] == 'o' else 'a'} {_KIND_NAMES[kind]}"
-        )
-    stated = getattr(proto, kind)
-    if stated.elem_type != data_type and {stated.elem_type, data_type} <= ELEMENTS.keys():
-        wanted, found = ELEMENTS[stated.elem_type].name, ELEMENTS[data_type].name
-        return f"the initializer has elements of type {found}, and the graph states {wanted}"
-    if not stated.HasField("shape"):
-        return ""
-    shape = stated.shape.dim[:]
-    fits = len(shape) == len(dims) and all(
-        not dim.HasField("dim_value") or dim.dim_value < 0 or dim.dim_value == size
-        for dim, size in zip(shape, dims, strict=True)
-    )
-    return "" if fits else f"the initializer has dims {_shown(dims)}, and the graph states {_shown_shape(shape)}"
-
-
-_KIND_NAMES: Final = {
-    "sequence_type": "sequence",
-    "map_type": "map",
-    "optional_type": "optional",
-    "opaque_type": "opaque type",
-    "sparse_tensor_type": "sparse tensor",
-}
-
-
-def _shown_shape(shape: Sequence[Any]) -> str:
-    """Return a shape for a message."""
-    return _shown(
-        [each.dim_value if each.HasField("dim_value") else each.dim_param or "?" for each in shape[: _LISTED + 1]]
-    )
-
-
-def _shown(dims: Sequence[Any]) -> str:
-    """Return dims for a message."""
-    more = ", …" if len(dims) > _LISTED else ""
-    return f"[{', '.join(brief_name(str(dim)) for dim in dims[:_LISTED])}{more}]"
