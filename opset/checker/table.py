@@ -21,6 +21,7 @@ from opset.checker.data_files import DataFiles
 from opset.errors import Finding, ModelError, quote, safe_text
 from opset.inference.engine.result import Inference, infer_strictly
 from opset.model import Model
+from opset.model.features import COLLECTIONS, UNLISTED, Feature, body_features, model_features
 from opset.model.graph.index import Body, FunctionKey, ModelIndex, bodies, normalize_domain
 from opset.model.graph.walking import function_key
 from opset.opsets.registry import Registry
@@ -197,6 +198,26 @@ class CheckContext:
             if configurations
             for given in configurations
         ]
+
+    @cached_property
+    def late_features(self) -> list[tuple[Feature, str]]:
+        """The features that came after the model's IR version, of each body the first use, with its place.
+
+        Sequences and maps have always been part of models with operators of ai.onnx.ml, and other codes are about
+        initializers that are no inputs.
+        """
+        version = self.ir_version
+        if not version:
+            return []
+        passed = {UNLISTED, COLLECTIONS} if "ai.onnx.ml" in self.imports(self.main) else {UNLISTED}
+        late = [(feature, "model") for feature in model_features(self.proto) if feature.ir_version > version]
+        for body in self.bodies:
+            seen: set[Feature] = set()
+            for feature, index in body_features(body, version):
+                if feature not in seen and feature.name not in passed:
+                    seen.add(feature)
+                    late.append((feature, body.location(index) if index >= 0 else body.label))
+        return late
 
     def values(self) -> Iterator[StatedValue]:
         """Yield the values of which the model states a type."""
