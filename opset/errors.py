@@ -185,6 +185,7 @@ CODES: dict[str, str] = {
     "G509": "the segment of a tensor lies outside of its dims",
     "G511": "the checksum of external data is no SHA-1 digest",
     "G512": "a file of external data does not have its checksum",
+    "G513": "the location of external data is absolute",
     "G521": "a sparse tensor has no values",
     "G523": "the values of a sparse tensor are no vector",
     "G524": "the dims of a sparse tensor are missing, or not positive",
