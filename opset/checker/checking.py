@@ -143,4 +143,4 @@ def check_context(context: CheckContext, codes: frozenset[str]) -> FindingList:
 
 def _holds(rule: Rule[Finding], ir_version: int) -> bool:
     """Whether a rule holds for models of an IR version."""
-    return rule.since <= ir_version and (rule.until is None or ir_version <= rule.until)
+    return rule.since <= max(ir_version, 0) and (rule.until is None or ir_version <= rule.until)

@@ -207,7 +207,7 @@ class CheckContext:
         initializers that are no inputs.
         """
         version = self.ir_version
-        if not version:
+        if version < 1:
             return []
         passed = {UNLISTED, COLLECTIONS} if "ai.onnx.ml" in self.imports(self.main) else {UNLISTED}
         late = [(feature, "model") for feature in model_features(self.proto) if feature.ir_version > version]
