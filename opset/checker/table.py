@@ -19,6 +19,8 @@ from opset.budget import Limits
 from opset.errors import Finding, ModelError, quote
 from opset.inference.engine.result import Inference, infer
 from opset.model import Model
+from opset.model import proto as pb
+from opset.model.features import COLLECTIONS, UNLISTED, Feature, body_features, model_features
 from opset.model.graph.index import Body, FunctionKey, bodies, normalize_domain
 from opset.model.graph.walking import function_key
 from opset.opsets.registry import Registry
@@ -31,6 +33,8 @@ CHECKER: RuleTable[Finding] = RuleTable(
     severity=ERROR,
 )
 """The rules of the checker."""
+NEWEST_IR = max(pb.Version.values())
+"""The newest version of the IR that this package knows."""
 INPUT, OUTPUT, VALUE_INFO = "input", "output", "value_info"
 INITIALIZER, SPARSE, ATTRIBUTE = "initializer", "sparse initializer", "attribute"
 
@@ -142,6 +146,24 @@ class CheckContext:
     @cached_property
     def _imports_of_functions(self) -> dict[Body, dict[str, int]]:
         return {body: _first_imports(body.proto) for body in self.bodies if body.function and body.root is body}
+
+    @cached_property
+    def late_features(self) -> list[tuple[Feature, str]]:
+        """The features that came after the model's IR version, of each body the first use, with its place.
+
+        Models with operators of ai.onnx.ml have always had sequences and maps, and initializers that are no inputs are
+        found by a rule of their own.
+        """
+        version = self.ir_version or NEWEST_IR
+        passed = {UNLISTED, COLLECTIONS} if "ai.onnx.ml" in self.imports(self.main) else {UNLISTED}
+        found = [(feature, "model") for feature in model_features(self.proto) if feature.ir_version > version]
+        for body in self.bodies if version < NEWEST_IR else ():
+            seen: set[Feature] = set()
+            for feature, index in body_features(body, version):
+                if feature not in seen and feature.name not in passed:
+                    seen.add(feature)
+                    found.append((feature, body.location(index) if index >= 0 else body.label))
+        return found
 
     def values(self) -> Iterator[StatedValue]:
         """Yield the values of which the model states a type."""

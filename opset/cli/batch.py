@@ -17,7 +17,6 @@ import click
 from opset.budget import ALLOW_MORE, Limits
 from opset.cli import BROKEN_PIPE, INTERNAL, USAGE, output, signals, supervision
 from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
-from opset.cli.findings_formats import findings_format_option
 from opset.cli.inputs import STREAM, Input, Output, expand_inputs, output_for, roots_option
 from opset.cli.limits import limits_options
 from opset.errors import Finding, FindingList, OpsetError, UsageError, safe_text
@@ -153,7 +152,7 @@ def checking_options(command: Command) -> Any:
 
     It raises SchemaError for faulty folders of operator YAML once, before any model is read.
     """
-    return _options_for_call(hooks_option, limits_options, *_COMMON[:-1], findings_format_option)(command)
+    return _options_for_call(hooks_option, limits_options, *_COMMON[:-1], output.findings_format_option)(command)
 
 
 def _options_for_call(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:

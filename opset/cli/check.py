@@ -14,7 +14,8 @@ import click
 from opset.checker.checking import check_context, select_codes
 from opset.checker.table import CheckContext, CheckOptions
 from opset.cli import output
-from opset.cli.batch import BatchReport, Call, ModelReport, Verb, checking_options, load_input, process_files
+from opset.cli.assumed_opsets import Assumed, assume_option, load_assumed
+from opset.cli.batch import BatchReport, Call, ModelReport, Verb, checking_options, process_files
 from opset.cli.configuration import rule_choice, target_files, target_option
 from opset.cli.findings_formats import FORMATS
 from opset.cli.inputs import Input
@@ -35,6 +36,7 @@ class Settings(NamedTuple):
     verify_checksums: bool
     runtime: str | None
     files: tuple[Path, ...]
+    assumed: Assumed
 
 
 class CodeCount(NamedTuple):
@@ -48,10 +50,11 @@ class CodeCount(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The number of errors and of warnings of one model."""
+    """The number of errors and of warnings of one model, and notes."""
 
     error_count: int
     warning_count: int
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ class CheckBatch(BatchReport):
 @click.option("--verify-checksums", is_flag=True, help="Read external data to compare its checksums.")
 @click.option("--for", "runtime", metavar="RUNTIME", help="Also what keeps it from a runtime: onnxruntime==1.17.")
 @click.option("--statistics", is_flag=True, help="Show how many findings have each code, and no findings.")
+@assume_option
 @target_option
 @checking_options
 def command(
@@ -80,6 +84,7 @@ def command(
     runtime: str | None,
     statistics: bool,
     files: tuple[Path, ...],
+    assumed: Assumed,
     call: Call,
 ) -> int:
     """Check that models follow the specification: every rule, with its place, the reason and what to do.
@@ -90,7 +95,7 @@ def command(
     """
     codes = select_codes(*rule_choice(select, ignore))
     known = target_files(files) if runtime is not None else ()
-    settings = Settings(codes, not no_inference, verify_checksums, runtime, known)
+    settings = Settings(codes, not no_inference, verify_checksums, runtime, known, assumed)
     counts = Statistics()
 
     def write(report: ModelReport[CheckReport], stream: IO[str], quiet: bool) -> None:
@@ -135,13 +140,13 @@ class Statistics:
 
 def check_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[CheckReport]:
     """Return the report on one model."""
-    model = load_input(source, call.roots)
+    model, notes = load_assumed(source, call.roots, settings.assumed, registry, call.limits)
     options = CheckOptions(settings.full, settings.verify_checksums, call.limits)
     findings = check_context(CheckContext(model, registry, options), settings.codes)
     if settings.runtime is not None:
         findings += _find_lacks(model, settings, call, registry)
     errors = sum(each.severity == "error" for each in findings) + findings.omitted
-    report = CheckReport(errors, len(findings) + findings.omitted - errors)
+    report = CheckReport(errors, len(findings) + findings.omitted - errors, notes)
     status = "broken" if errors else "warned" if findings else "clean"
     return ModelReport(source.path, None, report, findings.in_file(source.path), status, int(bool(errors)))
 
@@ -176,3 +181,4 @@ def _write_report(report: ModelReport[CheckReport], stream: IO[str], quiet: bool
         errors = output.count_text(report.result.error_count, "error")
         warnings = output.count_text(report.result.warning_count, "warning")
         stream.write(f"{safe_text(report.input)}: {f'{errors}, {warnings}' if report.errors else 'no findings'}\n")
+        stream.writelines(f"  note: {safe_text(note)}\n" for note in report.result.notes)
