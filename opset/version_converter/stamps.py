@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from opset.budget import Limits
-from opset.checker.rules.inferred import output_misfits
 from opset.errors import ConversionError, Finding, FindingList, safe_text
 from opset.inference.engine.result import infer
 from opset.model import Model
@@ -193,8 +192,7 @@ def _refusals_at(model: Model, domain: str, version: int, registry: Registry, li
 
 def _contradictions(model: Model, registry: Registry, limits: Limits | None) -> FindingList:
     """Return the findings on types and shapes that contradict each other, or that nodes do not take."""
-    inference = infer(model, check_type=True, schemas=registry, limits=limits)
-    return FindingList([*inference.findings, *output_misfits(inference, registry)])
+    return FindingList(infer(model, check_type=True, schemas=registry, limits=limits).findings)
 
 
 def _known_domains(proto: Any, registry: Registry) -> Iterator[str]:

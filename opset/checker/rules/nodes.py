@@ -69,34 +69,6 @@ def check_outputs_given(body: Body, context: CheckContext) -> Iterator[Finding]:
             yield Finding("G302", "the node has no output", body.location(index), why, "name its output, or remove it")
 
 
-@CHECKER.rule("G303 G304 G305 G306 G307 G308", Body)
-def check_attributes(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each attribute that is malformed, whatever the operator.
-
-    - G303: it has no name;
-    - G304: two attributes of a node have one name;
-    - G305: it states no type, or none that exists (IR version 2 and up);
-    - G306: it holds values in several fields, or in a field of another type, or none;
-    - G307: it refers to an attribute of a function, and is in no function;
-    - G308: it refers to an attribute that the function does not have, or holds a value as well.
-    """
-    declared: set[str] | None = None
-    if body.root.function:
-        function = body.root.proto
-        declared = {*function.attribute, *[each.name for each in function.attribute_proto]}
-    for index, attributes in enumerate(body.attributes):
-        if not attributes:
-            continue
-        names: set[str] = set()
-        for attribute in attributes:
-            fault = attribute_fault(attribute, declared, context.ir_version)
-            if attribute.name in names:
-                fault = "G304", f"the attribute {quote(attribute.name)} stands twice", "keep the one that is meant"
-            names.add(attribute.name)
-            if fault:
-                yield Finding(fault[0], fault[1], body.location(index), WHY_OF_ATTRIBUTES[fault[0]], fault[2])
-
-
 WHY_OF_ATTRIBUTES = {
     "G303": "attributes are found by their names",
     "G304": "a reader may take either",
@@ -207,35 +179,61 @@ def _operator_fault(
     return "G311", f"{domain_name(domain)} has no operator {brief_name(name)}", "it never had one of this name", help
 
 
-@CHECKER.rule("G321 G322 G323 G324 G325 G326 G327 G328", Body)
+@CHECKER.rule("G303 G304 G305 G306 G307 G308 G321 G322 G323 G324 G325 G326 G327 G328", Body)
 def check_signatures(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each respect in which a node does not fit the signature of its operator.
+    """Yield a finding for each malformed attribute, and each respect in which a node does not fit its operator.
 
-    - G321, G322: it has too few or too many inputs or outputs;
+    - G303: an attribute has no name;
+    - G304: two attributes of a node have one name;
+    - G305: an attribute states no type, or none that exists (IR version 2 and up);
+    - G306: it holds values in several fields, or in a field of another type, or none;
+    - G307: it refers to an attribute of a function, and is in no function;
+    - G308: it refers to an attribute that the function does not have, or holds a value as well;
+    - G321, G322: the node has too few or too many inputs or outputs;
     - G323: a required input is left out;
     - G324, G325, G326: an attribute is unknown, of the wrong type, or missing;
     - G327: the value of an attribute is not legal;
     - G328: a graph in it has the wrong number of inputs or outputs.
     """
     versions = context.imports(body)
+    declared: set[str] | None = None
+    if body.root.function:
+        function = body.root.proto
+        declared = {*function.attribute, *[each.name for each in function.attribute_proto]}
     schemas: dict[Operator, OpSchema | None] = {}
     sound: set[tuple[Any, ...]] = set()
-    for index, operator in enumerate(body.operators):
+    for index, (operator, reads, computes, attributes) in enumerate(
+        zip(body.operators, body.reads, body.computes, body.attributes, strict=True)
+    ):
+        form: tuple[Any, ...] = (operator, tuple(map(bool, reads)) if "" in reads else len(reads), len(computes))
+        if attributes:
+            form += tuple([each.SerializeToString() if each.type in _SMALL else None for each in attributes])
+        if form in sound:
+            continue
+        findings = [*_attribute_findings(body, index, declared, context.ir_version)]
         if operator not in schemas:
             schemas[operator] = _schema_of(operator, versions, context)
         schema = schemas[operator]
-        if schema is None or body.function_key(index) in context.functions:
-            continue
-        attributes = body.attributes[index]
-        reads = body.reads[index]
-        absent: Any = tuple(map(bool, reads)) if "" in reads else len(reads)
-        form = (operator, absent, len(body.computes[index]), *_attribute_forms(attributes))
-        if form in sound:
-            continue
-        misfits = [*_node_findings(schema, versions[schema.domain], body, index)]
-        if not misfits and not any(attribute.HasField("g") or attribute.graphs for attribute in attributes):
+        if schema is not None and body.function_key(index) not in context.functions:
+            findings += _node_findings(schema, versions[schema.domain], body, index)
+        if not findings and None not in form:
             sound.add(form)
-        yield from misfits
+        yield from findings
+
+
+def _attribute_findings(body: Body, index: int, declared: set[str] | None, ir_version: int) -> Iterator[Finding]:
+    """Yield a finding for each attribute of a node that is malformed, whatever the operator.
+
+    `declared` are the attributes of the function that the node is in, None outside of functions.
+    """
+    names: set[str] = set()
+    for attribute in body.attributes[index]:
+        fault = attribute_fault(attribute, declared, ir_version)
+        if attribute.name in names:
+            fault = "G304", f"the attribute {quote(attribute.name)} stands twice", "keep the one that is meant"
+        names.add(attribute.name)
+        if fault:
+            yield Finding(fault[0], fault[1], body.location(index), WHY_OF_ATTRIBUTES[fault[0]], fault[2])
 
 
 def _schema_of(operator: Operator, versions: Mapping[str, int], context: CheckContext) -> OpSchema | None:
@@ -245,14 +243,6 @@ def _schema_of(operator: Operator, versions: Mapping[str, int], context: CheckCo
         return None
     schema = context.registry.schema(name, versions[domain], domain)
     return None if schema is None or schema.deprecated else schema
-
-
-def _attribute_forms(attributes: Any) -> list[Any]:
-    """Return what of a node's attributes decides whether they are legal: small values themselves, else the types."""
-    return [
-        each.SerializeToString() if each.type in _SMALL else (each.name, each.type, bool(each.ref_attr_name))
-        for each in attributes
-    ]
 
 
 def _node_findings(schema: OpSchema, version: int, body: Body, index: int) -> Iterator[Finding]:
