@@ -21,6 +21,7 @@ from opset.checker.data_files import DataFiles
 from opset.errors import Finding, ModelError, quote, safe_text
 from opset.inference.engine.result import Inference, infer_strictly
 from opset.model import Model
+from opset.model import proto as pb
 from opset.model.features import COLLECTIONS, UNLISTED, Feature, body_features, model_features
 from opset.model.graph.index import Body, FunctionKey, ModelIndex, bodies, normalize_domain
 from opset.model.graph.walking import function_key
@@ -38,6 +39,8 @@ CHECKER: RuleTable[Finding] = RuleTable(
     severity=ERROR,
 )
 """The rules of the checker."""
+NEWEST_IR = max(pb.Version.values())
+"""The newest version of the IR that this package knows."""
 INPUT, OUTPUT, VALUE_INFO = "input", "output", "value_info"
 INITIALIZER, SPARSE, ATTRIBUTE = "initializer", "sparse initializer", "attribute"
 _TENSOR, _TENSORS, _SPARSE_TENSOR, _SPARSE_TENSORS, _TYPE_PROTO, _TYPE_PROTOS = 4, 9, 11, 12, 13, 14
@@ -187,6 +190,24 @@ class CheckContext:
     @cached_property
     def _imports_of_functions(self) -> dict[Body, dict[str, int]]:
         return {body: _first_imports(body.proto) for body in self.bodies if body.function and body.root is body}
+
+    @cached_property
+    def late_features(self) -> list[tuple[Feature, str]]:
+        """The features that came after the model's IR version, of each body the first use, with its place.
+
+        Models with operators of ai.onnx.ml have always had sequences and maps, and initializers that are no inputs are
+        found by a rule of their own.
+        """
+        version = self.ir_version or NEWEST_IR
+        passed = {UNLISTED, COLLECTIONS} if "ai.onnx.ml" in self.imports(self.main) else {UNLISTED}
+        found = [(feature, "model") for feature in model_features(self.proto) if feature.ir_version > version]
+        for body in self.bodies if version < NEWEST_IR else ():
+            seen: set[Feature] = set()
+            for feature, index in body_features(body, version):
+                if feature not in seen and feature.name not in passed:
+                    seen.add(feature)
+                    found.append((feature, body.location(index) if index >= 0 else body.label))
+        return found
 
     @cached_property
     def device_configurations(self) -> list[tuple[Any, Body, int]]:

@@ -32,6 +32,14 @@ class Feature(NamedTuple):
     is_annotation: bool = False
 
 
+_KINDS = {
+    "sequence_type": Feature(6, COLLECTIONS),
+    "map_type": Feature(6, COLLECTIONS),
+    "optional_type": Feature(8, "optional types"),
+}
+"""Kinds of types that hold another type, by their fields in TypeProto."""
+
+
 def model_features(proto: Any) -> Iterator[Feature]:
     """Yield the features that a ModelProto uses outside its graphs and functions."""
     if proto.opset_import:
@@ -50,14 +58,20 @@ def body_features(body: Body, above: int) -> Iterator[tuple[Feature, int]]:
     Each comes with the index of the node that uses it, -1 for the body itself, as often as it is used.
     """
     graph = body.proto
-    found = [*_function_features(graph)] if body.function else [*_graph_features(graph, above)]
+    found = [*_function_features(graph, above)] if body.function else [*_graph_features(graph, above)]
     if graph.metadata_props:
         found.append(Feature(10, _METADATA, True))
+    elements = set[int]()
     for values in (graph.value_info,) if body.function else (graph.value_info, graph.input, graph.output):
         for value in values:
-            found += _features_of_type(value.type)
-            if value.metadata_props:
+            if number := value.type.tensor_type.elem_type:
+                elements.add(number)
+            else:
+                found += _features_of_type(value.type, above)
+            if above < 10 and value.metadata_props:
                 found.append(Feature(10, "metadata of values", True))
+    for number in elements:
+        found += _features_of_element(number, above)
     yield from ((feature, -1) for feature in found if feature.ir_version > above)
     if above < 11:
         of_nodes = ((index, node) for index, node in enumerate(body.nodes) if node.device_configurations)
@@ -71,11 +85,11 @@ def body_features(body: Body, above: int) -> Iterator[tuple[Feature, int]]:
     for index, attributes in enumerate(body.attributes):
         for attribute in attributes:
             if attribute.type in _TYPED:
-                features = _features_of_attribute(attribute, body.operators[index][1])
-                yield from ((feature, index) for feature in features if feature.ir_version > above)
+                features = _features_of_attribute(attribute, above, body.operators[index][1])
+                yield from ((feature, index) for feature in features)
 
 
-def _function_features(function: Any) -> Iterator[Feature]:
+def _function_features(function: Any, above: int) -> Iterator[Feature]:
     """Yield the features of a FunctionProto, without its nodes and values."""
     if function.attribute_proto:
         yield Feature(9, "defaults of function attributes")
@@ -84,11 +98,11 @@ def _function_features(function: Any) -> Iterator[Feature]:
     if function.value_info:
         yield Feature(10, "value_info of functions", True)
     for default in function.attribute_proto:
-        yield from _features_of_attribute(default)
+        yield from _features_of_attribute(default, above)
 
 
 def _graph_features(graph: Any, above: int) -> Iterator[Feature]:
-    """Yield the features of a GraphProto, without its nodes and values; `above` spares the search for one of them."""
+    """Yield the features of a GraphProto, without its nodes and values."""
     if above < 4:
         inputs = {value.name for value in graph.input}
         if any(tensor.name not in inputs for tensor in graph.initializer):
@@ -97,46 +111,37 @@ def _graph_features(graph: Any, above: int) -> Iterator[Feature]:
         yield Feature(5, "quantization annotations", True)
     if graph.sparse_initializer:
         yield Feature(6, "sparse initializers")
-    for tensor in graph.initializer:
-        yield from _features_of_element(tensor.data_type)
+    for number in {tensor.data_type for tensor in graph.initializer}:
+        yield from _features_of_element(number, above)
 
 
-def _features_of_attribute(attribute: Any, domain: Any = None) -> Iterator[Feature]:
+def _features_of_attribute(attribute: Any, above: int, domain: Any = None) -> Iterator[Feature]:
     """Yield the features in the value of an AttributeProto, of a node with an operator of this domain."""
     kind = attribute.type
     if kind == _INT and domain in _DOMAINS and attribute.name in _ELEMENTS:
-        yield from _features_of_element(attribute.i)
+        yield from _features_of_element(attribute.i, above)
     elif kind == _TENSOR:
-        yield from _features_of_element(attribute.t.data_type)
+        yield from _features_of_element(attribute.t.data_type, above)
     elif kind == _TYPE:
-        yield from _features_of_type(attribute.tp)
+        yield from _features_of_type(attribute.tp, above)
 
 
-def _features_of_element(number: int) -> Iterator[Feature]:
-    """Yield a feature for an element type, given by its number, if IR version 3 does not have the type."""
+def _features_of_element(number: int, above: int) -> Iterator[Feature]:
+    """Yield a feature for an element type, given by its number, if the IR version `above` does not have it."""
     element = ELEMENTS.get(number)
-    if element is not None and element.ir_version > 3:
+    if element is not None and element.ir_version > above:
         yield Feature(element.ir_version, f"the type {element.name}")
 
 
-def _features_of_type(proto: Any) -> Iterator[Feature]:
+def _features_of_type(proto: Any, above: int) -> Iterator[Feature]:
     """Yield the features in a TypeProto: element types, sequences, maps, optionals, sparse tensors."""
-    while True:
-        match proto.WhichOneof("value"):
-            case "tensor_type":
-                yield from _features_of_element(proto.tensor_type.elem_type)
-                return
-            case "sparse_tensor_type":
-                yield Feature(8, "sparse tensor types")
-                return
-            case "optional_type":
-                yield Feature(8, "optional types")
-                proto = proto.optional_type.elem_type
-            case "sequence_type":
-                yield Feature(6, COLLECTIONS)
-                proto = proto.sequence_type.elem_type
-            case "map_type":
-                yield Feature(6, COLLECTIONS)
-                proto = proto.map_type.value_type
-            case _:
-                return
+    kind = proto.WhichOneof("value")
+    while kind in _KINDS:
+        if _KINDS[kind].ir_version > above:
+            yield _KINDS[kind]
+        proto = getattr(getattr(proto, kind), "value_type" if kind == "map_type" else "elem_type")
+        kind = proto.WhichOneof("value")
+    if kind == "sparse_tensor_type" and above < 8:
+        yield Feature(8, "sparse tensor types")
+    if kind in ("tensor_type", "sparse_tensor_type"):
+        yield from _features_of_element(getattr(proto, kind).elem_type, above)

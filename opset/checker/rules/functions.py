@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from opset.checker.rules.nodes import WHY_OF_ATTRIBUTES, attribute_fault
 from opset.checker.table import CHECKER, WARNING, CheckContext
@@ -147,20 +147,27 @@ def check_compatibility(context: CheckContext) -> Iterator[Finding]:
 
 
 class _Signature(NamedTuple):
-    """How a function may be called: its numbers of inputs and outputs, its attributes with their types, and as text."""
+    """How a function may be called.
+
+    - `inputs`, `outputs`: their numbers;
+    - `attributes`: the attributes with their types, and `listed`, their names as a text;
+    - `required`: the attributes without a default that the operators in the function cannot do without.
+    """
 
     inputs: int
     outputs: int
     attributes: dict[str, set[str]]
     listed: str
+    required: dict[str, str]
 
 
-@CHECKER.rule("G321 G322 G324 G325 G405", CheckContext)
+@CHECKER.rule("G321 G322 G324 G325 G326 G405", CheckContext)
 def check_calls(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each respect in which a node does not fit the function that it calls.
 
     - G321, G322: it gives more inputs than the function has, or takes more outputs;
     - G324, G325: it gives an attribute that the function does not have, or one of another type;
+    - G326: it leaves out an attribute that has no default and that an operator in the function requires;
     - G405: the model has no such overload.
     """
     overloads: dict[Operator, list[str]] = {}
@@ -192,16 +199,34 @@ def _overload_fault(key: FunctionKey, overloads: list[str], place: str) -> Findi
 
 
 def _signature_of(function: Body, context: CheckContext) -> _Signature:
-    """Return how a function may be called; an attribute has the type of its default, or of what refers to it."""
+    """Return how a function may be called; an attribute has the type of its default, and of all that refers to it."""
     types: dict[str, set[str]] = {name: set() for name in _attribute_names(function)}
     for default in function.proto.attribute_proto:
         types[default.name].add(attribute_type(default))
+    versions = context.imports(function)
+    without_default = {*function.proto.attribute}
+    required: dict[str, str] = {}
     for body in bodies_below(function):
-        for attribute in (attribute for attributes in body.attributes for attribute in attributes):
-            if attribute.ref_attr_name in types and attribute.type:
-                types[attribute.ref_attr_name].add(attribute_type(attribute))
+        for index, attributes in enumerate(body.attributes):
+            for attribute in attributes:
+                reference = attribute.ref_attr_name
+                if reference in types and attribute.type:
+                    types[reference].add(attribute_type(attribute))
+                if reference in without_default and _is_required(
+                    attribute.name, body.operators[index], versions, context
+                ):
+                    required.setdefault(reference, brief_name(body.operators[index][0]))
     listed = listing([each or "''" for each in types]) or "none"
-    return _Signature(len(function.input_names()), len(function.output_names()), types, listed)
+    return _Signature(len(function.input_names()), len(function.output_names()), types, listed, required)
+
+
+def _is_required(attribute: Any, operator: Operator, versions: Mapping[str, int], context: CheckContext) -> bool:
+    """Whether an operator requires an attribute at the versions that are imported."""
+    name, domain = operator
+    if not _is_text(operator) or domain not in versions:
+        return False
+    schema = context.registry.schema(name, versions[domain], domain)
+    return schema is not None and attribute in schema.attributes and schema.attributes[attribute].required
 
 
 def _misfits(signature: _Signature, body: Body, index: int) -> Iterator[Finding]:
@@ -226,6 +251,11 @@ def _misfits(signature: _Signature, body: Body, index: int) -> Iterator[Finding]
             message = f"the attribute {quote(name)} is of type {kind}"
             why = f"in the function it is of type {' and '.join(sorted(types))}"
             yield Finding("G325", message, body.location(index), why, help)
+    missing = signature.required.keys() - {each.name for each in body.attributes[index]} if signature.required else ()
+    for name in sorted(missing, key=str):
+        message = f"the attribute {quote(name)} is missing"
+        why = f"it has no default, and {signature.required[name]} in the function requires it"
+        yield Finding("G326", message, body.location(index), why, "give the attribute, or the function a default")
 
 
 def _attribute_names(body: Body) -> list[str]:

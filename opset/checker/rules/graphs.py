@@ -28,7 +28,10 @@ from opset.model.graph.index import Body, definition_faults, is_visible, use_fau
 from opset.model.types import Shape, shape_of, type_string
 
 _TENSORS = "tensor_type", "sparse_tensor_type"
-_TAG = re.compile(r"</?(?:a|b|br|code|div|em|h[1-6]|hr|i|img|li|ol|p|pre|span|strong|table|td|th|tr|ul)\b[^<>]*>", re.I)
+_TAG = re.compile(
+    r"</?(?:a|b|br|code|div|em|h[1-6]|hr|i|img|li|ol|p|pre|span|strong|table|td|th|tr|ul)(?:\s+[\w-]+\s*=[^<>]*|\s*/?)>",
+    re.I,
+)
 
 
 @CHECKER.rule("G201", Body)
@@ -342,7 +345,7 @@ def _markup_finding(text: Any, place: str) -> Iterator[Finding]:
 
 
 def _initializers(body: Body) -> list[str]:
-    """Return the names of a body's initializers, then those of sparse ones; a function has none."""
+    """Return the names of a body's initializers, sparse ones last; a function has none."""
     if body.function:
         return []
     sparse = [each.values.name for each in body.proto.sparse_initializer]

@@ -6,14 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from opset.checker.table import CHECKER, WARNING, CheckContext
+from opset.checker.table import CHECKER, NEWEST_IR, WARNING, CheckContext
 from opset.errors import Finding, ModelError, brief_name, quote
-from opset.model import proto as pb
 from opset.model.graph.index import Body, check_head, imports_of, normalize_domain
 from opset.opsets.registry import default_registry
 
-NEWEST_IR = max(pb.Version.values())
-"""The newest version of the IR that this package knows."""
 _WRITER = "let the exporter write it, or set it: model.ir_version = 8"
 
 
