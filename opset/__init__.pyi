@@ -1,6 +1,8 @@
 """The public names; __init__.py imports each from its module when it is first used."""
 
 from opset.budget import Limits as Limits
+from opset.description.interface import InterfaceComparison as InterfaceComparison
+from opset.description.interface import compare_interfaces as compare_interfaces
 from opset.description.report import ModelDescription as ModelDescription
 from opset.description.report import info as info
 from opset.errors import CheckError as CheckError
@@ -17,6 +19,7 @@ from opset.inference.engine.result import infer as infer
 from opset.inference.engine.result import infer_shapes as infer_shapes
 from opset.model import Model as Model
 from opset.model import load as load
+from opset.model.model_version import ModelVersion as ModelVersion
 from opset.model.text.printing import to_text as to_text
 from opset.model.text.syntax import parse_function as parse_function
 from opset.model.text.syntax import parse_graph as parse_graph
