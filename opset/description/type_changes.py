@@ -127,11 +127,10 @@ class TypeComparison:
 
         def relation(pair: _SizePair) -> Relation | None:
             old, new = pair.old, pair.new
-            if old is not None and new is not None:
-                as_fed = replace_variables(new, self._taken.bound) == old
-                if as_fed or replace_variables(old, self._fed.bound) == new:
-                    return None
-            return _relation(looser.admits(new, old), kept.admits(old, new))
+            fed = None if new is None else replace_variables(new, self._taken.bound)
+            if old is not None and new is not None and (fed == old or replace_variables(old, self._fed.bound) == new):
+                return None
+            return _relation(looser.admits(new, old), kept.admits(old, new if fed is None else fed))
 
         return [list(_changes(each, relation)) for each in parts]
 

@@ -19,6 +19,7 @@ Level = Literal["NONE", "PATCH", "MINOR", "MAJOR"]
 LEVELS: Final[tuple[Level, ...]] = ("NONE", "PATCH", "MINOR", "MAJOR")
 """The levels of change, in order."""
 
+_ALL: Final = (1 << 64) - 1
 _BITS: Final = {"MAJOR": 16, "MINOR": 16, "PATCH": 32}
 _FORMS: Final = "a version is MAJOR.MINOR.PATCH such as 1.2.345, a number such as 7, or all 64 bits such as 0x10000"
 
@@ -73,21 +74,20 @@ class ModelVersion(NamedTuple):
     def after(self, level: Level) -> ModelVersion:
         """Return the lowest version that a model has after a change of a level; a plain number rises by one for any.
 
+        A part that has its greatest value carries: 1.3.0 follows 1.2.4294967295.
+
         Raises:
-            VersionError: V102 if the part that would rise has its greatest value.
+            VersionError: V102 if all parts that could rise have their greatest value.
         """
         if level == "NONE":
             return self
-        raised = {"MAJOR": (self.major + 1, 0, 0), "MINOR": (self.major, self.minor + 1, 0)}
-        version = ModelVersion(*raised.get(level, (self.major, self.minor, self.patch + 1)))
-        if not self.is_semantic:
-            version = ModelVersion(0, 0, self.patch + 1)
-        if any(part >> bits for part, bits in zip(version, _BITS.values(), strict=True)):
-            part = level if self.is_semantic else "the number"
-            why = f"{part} of {self} is the greatest that fits its bits"
-            help = "choose a version yourself: --set-version VERSION"
+        unit = {"MAJOR": 48, "MINOR": 32}.get(level, 0) if self.is_semantic else 0
+        bits = ((self.number >> unit) + 1 << unit) & _ALL
+        if not bits:
+            why = f"the change is {level}, and MAJOR has its greatest value"
+            help = "begin a new model: with another name or domain, and version 1.0.0"
             raise VersionError(Finding("V102", f"no model version follows {self}", why=why, help=help))
-        return version
+        return ModelVersion.of(bits)
 
 
 def _no_version_error(text: str, why: str) -> UsageError:
