@@ -15,9 +15,10 @@ import opset
 from opset import errors, extend
 
 NAMES = [
-    "CheckError", "Conversion", "ConversionError", "Finding", "Inference", "InferenceError", "Limits", "Model",
-    "ModelDescription", "ModelError", "OpSchema", "OpsetError", "ReferenceEvaluator", "Registry", "RunError",
-    "SchemaError", "UsageError", "convert", "get_schema", "infer", "infer_shapes", "info", "inline_functions", "load",
+    "CheckError", "Conversion", "ConversionError", "Finding", "Inference", "InferenceError", "InterfaceComparison",
+    "Limits", "Model", "ModelDescription", "ModelError", "ModelVersion", "OpSchema", "OpsetError", "ReferenceEvaluator",
+    "Registry", "RunError", "SchemaError", "UsageError", "compare_interfaces", "convert", "get_schema", "infer",
+    "infer_shapes", "info", "inline_functions", "load",
     "lower", "parse_function", "parse_graph", "parse_model", "parse_node", "plan", "to_text",
 ]  # fmt: skip
 
@@ -108,7 +109,7 @@ def test_exit_statuses_of_errors(name, status):
 
 
 def test_every_code_is_of_a_known_kind():
-    assert [code for code in errors.CODES if not re.fullmatch(r"[USMGICRBT]\d{3}", code)] == []
+    assert [code for code in errors.CODES if not re.fullmatch(r"[USMGICRVBT]\d{3}", code)] == []
     assert list(errors.CODES) == list(dict.fromkeys(errors.CODES))
     assert len(set(errors.CODES.values())) == len(errors.CODES)
 

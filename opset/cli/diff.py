@@ -26,7 +26,6 @@ from opset.plain_text import prose_lines, style_text
 from opset.schemas.diff import signature_diff
 from opset.schemas.names import domain_name
 
-
 _NUMBER = re.compile(r"[+-]?\d{1,9}", re.ASCII)
 
 

@@ -54,7 +54,7 @@ class Writing(NamedTuple):
 def names_models(old: str, new: str) -> bool:
     """Whether two arguments name models: streams, or paths of which one is there."""
     streams = {STREAM, TEXT_STREAM}
-    return not streams.isdisjoint((old, new)) or any("\0" not in path and os.path.lexists(path) for path in (old, new))
+    return not streams.isdisjoint((old, new)) or any(map(os.path.lexists, (old, new)))
 
 
 def diff_models(old: str, new: str, writing: Writing, roots: tuple[Path, ...], form: str) -> int:

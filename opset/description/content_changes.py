@@ -7,7 +7,7 @@ file is equal unread.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, zip_longest
 from typing import Any, Final, NamedTuple
 
@@ -27,9 +27,9 @@ MAX_COMPARED: Final = 1 << 35
 """Bytes of large data that are compared; of more, a model may have changed."""
 _INNER: Final = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
 _MODEL_FIELDS: Final = {
-    "functions": ("functions", "function"),
-    "training_info": ("training", "training graph"),
-    "configuration": ("devices", "device configuration"),
+    "functions": ("nodes", "function"),
+    "training_info": ("other", "training graph"),
+    "configuration": ("other", "device configuration"),
     "metadata_props": ("documentation", "pair"),
     "doc_string": ("documentation", ""),
     "producer_name": ("documentation", ""),
@@ -61,13 +61,14 @@ class ContentChange(NamedTuple):
     after: str = ""
 
 
-def content_changes(old: Model, new: Model, changed_values: Iterable[str] = ()) -> Iterator[ContentChange]:
+def content_changes(old: Model, new: Model, *, same_interface: bool = True) -> Iterator[ContentChange]:
     """Yield what changed between two models beside their inputs and outputs, and beside their `model_version`.
 
     Args:
         old: The model before.
         new: The model after.
-        changed_values: "input" or "output", or both, for those lists whose changes are known.
+        same_interface: Whether nothing changed for callers. If something did, other changes of inputs and outputs, and
+            of large data, are not looked for.
     """
     found = [*_import_changes(old.proto, new.proto)]
     segments: list[list[Segment]] = [[], []]
@@ -76,13 +77,13 @@ def content_changes(old: Model, new: Model, changed_values: Iterable[str] = ()) 
     for message in (before, after):
         for name in ("ir_version", "opset_import", "model_version"):
             message.ClearField(name)
-    known = {*changed_values}
+    known = () if same_interface else ("input", "output")
     found += _field_changes(before.graph, after.graph, _GRAPH_FIELDS, "graph.", known)
-    found += _field_changes(before, after, _MODEL_FIELDS, "", set())
+    found += _field_changes(before, after, _MODEL_FIELDS, "")
     if before.SerializeToString() != after.SerializeToString():
         found.append(ContentChange("other", "fields that are not known"))
     yield from found
-    if not found and not known:
+    if same_interface and not found:
         yield from _data_changes(old, new, *segments)
 
 
@@ -98,27 +99,31 @@ def _import_changes(old: Any, new: Any) -> Iterator[ContentChange]:
 
 
 def _field_changes(
-    old: Any, new: Any, fields: Mapping[str, tuple[str, str]], prefix: str, known: set[str]
+    old: Any, new: Any, fields: Mapping[str, tuple[str, str]], prefix: str, known: Collection[str] = ()
 ) -> Iterator[ContentChange]:
     """Yield the fields of two messages that differ, but those in `known`, and clear them all."""
     for name, (kind, noun) in fields.items():
         before, after = getattr(old, name), getattr(new, name)
         if noun and name not in known:
-            differ = [
-                (first, second)
-                for first, second in zip_longest(before, after)
-                if first is None or second is None or first.SerializeToString() != second.SerializeToString()
-            ]
-            if differ:
-                names = [each.name for pair in differ for each in pair if hasattr(each, "name") and each.name]
-                counts = (_count_text(len(each), noun) for each in (before, after)) if len(before) != len(after) else ()
-                place = f"{prefix}{name}"
-                shown = listing([*dict.fromkeys(names)], 3)
-                yield ContentChange(kind, f"{place}: {shown}" if shown else place, *counts)
+            yield from _list_changes(kind, f"{prefix}{name}", noun, before, after)
         elif not noun and before != after:
             yield ContentChange(kind, f"{prefix}{name}")
         old.ClearField(name)
         new.ClearField(name)
+
+
+def _list_changes(kind: str, place: str, noun: str, before: Any, after: Any) -> Iterator[ContentChange]:
+    """Yield a change if two lists of messages differ, with the names of the messages that do, if these have names."""
+    lists = [[each.SerializeToString() for each in messages] for messages in (before, after)]
+    if lists[0] == lists[1]:
+        return
+    named = [
+        {each.name: data for each, data in zip(messages, datas, strict=True) if getattr(each, "name", "")}
+        for messages, datas in zip((before, after), lists, strict=True)
+    ]
+    names = [name for name in named[0] | named[1] if named[0].get(name) != named[1].get(name)]
+    counts = (_count_text(len(each), noun) for each in lists) if len(lists[0]) != len(lists[1]) else ()
+    yield ContentChange(kind, f"{place}: {listing(names, 3)}" if names else place, *counts)
 
 
 def _count_text(count: int, noun: str) -> str:
@@ -142,7 +147,7 @@ def _without_data(model: Model, segments: list[Segment]) -> Any:
 
 
 def _rename_sizes(old: Any, new: Any) -> None:
-    """Give each dimension variable of a new ModelProto the name that it has at the same places of the old one.
+    """Rename each dimension variable of a new ModelProto to the name that it has at the same places of the old one.
 
     A name that the old model uses for another variable is marked, so that it differs from all.
     """

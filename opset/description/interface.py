@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from opset.description.content_changes import content_changes
 from opset.description.contents import described_value
@@ -53,16 +53,13 @@ KINDS: Final[Mapping[str, Kind]] = {
     "output-added": Kind("MINOR", False, "callers do not read the new output"),
     "output-type-widened": Kind("MINOR", True, "the new type has each value of the old one; callers may have to cast"),
     "output-narrowed": Kind("MINOR", False, "all values that occur did before"),
-    "nodes": Kind("PATCH", True, "inputs and outputs are the same; accuracy and speed may not be"),
-    "weights": Kind("PATCH", True, "inputs and outputs are the same; accuracy and speed may not be"),
-    "functions": Kind("PATCH", True, "inputs and outputs are the same; accuracy and speed may not be"),
-    "training": Kind("PATCH", False, "it is no part of inference"),
-    "devices": Kind("PATCH", False, "where nodes run changes no value"),
+    "nodes": Kind("PATCH", True, "it changes accuracy or speed, and not what callers feed and read"),
+    "weights": Kind("PATCH", True, "it changes accuracy or speed, and not what callers feed and read"),
     "annotations": Kind("PATCH", False, "it says more or less of values that are the same"),
     "documentation": Kind("PATCH", False, "it is for people"),
     "ir-version": Kind("PATCH", False, "model versions are independent of it; a consumer reads it by itself"),
     "opset-import": Kind("PATCH", False, "model versions are independent of it; a consumer reads it by itself"),
-    "other": Kind("PATCH", False, "nothing is known of these fields"),
+    "other": Kind("PATCH", False, "callers do not rely on it"),
 }
 """All kinds of changes by name."""
 
@@ -144,9 +141,8 @@ def compare_models(old: Model, new: Model) -> InterfaceComparison:
     for model in (old, new):
         if not model.proto.HasField("graph"):
             raise ModelError(Finding("M109", "the model has no graph", file=model.path or ""))
-    found = [*_interface_changes(old.proto, new.proto)]
-    lists = {kind.partition("-")[0] for kind, *_ in found}
-    found += [(each.kind, each.place, each.before, each.after) for each in content_changes(old, new, lists)]
+    found: list[_Found] = [*_interface_changes(old.proto, new.proto)]
+    found += content_changes(old, new, same_interface=not found)
     changes = [
         InterfaceChange(KINDS[kind].level, kind, place, before, after, KINDS[kind].why, KINDS[kind].stated)
         for kind, place, before, after in found
@@ -185,7 +181,7 @@ def with_version(model: Model, version: ModelVersion) -> Model:
     return model.with_proto(message)
 
 
-_Found = tuple[str, str, str, str]
+_Found: TypeAlias = tuple[str, str, str, str]
 """A change as it is found: kind, place, both states."""
 
 

@@ -1,4 +1,4 @@
-"""How the types of a model's inputs and outputs changed: what is taken or promised now, and was not before.
+"""How the types of a model's inputs and outputs changed: which values it takes or promises now, and did not before.
 
 A shape with variables stands for all shapes that it admits, and a variable for the same size in all inputs and outputs.
 New inputs take what the old ones took if each new variable can stand for one old size: [N, M] takes what [N, N] took,
@@ -60,9 +60,9 @@ _Relate: TypeAlias = Callable[[_SizePair], "Relation | None"]
 
 
 class _Admission:
-    """Whether sizes of one model admit those of the other, while each variable stands for one of these.
+    """Whether sizes of one model admit the other's, while each variable stands for one of these.
 
-    Variables in `decided` are those of inputs, which an output cannot choose.
+    The variables in `decided` are stated by inputs, so that an output cannot choose them.
     """
 
     def __init__(self, sizes: Sequence[Size | None], decided: frozenset[str] = frozenset()) -> None:
@@ -119,7 +119,7 @@ class TypeComparison:
         return [list(_changes(each, relation)) for each in parts]
 
     def compare_outputs(self, pairs: Sequence[tuple[Any, Any]]) -> list[list[TypeChange]]:
-        """Return the changes of each pair of outputs, after those of the inputs."""
+        """Return the changes of each pair of outputs; the inputs have to be compared before."""
         parts = [list(self._parts(old, new)) for old, new in pairs]
         sizes = [part for each in parts for part in each if isinstance(part, _SizePair)]
         kept = _Admission([each.old for each in sizes], frozenset(self._fed.uses))
@@ -237,12 +237,13 @@ def _relation(admits_old: bool, admits_new: bool) -> Relation | None:
 
 
 def _changes(parts: Sequence[TypeChange | _SizePair], relation: _Relate) -> Iterator[TypeChange]:
-    """Yield the changes of a type, of which those of sizes are found by `relation`."""
+    """Yield the changes of a type; `relation` finds how sizes changed."""
     for part in parts:
         if isinstance(part, TypeChange):
             yield part
         elif (found := relation(part)) is not None:
-            yield TypeChange(found, part.part, _size_text(part.old), _size_text(part.new).replace(_NEW, ""))
+            before, after = _size_text(part.old), _size_text(part.new).replace(_NEW, "")
+            yield TypeChange(found, part.part, before, after if after != before else f"{after}, another size")
 
 
 def _mark(size: Size | None) -> Size | None:
