@@ -79,8 +79,8 @@ def diff_models(old: str, new: str, writing: Writing, roots: tuple[Path, ...], f
         raise UsageError(Finding("U104", "the output cannot be written", why="it is a folder", file=where.folder))
     refuse_terminal(where)
 
-    models = [load_input(each, roots) for each in sources]
-    comparison = compare_models(*models)
+    old_model, new_model = (load_input(each, roots) for each in sources)
+    comparison = compare_models(old_model, new_model)
     path: str | None = None
     chosen: ModelVersion | None = None
     notes: list[str] = []
@@ -88,7 +88,7 @@ def diff_models(old: str, new: str, writing: Writing, roots: tuple[Path, ...], f
     if writing.path is not None:
         try:
             chosen = version_for(comparison, version)
-            model = with_version(models[1], chosen)
+            model = with_version(new_model, chosen)
             path = write_result(model, sources[1], "", where, roots, writing.external, writing.force, notes)
         except VersionError as error:
             findings = error.finding_list.in_file(new)

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from opset.budget import BudgetExceeded, Limits
 from opset.description.content_changes import content_changes
 from opset.description.contents import described_value
 from opset.description.type_changes import Relation, TypeChange, TypeComparison
-from opset.errors import KEPT, LONGEST, Finding, ModelError, VersionError, listing, quote, safe_text
+from opset.errors import KEPT, LONGEST, Finding, InferenceError, ModelError, VersionError, listing, quote, safe_text
+from opset.inference.building.work import charge_to, default_budget
 from opset.model import Model, load
 from opset.model.model_version import LEVELS, Level, ModelVersion
 
@@ -117,7 +119,9 @@ class _Values(NamedTuple):
     defaults: frozenset[Any] = frozenset()
 
 
-def compare_interfaces(old: Any, new: Any, *, allow_external_roots: Iterable[str | Path] = ()) -> InterfaceComparison:
+def compare_interfaces(
+    old: Any, new: Any, *, allow_external_roots: Iterable[str | Path] = (), limits: Limits | None = None
+) -> InterfaceComparison:
     """Return how far a model changed for its callers, with each change and the version that follows.
 
     Args:
@@ -125,23 +129,33 @@ def compare_interfaces(old: Any, new: Any, *, allow_external_roots: Iterable[str
         new: The model after, in any of these forms.
         allow_external_roots: Folders outside the models' own from which external data may be read. It is read only if
             all else is equal.
+        limits: How much work symbolic sizes may take; without them, that is in proportion to the models.
 
     Returns:
         The comparison; its level is "MAJOR", "MINOR", "PATCH" or "NONE".
 
     Raises:
         ModelError: A model is malformed.
+        InferenceError: I401, sizes of inputs and outputs take more work than the limits allow.
     """
     roots = tuple(allow_external_roots)
-    return compare_models(load(old, allow_external_roots=roots), load(new, allow_external_roots=roots))
+    return compare_models(load(old, allow_external_roots=roots), load(new, allow_external_roots=roots), limits)
 
 
-def compare_models(old: Model, new: Model) -> InterfaceComparison:
+def compare_models(old: Model, new: Model, limits: Limits | None = None) -> InterfaceComparison:
     """Return the comparison of two models that were loaded, as `compare_interfaces` does."""
     for model in (old, new):
         if not model.proto.HasField("graph"):
             raise ModelError(Finding("M109", "the model has no graph", file=model.path or ""))
-    found: list[_Found] = [*_interface_changes(old.proto, new.proto)]
+    budget = default_budget(old.proto.ByteSize() + new.proto.ByteSize(), limits or Limits())
+    try:
+        with charge_to(budget):
+            found: list[_Found] = [*_interface_changes(old.proto, new.proto)]
+    except BudgetExceeded as exhausted:
+        place = "sizes of inputs and outputs"
+        help = "allow more: opset.compare_interfaces(old, new, limits=opset.Limits(max_steps=…))"
+        finding = Finding("I401", "the comparison was stopped", place, exhausted.why, help, new.path or "")
+        raise InferenceError(finding) from None
     found += content_changes(old, new, same_interface=not found)
     changes = [
         InterfaceChange(KINDS[kind].level, kind, place, before, after, KINDS[kind].why, KINDS[kind].stated)

@@ -89,10 +89,10 @@ class _Admission:
         if not isinstance(size, Dim) or names <= self.bound.keys():
             return size is not None and replace_variables(pattern, self.bound) == size
         renamed = zip(_in_order(pattern), map(variable, _in_order(size)), strict=False)
-        bound = dict(renamed) | self.bound
-        if replace_variables(pattern, bound) != size:
+        values = {name: self.bound.get(name, other) for name, other in renamed}
+        if replace_variables(pattern, values) != size:
             return False
-        self.bound = bound
+        self.bound |= values
         return True
 
 
@@ -101,6 +101,7 @@ class TypeComparison:
 
     def __init__(self) -> None:
         self._old_sizes, self._new_sizes = Sizes({}), Sizes({})
+        self._marks: dict[Size, Size | None] = {}
         self._taken = _Admission(())
         self._fed = _Admission(())
 
@@ -178,8 +179,14 @@ class TypeComparison:
                 part = f"dimension {axis}"
                 if dim.denotation and new_dim.denotation and dim.denotation != new_dim.denotation:
                     yield TypeChange("meaning", part, quote(dim.denotation), quote(new_dim.denotation))
-                size = self._new_sizes.read_dimension(new_dim)
-                yield _SizePair(part, self._old_sizes.read_dimension(dim), _mark(size))
+                yield _SizePair(part, self._old_sizes.read_dimension(dim), self._marked(new_dim))
+
+    def _marked(self, dim: Any) -> Size | None:
+        """Return the size that a Dimension message of the new model states, with its variables marked."""
+        size = self._new_sizes.read_dimension(dim)
+        if size is not None and size not in self._marks:
+            self._marks[size] = _mark(size)
+        return None if size is None else self._marks[size]
 
 
 def type_text(proto: Any) -> str:
@@ -203,10 +210,13 @@ def widens(old: str, new: str) -> bool:
 
 def replace_variables(size: Size, values: Mapping[str, Size | None]) -> Size | None:
     """Return a size with variables replaced, or None if one of the values is not known or the result too complex."""
-    names = variables(size) & values.keys()
-    known = {name: value for name in names if (value := values[name]) is not None}
-    if len(known) < len(names):
-        return None
+    if (single := _variable_name(size)) is not None:
+        return values.get(single, size)
+    known: dict[str, Size] = {}
+    for name in filter(values.__contains__, variables(size)):
+        if (value := values[name]) is None:
+            return None
+        known[name] = value
     try:
         return substitute(size, known)
     except (TooComplex, ArithmeticError):
@@ -246,10 +256,8 @@ def _changes(parts: Sequence[TypeChange | _SizePair], relation: _Relate) -> Iter
             yield TypeChange(found, part.part, before, after if after != before else f"{after}, another size")
 
 
-def _mark(size: Size | None) -> Size | None:
-    """Return a size of the new model with its variables marked."""
-    if size is None or isinstance(size, int):
-        return size
+def _mark(size: Size) -> Size | None:
+    """Return a size with its variables marked, or None if that is too complex."""
     try:
         return substitute(size, {name: variable(_NEW + name) for name in variables(size)})
     except (TooComplex, ArithmeticError):
@@ -258,11 +266,10 @@ def _mark(size: Size | None) -> Size | None:
 
 def _variable_name(size: Size | None) -> str | None:
     """Return the name of a size that is nothing but a variable."""
-    if not isinstance(size, Dim):
+    if not isinstance(size, Dim) or len(size.terms) != 1:
         return None
-    names = variables(size)
-    name = next(iter(names))
-    return name if len(names) == 1 and size == variable(name) else None
+    ((atoms, factor),) = size.terms
+    return atoms[0] if factor == 1 and len(atoms) == 1 and isinstance(atoms[0], str) else None
 
 
 def _in_order(size: Dim) -> list[str]:
