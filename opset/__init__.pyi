@@ -10,6 +10,8 @@ from opset.checker.parts import check_node as check_node
 from opset.checker.parts import check_sparse_tensor as check_sparse_tensor
 from opset.checker.parts import check_tensor as check_tensor
 from opset.checker.parts import check_value_info as check_value_info
+from opset.description.interface import InterfaceComparison as InterfaceComparison
+from opset.description.interface import compare_interfaces as compare_interfaces
 from opset.description.report import ModelDescription as ModelDescription
 from opset.description.report import info as info
 from opset.errors import CheckError as CheckError
@@ -26,6 +28,7 @@ from opset.inference.engine.result import infer as infer
 from opset.inference.engine.result import infer_shapes as infer_shapes
 from opset.model import Model as Model
 from opset.model import load as load
+from opset.model.model_version import ModelVersion as ModelVersion
 from opset.model.text.printing import to_text as to_text
 from opset.model.text.syntax import parse_function as parse_function
 from opset.model.text.syntax import parse_graph as parse_graph

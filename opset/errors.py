@@ -8,6 +8,7 @@
     ├── InferenceError  I…      types or shapes that contradict each other                         (exit 1)
     ├── ConversionError C…      a conversion that would not keep the meaning                       (exit 1)
     ├── RunError        R…      an evaluation that failed; a file of values that cannot be read    (exit 1; 3)
+    ├── VersionError    V…      a model version that does not fit what changed                     (exit 1)
     ├── ComparisonError B19…    two states of schemas that cannot be compared                      (exit 3)
     └── CorpusError     T2…     a corpus of test cases that cannot be read, or is not complete     (exit 3)
 
@@ -39,6 +40,7 @@ CODES: dict[str, str] = {
     "U104": "the output cannot be written",
     "U105": "the operator, domain or version does not exist",
     "U106": "there is not enough memory",
+    "U107": "this is not a model version",
     "M101": "the file cannot be opened",
     "M102": "this is not an ONNX model",
     "M103": "the file is damaged or cut short",
@@ -298,6 +300,8 @@ CODES: dict[str, str] = {
     "R302": "the evaluation was stopped: too much memory",
     "R303": "the evaluation was stopped: time limit reached",
     "R401": "an output differs from what was expected",
+    "V101": "the model version is too low for what changed",
+    "V102": "no higher model version can be written",
     "B101": "a domain was removed or renamed",
     "B102": "an operator was removed or renamed, with all its versions",
     "B103": "a version was removed",
@@ -588,6 +592,10 @@ class RunError(OpsetError):
         super().__init__(findings)
         if any(finding.code == "R105" for finding in self.findings):
             self.exit_status = 3
+
+
+class VersionError(OpsetError):
+    """A model version that does not fit what changed in the model."""
 
 
 class ComparisonError(OpsetError):

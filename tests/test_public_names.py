@@ -15,12 +15,12 @@ import opset
 from opset import errors, extend
 
 NAMES = [
-    "CheckError", "Conversion", "ConversionError", "Finding", "Inference", "InferenceError", "Limits", "Model",
-    "ModelDescription", "ModelError", "OpSchema", "OpsetError", "ReferenceEvaluator", "Registry", "RunError",
-    "SchemaError", "UsageError", "check", "check_attribute", "check_function", "check_graph", "check_model",
-    "check_node", "check_sparse_tensor", "check_tensor", "check_value_info", "convert", "get_schema", "infer",
-    "infer_shapes", "info", "inline_functions", "load", "lower", "parse_function", "parse_graph", "parse_model",
-    "parse_node", "plan", "to_text",
+    "CheckError", "Conversion", "ConversionError", "Finding", "Inference", "InferenceError", "InterfaceComparison",
+    "Limits", "Model", "ModelDescription", "ModelError", "ModelVersion", "OpSchema", "OpsetError", "ReferenceEvaluator",
+    "Registry", "RunError", "SchemaError", "UsageError", "check", "check_attribute", "check_function", "check_graph",
+    "check_model", "check_node", "check_sparse_tensor", "check_tensor", "check_value_info", "compare_interfaces",
+    "convert", "get_schema", "infer", "infer_shapes", "info", "inline_functions", "load", "lower", "parse_function",
+    "parse_graph", "parse_model", "parse_node", "plan", "to_text",
 ]  # fmt: skip
 
 
@@ -110,7 +110,7 @@ def test_exit_statuses_of_errors(name, status):
 
 
 def test_every_code_is_of_a_known_kind():
-    assert [code for code in errors.CODES if not re.fullmatch(r"[USMGWICRBT]\d{3}", code)] == []
+    assert [code for code in errors.CODES if not re.fullmatch(r"[USMGWICRVBT]\d{3}", code)] == []
     assert list(errors.CODES) == list(dict.fromkeys(errors.CODES))
     assert len(set(errors.CODES.values())) == len(errors.CODES)
 

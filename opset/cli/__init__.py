@@ -36,7 +36,7 @@ VERBS = {
     "text": "Show a model in ONNX text syntax, and make models of it.",
     "list": "List operators, domains, releases or runtimes.",
     "targets": "Show what runtimes take: operators, versions, types, limits.",
-    "diff": "Show what changed between two versions of an operator.",
+    "diff": "Show what changed between two versions of an operator, or two models.",
     "breaking": "Report what breaks what was released of operators.",
     "docs": "Write the documentation of operators.",
     "new": "Write the files of a new operator.",

@@ -1,7 +1,11 @@
-"""`opset diff`: the changes between two versions of an operator, and their meaning for a conversion."""
+"""`opset diff`: the changes between two versions of an operator, and their meaning for a conversion.
+
+It also compares two models, which are told from an operator by being files: `model_versions` does that.
+"""
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -12,12 +16,17 @@ import click
 from opset.catalog import changes, difference_words, operator_set_difference, worst_work
 from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
+from opset.cli.inputs import roots_option
+from opset.cli.model_versions import FOLLOWING, Writing, diff_models, names_models
 from opset.cli.operator_sets import domain_with_versions, opsets_difference_lines
 from opset.cli.operators import change_lines, version_at, versions_of
-from opset.errors import Finding, UsageError, escape_text, safe_text
+from opset.errors import Finding, UsageError, escape_text, quote, safe_text
+from opset.model.storage.writing import MODES
 from opset.plain_text import prose_lines, style_text
 from opset.schemas.diff import signature_diff
 from opset.schemas.names import domain_name
+
+_NUMBER = re.compile(r"[+-]?\d{1,9}", re.ASCII)
 
 
 class _Diff(click.Command):
@@ -35,23 +44,76 @@ class _Diff(click.Command):
 
 
 @click.command(cls=_Diff, no_args_is_help=True)
-@click.argument("what", required=False, metavar="[OPERATOR]")
-@click.argument("before", type=int, required=False, metavar="A")
-@click.argument("after", type=int, required=False, metavar="B")
+@click.argument("what", required=False, metavar="[OPERATOR]|OLD")
+@click.argument("before", required=False, metavar="A|NEW")
+@click.argument("after", type=int, required=False, metavar="[B]")
 @click.option("--domain", metavar="DOMAIN", help="Domain of the operator, or of two versions of an operator set.")
 @schemas_option
+@click.option(
+    "--set-version",
+    "version",
+    is_flag=False,
+    flag_value=FOLLOWING,
+    metavar="[VERSION]",
+    help="Write NEW to -o with this model version: 1.3.0, 7; without VERSION, with the lowest that follows.",
+)
+@click.option("-o", "--output", "given", metavar="FILE|-", help="Output file, with --set-version.")
+@click.option("--force", is_flag=True, help="Overwrite an output that exists.")
+@click.option(
+    "--external-data",
+    "external",
+    type=click.Choice(MODES),
+    default="auto",
+    show_default=True,
+    help="How weights in external files are handled.",
+)
+@roots_option
 @output.format_option
 def command(
-    what: str | None, before: int | None, after: int | None, domain: str | None, folders: tuple[Path, ...], form: str
+    what: str | None,
+    before: str | None,
+    after: int | None,
+    domain: str | None,
+    folders: tuple[Path, ...],
+    version: str | None,
+    given: str | None,
+    force: bool,
+    external: str,
+    roots: tuple[Path, ...],
+    form: str,
 ) -> int:
-    """Show what changed in an operator, or in an operator set, from version A to version B.
+    """Show what changed in an operator, or in an operator set, from version A to version B; or from model OLD to NEW.
 
     Of each transition between, the difference of the signatures, the change of meaning, and what converts a node, up
     and down: nothing to do, a derived adapter, a written one, or why it is impossible. Without OPERATOR, the operators
     that are new, removed or changed, in ai.onnx or --domain: `diff 17 21`.
+
+    OLD and NEW are files of models, *.onnxtxt as text, or one of them - for stdin. Shown is what changed for their
+    callers, as MAJOR, MINOR or PATCH by the standard's versioning document. The exit status is 0 whatever changed, and
+    1 if VERSION is too low for it.
     """
     if what is None or before is None:
-        raise click.UsageError("name an operator and two versions, or two versions of an operator set")
+        raise click.UsageError("name an operator and two versions, two versions of an operator set, or two models")
+    writing = Writing(version, given, force, external)
+    if _NUMBER.fullmatch(before):
+        if writing != Writing() or roots:
+            raise UsageError(Finding("U103", "options for models do not fit operators", help="opset diff OLD NEW"))
+        return _diff_versions(what, int(before), after, domain, folders, form)
+    if after is not None:
+        raise click.BadParameter(f"{before!r} is not a valid integer.", param_hint="'A'")
+    if not names_models(what, before):
+        help = f"opset diff {what} A B for versions of an operator, opset diff OLD NEW for files of models"
+        message = f"{quote(before)} is neither a version nor the file of a model"
+        raise UsageError(Finding("U103", message, help=safe_text(help)))
+    if domain is not None or folders:
+        raise UsageError(Finding("U103", "--domain and --schemas do not fit models", help="opset diff OLD NEW"))
+    return diff_models(what, before, writing, roots, form)
+
+
+def _diff_versions(
+    what: str, before: int, after: int | None, domain: str | None, folders: tuple[Path, ...], form: str
+) -> int:
+    """Show what changed between two versions of an operator, or of an operator set, and return the exit status."""
     registry = registry_for(folders)
     if after is None:
         if not (what.isascii() and what.isdigit() and len(what) < 10):

@@ -71,6 +71,7 @@ def _report_lines(model: ModelDescription) -> Iterator[str]:
     nodes = f"{model.nodes:,} node{'' if model.nodes == 1 else 's'}"
     yield f"{listing(opsets, SHOWN)}, IR version {model.ir_version}: {nodes}"
     facts = [["producer", brief_name(model.producer)], ["graph", brief_name(model.graph)]]
+    facts += [["model version", model.model_version]] if model.model_version != "0" else []
     facts += _value_rows("inputs", model.inputs)
     facts += _value_rows("outputs", model.outputs)
     count, size = sum(each.tensors for each in model.weights), sum(each.bytes for each in model.weights)

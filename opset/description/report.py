@@ -24,6 +24,7 @@ from opset.description.contents import (
 )
 from opset.errors import LONGEST, ModelError, escape_text, safe_text
 from opset.model import load
+from opset.model.model_version import ModelVersion
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.schemas.names import domain_name
@@ -47,10 +48,12 @@ class LowestVersion(NamedTuple):
 class ModelDescription:
     """The contents of a model, the lowest versions that it could have, and which releases of runtimes take it.
 
-    Notes name facts that are not known, and why.
+    `model_version` is "1.2.3", or "7" if it is a plain number, "0" without one. Notes name facts that are not known,
+    and why.
     """
 
     ir_version: int
+    model_version: str
     opsets: Sequence[Import]
     producer: str
     graph: str
@@ -128,6 +131,7 @@ def describe(
         notes.append("nodes that differ in constants of floating point alone count as equal")
     return ModelDescription(
         ir_version=proto.ir_version,
+        model_version=str(ModelVersion.of(proto.model_version)),
         opsets=imports_of(index, registry),
         producer=producer_of(proto),
         graph=escape_text(proto.graph.name),

@@ -26,6 +26,7 @@ WIDTH = 88
 TOPICS = {
     opset: {
         "Models": "load Model info ModelDescription to_text parse_model parse_graph parse_function parse_node",
+        "Versions of models": "compare_interfaces InterfaceComparison ModelVersion",
         "Conversion": "convert plan Conversion lower inline_functions",
         "Types and shapes": "infer Inference infer_shapes",
         "Evaluation": "ReferenceEvaluator",

@@ -20,6 +20,7 @@ from opset.cli.conformance import ConformanceReport
 from opset.cli.infer import InferenceReport
 from opset.cli.inline import InliningReport
 from opset.cli.list import ListedDomain, ListedOperator, ListedRelease, ListedRuntime
+from opset.cli.model_versions import ModelDifference
 from opset.cli.new import AuthoringReport
 from opset.cli.run import RunReport
 from opset.cli.show import ModelContents
@@ -45,6 +46,7 @@ REPORTS = {
     "`list`": [ListedOperator, ListedDomain, ListedRelease, ListedRuntime],
     "`targets`": [ListedTarget, TargetRelease, TargetReport],
     "`diff` of two versions of an operator set": [OperatorSetDifference],
+    "`diff` of two models": [ModelDifference],
     "`test`": [ExamplesReport],
     "`testgen`": [CorpusReport, ListedCase],
     "`conformance`": [ConformanceReport],

@@ -113,6 +113,7 @@ VERBS = [
     ("targets", "probe", "onnxruntime", "Celu"),
     ("convert", "model.onnx", "--for", "installed:onnxruntime", "--plan"),
     ("diff", "com.example.Twice", "1", "2"),
+    ("diff", "model.onnx", "model.onnx", "--set-version", "-o", "out.onnx"),
     ("breaking", "folder:.", "--no-examples"),
     ("docs", "--domain", "com.example", "-o", "site"),
     ("test", "com.example.Twice"),
@@ -235,7 +236,12 @@ def test_lint_of_the_configured_folder_does_not_look_for_its_adapters(project):
 
 
 def test_verbs_that_never_run_hooks_have_no_note(project):
-    for arguments in (("list", "domains"), ("show", "model.onnx"), ("diff", "com.example.Twice", "1", "2")):
+    for arguments in (
+        ("list", "domains"),
+        ("show", "model.onnx"),
+        ("diff", "com.example.Twice", "1", "2"),
+        ("diff", "model.onnx", "model.onnx"),
+    ):
         assert own(launch(*arguments, cwd=project), 0).stderr == b""
 
 

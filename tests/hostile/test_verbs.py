@@ -172,12 +172,19 @@ FORMS = {
         "ARGUMENTS": {"things": ["IT"], "domain": ["--domain", "IT"], "family": ["--family", "IT"]},
     },
     "diff": {
+        "MODELS": {
+            "": ["IT", "IT"], "old json": ["IT", "SAMPLE", "--format", "json"],
+            "new written": ["SAMPLE", "-", "--set-version", "-o", "OUT"],
+        },
+        "STREAMS": {"": ["SAMPLE", "-"]},
         "SCHEMAS": {
             "": ["com.acme.Scale", "1", "2", "--schemas", "FOLDER/schemas"],
         },
         "CONFIGURATIONS": {"": ["Relu", "1", "14"]},
         "ARGUMENTS": {
-            "": ["IT", "1", "2"], "domain": ["Relu", "1", "14", "--domain", "IT"],
+            "": ["IT", "1", "2"], "domain": ["Relu", "1", "14", "--domain", "IT"], "old": ["IT", "SAMPLE"],
+            "version": ["SAMPLE", "SAMPLE", "--set-version", "IT", "-o", "out.onnx"],
+            "output": ["SAMPLE", "SAMPLE", "--set-version", "-o", "IT/x"],
         },
     },
     "breaking": {
@@ -410,8 +417,8 @@ def commands(built, tmp_path):
                     statuses = *statuses, 0  # where none of the operators is in the model, it is left as it is
                 if verb == "blockers" or "for" in form.split():
                     statuses = *statuses, 0, 1  # nothing is written, and a runtime may take the model as it is
-                if verb == "info":
-                    statuses = *statuses, 0  # what a model contains is shown even if it cannot be converted
+                if verb in ("info", "diff"):
+                    statuses = *statuses, 0  # a model is shown or compared even if it cannot be converted
                 if verb == "breaking" and table == "SCHEMAS":
                     statuses = 0, 3  # a state that cannot be read is not compared
                 if verb == "targets":
@@ -456,8 +463,8 @@ def reads(command):
     """Return the tables of what a verb reads, by the names of its parameters."""
     names = {name for each in command.params for name in [each.name, *each.opts, each.metavar or ""]}
     tables = {
-        "MODELS": {"INPUT...", "model", "OPERATOR|MODEL"},
-        "STREAMS": {"INPUT...", "model", "OPERATOR|MODEL"},
+        "MODELS": {"INPUT...", "model", "OPERATOR|MODEL", "[OPERATOR]|OLD"},
+        "STREAMS": {"INPUT...", "model", "OPERATOR|MODEL", "[OPERATOR]|OLD"},
         "SCHEMAS": {"--schemas", "[PATH]...", "--target"},
         "FOLDERS": {"INPUT...", "[PATH]..."},
         "VALUES": {"[VALUES]..."},

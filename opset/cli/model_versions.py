@@ -1,0 +1,147 @@
+"""The difference of two models on the command line: how far the interface changed, and the version that follows."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from opset.cli import output
+from opset.cli.batch import load_input, refuse_terminal, write_result
+from opset.cli.inputs import STREAM, TEXT_STREAM, Output, output_for, parse_input
+from opset.description.interface import (
+    KINDS,
+    InterfaceChange,
+    InterfaceComparison,
+    compare_models,
+    version_for,
+    with_version,
+)
+from opset.errors import SHOWN, Finding, FindingList, UsageError, VersionError, safe_text
+from opset.model.model_version import LEVELS, ModelVersion
+from opset.plain_text import style_text
+
+FOLLOWING = "next"
+"""The value of --set-version if no version is given: the lowest that follows."""
+
+
+@dataclass(frozen=True)
+class ModelDifference:
+    """The difference between two models, the version that was set in the new one, and the path that was written."""
+
+    old: str
+    new: str
+    comparison: InterfaceComparison = field(metadata={"key": ""})
+    set_version: str | None
+    output: str | None
+    notes: Sequence[str]
+    errors: FindingList
+    exit_status: int
+
+
+class Writing(NamedTuple):
+    """The options for writing the new model: its version, the path, and how external data is treated."""
+
+    version: str | None = None
+    path: str | None = None
+    force: bool = False
+    external: str = "auto"
+
+
+def names_models(old: str, new: str) -> bool:
+    """Whether two arguments name models: streams, or paths of which one is there."""
+    streams = {STREAM, TEXT_STREAM}
+    return not streams.isdisjoint((old, new)) or any(map(os.path.lexists, (old, new)))
+
+
+def diff_models(old: str, new: str, writing: Writing, roots: tuple[Path, ...], form: str) -> int:
+    """Show what changed between two models, write the new one with its version, and return the exit status.
+
+    Raises:
+        ModelError: A model cannot be read.
+        UsageError: U103 if options do not fit, U107 for a text that is no version, U102 or U104 if the output cannot be
+            written.
+        VersionError: V102 if no version is left.
+    """
+    sources = parse_input(old), parse_input(new)
+    if all(each.path == STREAM for each in sources):
+        raise UsageError(Finding("U103", "only one of two models can come from stdin", help="name a file"))
+    if (writing.path is None) != (writing.version is None):
+        missing = "-o FILE" if writing.path is None else "--set-version"
+        help = "opset diff OLD NEW --set-version -o FILE"
+        raise UsageError(Finding("U103", f"{missing} is missing: the new model is written with its version", help=help))
+    version = None if writing.version in (None, FOLLOWING) else ModelVersion.parse(writing.version)
+    where = Output() if writing.path is None else output_for(writing.path, False, [sources[1]])
+    if where.folder:
+        raise UsageError(Finding("U104", "the output cannot be written", why="it is a folder", file=where.folder))
+    refuse_terminal(where)
+
+    old_model, new_model = (load_input(each, roots) for each in sources)
+    comparison = compare_models(old_model, new_model)
+    path: str | None = None
+    chosen: ModelVersion | None = None
+    notes: list[str] = []
+    findings = FindingList()
+    if writing.path is not None:
+        try:
+            chosen = version_for(comparison, version)
+            model = with_version(new_model, chosen)
+            path = write_result(model, sources[1], "", where, roots, writing.external, writing.force, notes)
+        except VersionError as error:
+            findings = error.finding_list.in_file(new)
+    shown = str(chosen) if chosen is not None else None
+    report = ModelDifference(old, new, comparison, shown, path, notes, findings, int(bool(findings)))
+    stream = sys.stderr if where.stream else sys.stdout
+    output.write_product(report, lambda: _difference_lines(report, stream), form, stream)
+    if findings and form == "text":
+        output.write_errors(findings)
+    return report.exit_status
+
+
+def _difference_lines(report: ModelDifference, stream: IO[str]) -> Iterator[str]:
+    """Yield the difference between two models as text."""
+    compared = report.comparison
+    title = style_text(safe_text(f"{report.old} -> {report.new}"), "bold", stream)
+    yield f"{title}: {compared.level if compared.changes else 'NONE, the same'}"
+    left = SHOWN
+    for level in reversed(LEVELS):
+        groups: dict[str, list[InterfaceChange]] = {}
+        for change in compared.changes:
+            if change.level == level:
+                groups.setdefault(change.kind, []).append(change)
+        for kind, changes in groups.items():
+            yield f"  {level} {kind}: {KINDS[kind].why}{'' if KINDS[kind].stated else ' (our reading)'}"
+            yield from (f"    {_change_text(each)}" for each in changes[: max(left, 0)])
+            if len(changes) > left:
+                yield f"    … and {len(changes) - max(left, 0):,} more"
+            left -= len(changes)
+    if compared.omitted:
+        yield f"  … and {compared.omitted:,} more"
+    yield f"  {_version_text(compared)}"
+    yield from (f"  note: {safe_text(note)}" for note in report.notes)
+    if report.output is not None:
+        path = "stdout" if report.output == STREAM else safe_text(report.output)
+        yield f"  wrote {path}, version {report.set_version}"
+
+
+def _change_text(change: InterfaceChange) -> str:
+    """Return the place of a change with both states."""
+    if not (change.before or change.after):
+        return change.place
+    states = [each for each in (change.before, change.after) if each]
+    return f"{change.place}: {' -> '.join(states)}"
+
+
+def _version_text(compared: InterfaceComparison) -> str:
+    """Return the versions of both models, and the lowest that fits the change."""
+    versions = f"model version {compared.version_before} -> {compared.version_after}"
+    if compared.level == "NONE":
+        return versions
+    lowest = compared.next_version
+    if lowest is None:
+        return f"{versions}; no version is left that follows"
+    fits = ModelVersion.parse(compared.version_after) >= ModelVersion.parse(lowest)
+    return f"{versions}; {compared.level} asks for {lowest}{' or higher' if not fits else ', and has it'}"

@@ -1,0 +1,299 @@
+"""What changed in the interface of a model, and which version the change needs by the standard's versioning document.
+
+    compare_interfaces("old.onnx", "new.onnx").level == "MINOR"
+
+The interface is what callers rely on: names, order, types and defaults of the main graph's inputs, and names, order and
+types of its outputs. Each kind of change has a level in KINDS, and the greatest one is that of the model. The document
+states some of them; the others are our reading of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from opset.budget import BudgetExceeded, Limits
+from opset.description.content_changes import content_changes
+from opset.description.contents import described_value
+from opset.description.type_changes import Relation, TypeChange, TypeComparison
+from opset.errors import KEPT, LONGEST, Finding, InferenceError, ModelError, VersionError, listing, quote, safe_text
+from opset.inference.building.work import charge_to, default_budget
+from opset.model import Model, load
+from opset.model.model_version import LEVELS, Level, ModelVersion
+
+
+class Kind(NamedTuple):
+    """A kind of change: its level, whether the versioning document states it, and why it has that level."""
+
+    level: Level
+    stated: bool
+    why: str
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "input-added": Kind("MAJOR", True, "callers do not feed an input that is new and has no default"),
+    "input-removed": Kind("MAJOR", False, "callers may feed an input that is gone"),
+    "input-renamed": Kind("MAJOR", False, "callers feed an input by the name that it had"),
+    "input-order": Kind("MAJOR", False, "callers may feed inputs by position"),
+    "input-default-removed": Kind("MAJOR", False, "callers may leave out an input that had a default"),
+    "input-type": Kind("MAJOR", True, "no value that callers feed is of the new type"),
+    "input-narrowed": Kind("MAJOR", False, "some values that callers feed are no longer taken"),
+    "input-meaning": Kind("MAJOR", True, "the contents that the input needs are others"),
+    "output-removed": Kind("MAJOR", True, "callers read an output that is gone"),
+    "output-renamed": Kind("MAJOR", False, "callers read an output by the name that it had"),
+    "output-order": Kind("MAJOR", False, "callers may read outputs by position"),
+    "output-type": Kind("MAJOR", True, "no value that callers read is of the type that they know"),
+    "output-widened": Kind("MAJOR", False, "callers may read values that did not occur before"),
+    "output-meaning": Kind("MAJOR", True, "the contents of the output are others"),
+    "image-format": Kind("MAJOR", False, "inputs or outputs that are images have other contents"),
+    "input-added-with-default": Kind("MINOR", True, "callers need not feed the new input"),
+    "input-default-added": Kind("MINOR", False, "callers may leave out the input now"),
+    "input-type-widened": Kind("MINOR", True, "the new type has each value of the old one; callers may have to cast"),
+    "input-widened": Kind("MINOR", True, "more values are taken, beside all that were"),
+    "output-added": Kind("MINOR", False, "callers do not read the new output"),
+    "output-type-widened": Kind("MINOR", True, "the new type has each value of the old one; callers may have to cast"),
+    "output-narrowed": Kind("MINOR", False, "all values that occur did before"),
+    "nodes": Kind("PATCH", True, "it changes accuracy or speed, and not what callers feed and read"),
+    "weights": Kind("PATCH", True, "it changes accuracy or speed, and not what callers feed and read"),
+    "annotations": Kind("PATCH", False, "it says more or less of values that are the same"),
+    "documentation": Kind("PATCH", False, "it is for people"),
+    "ir-version": Kind("PATCH", False, "model versions are independent of it; a consumer reads it by itself"),
+    "opset-import": Kind("PATCH", False, "model versions are independent of it; a consumer reads it by itself"),
+    "other": Kind("PATCH", False, "callers do not rely on it"),
+}
+"""All kinds of changes by name."""
+
+_INPUT_KINDS: Final[Mapping[Relation, str]] = {
+    "meaning": "input-meaning",
+    "type": "input-type",
+    "sizes": "input-type",
+    "type-widened": "input-type-widened",
+    "narrowed": "input-narrowed",
+    "widened": "input-widened",
+}
+_OUTPUT_KINDS: Final[Mapping[Relation, str]] = {
+    relation: kind.replace("input", "output") for relation, kind in _INPUT_KINDS.items()
+}
+_IMAGE_KEYS: Final = ("image.bitmappixelformat", "image.colorspacegamma", "image.nominalpixelrange")
+"""The properties that say what is in images, in lower case: the standard ignores case in them."""
+
+
+class InterfaceChange(NamedTuple):
+    """A change from an old model to a new one: its level, kind and place, both states there, and why it has that level.
+
+    `stated` says that the versioning document names such a change, and the level is not our reading of it.
+    """
+
+    level: Level
+    kind: str
+    place: str
+    before: str
+    after: str
+    why: str
+    stated: bool
+
+
+@dataclass(frozen=True)
+class InterfaceComparison:
+    """The level of what changed from an old model to a new one, the changes, and what that means for the version.
+
+    Changes are ordered by level, MAJOR first; `omitted` is the number of those beyond the first thousand.
+    `next_version` is the lowest version for the new model that follows from the old one's, None if none is left.
+    Versions are texts, such as "1.2.3", or "7" for a plain number; a model without a version has "0".
+    """
+
+    level: Level
+    changes: Sequence[InterfaceChange]
+    omitted: int
+    version_before: str
+    version_after: str
+    next_version: str | None
+
+
+class _Values(NamedTuple):
+    """The inputs or outputs of a model by name, in order, and the names of those with a default."""
+
+    values: dict[Any, Any]
+    defaults: frozenset[Any] = frozenset()
+
+
+def compare_interfaces(
+    old: Any, new: Any, *, allow_external_roots: Iterable[str | Path] = (), limits: Limits | None = None
+) -> InterfaceComparison:
+    """Return how far a model changed for its callers, with each change and the version that follows.
+
+    Args:
+        old: The model before: a path, bytes, an opset.Model, or a ModelProto of the onnx package.
+        new: The model after, in any of these forms.
+        allow_external_roots: Folders outside the models' own from which external data may be read. It is read only if
+            all else is equal.
+        limits: How much work symbolic sizes may take; without them, that is in proportion to the models.
+
+    Returns:
+        The comparison; its level is "MAJOR", "MINOR", "PATCH" or "NONE".
+
+    Raises:
+        ModelError: A model is malformed.
+        InferenceError: I401, sizes of inputs and outputs take more work than the limits allow.
+    """
+    roots = tuple(allow_external_roots)
+    return compare_models(load(old, allow_external_roots=roots), load(new, allow_external_roots=roots), limits)
+
+
+def compare_models(old: Model, new: Model, limits: Limits | None = None) -> InterfaceComparison:
+    """Return the comparison of two models that were loaded, as `compare_interfaces` does."""
+    for model in (old, new):
+        if not model.proto.HasField("graph"):
+            raise ModelError(Finding("M109", "the model has no graph", file=model.path or ""))
+    budget = default_budget(old.proto.ByteSize() + new.proto.ByteSize(), limits or Limits())
+    try:
+        with charge_to(budget):
+            found: list[_Found] = [*_interface_changes(old.proto, new.proto)]
+    except BudgetExceeded as exhausted:
+        place = "sizes of inputs and outputs"
+        help = "allow more: opset.compare_interfaces(old, new, limits=opset.Limits(max_steps=…))"
+        finding = Finding("I401", "the comparison was stopped", place, exhausted.why, help, new.path or "")
+        raise InferenceError(finding) from None
+    found += content_changes(old, new, same_interface=not found)
+    changes = [
+        InterfaceChange(KINDS[kind].level, kind, place, before, after, KINDS[kind].why, KINDS[kind].stated)
+        for kind, place, before, after in found
+    ]
+    changes.sort(key=lambda change: -LEVELS.index(change.level))
+    level: Level = changes[0].level if changes else "NONE"
+    before, after = (ModelVersion.of(model.proto.model_version) for model in (old, new))
+    try:
+        following = str(before.after(level))
+    except VersionError:
+        following = None
+    omitted = max(len(changes) - KEPT, 0)
+    return InterfaceComparison(level, changes[:KEPT], omitted, str(before), str(after), following)
+
+
+def version_for(comparison: InterfaceComparison, wanted: ModelVersion | None = None) -> ModelVersion:
+    """Return the version for the new model of a comparison: the wanted one, or the lowest that follows.
+
+    Raises:
+        VersionError: V101 if the wanted version is too low for what changed, V102 if none is left that follows.
+    """
+    before = ModelVersion.parse(comparison.version_before)
+    lowest = before.after(comparison.level)
+    if wanted is None or wanted >= lowest:
+        return wanted or lowest
+    why = f"the old model has {before}, and the change is {comparison.level}"
+    help = f"give {lowest} or a higher one, or leave it out: --set-version"
+    raise VersionError(Finding("V101", f"{wanted} is too low for what changed", why=why, help=help))
+
+
+def with_version(model: Model, version: ModelVersion) -> Model:
+    """Return a model with another `model_version`, over the same data."""
+    message = type(model.proto)()
+    message.CopyFrom(model.proto)
+    message.model_version = version.number
+    return model.with_proto(message)
+
+
+_Found: TypeAlias = tuple[str, str, str, str]
+"""A change as it is found: kind, place, both states."""
+
+
+def _interface_changes(old: Any, new: Any) -> Iterator[_Found]:
+    """Yield the changes of inputs and outputs between two ModelProtos."""
+    types = TypeComparison()
+    inputs = _inputs_of(old), _inputs_of(new)
+    pairs = _paired(*inputs)
+    yield from _list_changes("input", *inputs, pairs)
+    changes = types.compare_inputs([(inputs[0].values[a].type, inputs[1].values[b].type) for a, b in pairs])
+    yield from _type_changes("input", pairs, changes)
+    outputs = _Values(_by_name(old.graph.output)), _Values(_by_name(new.graph.output))
+    pairs = _paired(*outputs)
+    yield from _list_changes("output", *outputs, pairs)
+    changes = types.compare_outputs([(outputs[0].values[a].type, outputs[1].values[b].type) for a, b in pairs])
+    yield from _type_changes("output", pairs, changes)
+    formats = _image_formats(old), _image_formats(new)
+    for key in formats[0].keys() & formats[1].keys():
+        if formats[0][key].lower() != formats[1][key].lower():
+            yield "image-format", f"metadata {quote(key)}", safe_text(formats[0][key]), safe_text(formats[1][key])
+
+
+def _inputs_of(proto: Any) -> _Values:
+    """Return the inputs of a ModelProto that callers may feed, and those with a default.
+
+    Before IR version 4 each initializer had to be an input, too, so that such inputs are no part of the interface.
+    """
+    values = _by_name(proto.graph.input)
+    constants = {each.name for each in proto.graph.initializer}
+    constants |= {each.values.name for each in proto.graph.sparse_initializer}
+    if proto.ir_version < 4:
+        return _Values({name: value for name, value in values.items() if name not in constants})
+    return _Values(values, frozenset(constants & values.keys()))
+
+
+def _by_name(values: Iterable[Any]) -> dict[Any, Any]:
+    """Return values by name, of several with one name the first."""
+    found: dict[Any, Any] = {}
+    for value in values:
+        found.setdefault(value.name, value)
+    return found
+
+
+def _paired(old: _Values, new: _Values) -> list[tuple[Any, Any]]:
+    """Return the names of old values with the names that they have now, if they are still there.
+
+    A value has another name if nothing else changed: a value of the same type is at the same position, and neither name
+    is on the other side.
+    """
+    pairs = []
+    for (name, value), (other, now) in zip(old.values.items(), [*new.values.items()], strict=False):
+        if name not in new.values and other not in old.values:
+            same_default = (name in old.defaults) == (other in new.defaults)
+            if same_default and value.type.SerializeToString() == now.type.SerializeToString():
+                pairs.append((name, other))
+    renamed = dict(pairs)
+    names = [(name, renamed.get(name, name)) for name in old.values]
+    return [(name, other) for name, other in names if other in new.values]
+
+
+def _list_changes(noun: str, old: _Values, new: _Values, pairs: Sequence[tuple[Any, Any]]) -> Iterator[_Found]:
+    """Yield the changes of the names, the order and the defaults of inputs or outputs."""
+    kept, now = {name for name, _ in pairs}, [other for _, other in pairs]
+    for name, value in old.values.items():
+        if name not in kept:
+            yield f"{noun}-removed", f"{noun} {quote(name)}", _type_of(value), ""
+    for name, other in pairs:
+        if name != other:
+            yield f"{noun}-renamed", f"{noun} {quote(name)}", quote(name), quote(other)
+        if (name in old.defaults) != (other in new.defaults):
+            kind = "input-default-removed" if name in old.defaults else "input-default-added"
+            yield kind, f"input {quote(other)}", "", ""
+    known = {*now}
+    for name, value in new.values.items():
+        if name not in known:
+            kind = "input-added-with-default" if name in new.defaults else f"{noun}-added"
+            yield kind, f"{noun} {quote(name)}", "", _type_of(value)
+    if [*new.values][: len(now)] != now:
+        yield f"{noun}-order", f"{noun}s", listing([*old.values]), listing([*new.values])
+
+
+def _type_changes(
+    noun: str, pairs: Sequence[tuple[Any, Any]], changes: Sequence[Sequence[TypeChange]]
+) -> Iterator[_Found]:
+    """Yield the changes of the types of pairs of inputs or outputs."""
+    kinds = _INPUT_KINDS if noun == "input" else _OUTPUT_KINDS
+    for (_, name), each in zip(pairs, changes, strict=True):
+        for change in each:
+            place = f"{noun} {quote(name)}{change.part and ', ' + change.part}"
+            yield kinds[change.relation], place, change.before, change.after
+
+
+def _type_of(value: Any) -> str:
+    """Return the type of an input or output as text."""
+    return safe_text(described_value(value).type or "no stated type", LONGEST)
+
+
+def _image_formats(proto: Any) -> dict[str, str]:
+    """Return the properties of a ModelProto that say what is in images."""
+    pairs = ((safe_text(each.key), safe_text(each.value)) for each in proto.metadata_props)
+    return {key.lower(): value for key, value in pairs if key.lower() in _IMAGE_KEYS}
