@@ -16,9 +16,10 @@ from opset import errors, extend
 
 NAMES = [
     "CheckError", "Conversion", "ConversionError", "Finding", "Inference", "InferenceError", "Limits", "Model",
-    "ModelDescription", "ModelError", "OpSchema", "OpsetError", "ReferenceEvaluator", "Registry", "RunError",
-    "SchemaError", "UsageError", "convert", "get_schema", "infer", "infer_shapes", "info", "inline_functions", "load",
-    "lower", "parse_function", "parse_graph", "parse_model", "parse_node", "plan", "to_text",
+    "ModelDescription", "ModelError", "OpSchema", "OperatorSet", "OpsetError", "ReferenceEvaluator", "Registry",
+    "RunError", "SchemaError", "UsageError", "convert", "get_operator_set", "get_schema", "infer", "infer_shapes",
+    "info", "inline_functions", "load", "load_operator_set", "lower", "parse_function", "parse_graph", "parse_model",
+    "parse_node", "plan", "to_text",
 ]  # fmt: skip
 
 

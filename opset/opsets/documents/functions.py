@@ -80,7 +80,7 @@ def _is_valid(node: Any, imports: Mapping[str, int], versions: Versions) -> bool
 
 
 def declare_signature(function: Any, notes: list[str]) -> dict[str, Any]:
-    """Return the keys of a version that a FunctionProto tells; what is not told goes to `notes`."""
+    """Return the keys of a version that a FunctionProto tells; what is left out goes to `notes`."""
     title = quote(function.name)
     types = {each.name: _type_text(each.type) for each in function.value_info}
     version: dict[str, Any] = {}
@@ -93,31 +93,34 @@ def declare_signature(function: Any, notes: list[str]) -> dict[str, Any]:
         if len(kinds) == 1 and kinds <= FIELDS.keys():
             attributes[name] = {"type": kinds.pop()}
         else:
-            notes.append(f"the type of the attribute {quote(name)} of {title}, which is left out")
+            notes.append(f"the attribute {quote(name)} of {title} is left out: nothing tells its type")
     for default in function.attribute_proto:
         kind, value = attribute_type(default), attribute_value(default)
         if kind not in FIELDS:
-            notes.append(f"the type of the attribute {quote(default.name)} of {title}, which is left out")
+            notes.append(f"the attribute {quote(default.name)} of {title} is left out: nothing tells its type")
             continue
         attributes[default.name] = {"type": kind}
         values = list(value) if isinstance(value, tuple) else [value]
         if kind not in WITH_DEFAULT or bytes in map(type, values):
-            notes.append(f"the default of the attribute {quote(default.name)} of {title}, which YAML does not hold")
+            notes.append(f"the default of the attribute {quote(default.name)} of {title} is left out: YAML holds none")
             continue
         values = [short_float(each) if isinstance(each, float) else each for each in values]
         attributes[default.name]["default"] = values if isinstance(value, tuple) else values[0]
     if attributes:
         version["attributes"] = dict(sorted(attributes.items()))
-    body, why = _body_of(function)
+    body, why = _body_of(function, attributes)
     if body:
         version["function"] = [body]
     elif why:
-        notes.append(f"a function body of {title}: {why}")
+        notes.append(f"the function body of {title} is left out: {why}")
     return version
 
 
-def _body_of(function: Any) -> tuple[dict[str, Any], str]:
-    """Return the function body of YAML that a FunctionProto has; {} and the reason if there is none."""
+def _body_of(function: Any, attributes: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, Any], str]:
+    """Return the function body of YAML that a FunctionProto has; {} and the reason if there is none.
+
+    `attributes` are those of the function, as YAML declares them. The body serves nodes that give all without default.
+    """
     imports = {normalize_domain(each.domain): each.version for each in function.opset_import}
     own = normalize_domain(function.domain)
     if foreign := imports.keys() - {"", own}:
@@ -126,15 +129,33 @@ def _body_of(function: Any) -> tuple[dict[str, Any], str]:
         return {}, "it has a node with a graph, which bodies do not hold"
     opset = imports.get("", 1)
     for node in function.node:
-        changed = any(each.since_version > opset for each in standard_versions("", node.op_type))
-        if not normalize_domain(node.domain) and own and changed:
+        newer = [each for each in standard_versions("", node.op_type) if each.since_version > opset]
+        if not normalize_domain(node.domain) and own and any(map(_means_otherwise, newer)):
             return {}, f"it is for ai.onnx {opset}, and {quote(node.op_type)} changed afterwards"
+    used: set[str] = set()
+    lines: list[str] = []
     try:
-        nodes = "".join(f"{to_text(node).strip()}\n" for node in function.node)
-        body_nodes(nodes)
+        for original in function.node:
+            node = pb.NodeProto()
+            node.CopyFrom(original)
+            for attribute in node.attribute:
+                kind = attributes.get(attribute.ref_attr_name, {}).get("type")
+                if kind is not None:
+                    used.add(attribute.ref_attr_name)
+                    attribute.type = FIELDS[kind][0]
+            lines.append(f"{to_text(node).strip()}\n")
+        body_nodes("".join(lines))
     except (ModelError, SchemaError) as error:
         return {}, f"its nodes cannot be written as text: {error.findings[0].message}"
-    return ({"opset": opset, "nodes": nodes}, "") if nodes else ({}, "")
+    given = {name: "given" for name in sorted(used) if "default" not in attributes[name]}
+    body = {"opset": opset, **({"where": given} if given else {}), "nodes": "".join(lines)}
+    return (body, "") if lines else ({}, "")
+
+
+def _means_otherwise(schema: OpSchema) -> bool:
+    """Whether a version of an operator does more than allow other types than the version before."""
+    change = schema.change
+    return change is not None and bool(change.meaning or {*change.diff} - {"types"})
 
 
 def _type_text(type_: Any) -> str:

@@ -18,9 +18,11 @@ from opset.opsets.documents.declarations import node_of
 from opset.opsets.documents.functions import declare_signature
 from opset.opsets.documents.operator_set import OperatorSet
 from opset.opsets.documents.writing import CARRIER, HEADER, MAGIC, SETS
-from opset.schemas.lint.body_rules import LinkedOperators, check_circles
-from opset.schemas.model import SIGNATURE, TYPES
+from opset.schemas.index import standard_versions
+from opset.schemas.lint.body_rules import LinkedOperators, body_faults, check_circles
+from opset.schemas.model import SIGNATURE, TYPES, OpSchema
 from opset.schemas.names import domain_name, normalize_domain
+from opset.schemas.type_sets import TypeSets
 from opset.schemas.untrusted_files import TooLarge, file_bytes, parse_json
 from opset.schemas.yaml.fields import Fields
 from opset.schemas.yaml.loader import (
@@ -190,7 +192,7 @@ class DocumentReading(Fields):
             else:
                 self.stated[name] = each.since_version, each.status
                 if not each.HasField("status"):
-                    self.notes.append(f"the status of {quote(name)}, which is taken as experimental: it is the default")
+                    self.notes.append(f"{quote(name)} has no status, and is experimental by the default of the message")
 
     def _read_functions(self, message: Any, domain: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the declarations that functions of a message carry, by operator, and the type sets that they name."""
@@ -219,7 +221,7 @@ class DocumentReading(Fields):
                 help = "the operator set lists its name, version and status"
                 self.report("S307", f"there is a function {quote(name)}, and no such operator", help=help)
             elif overload:
-                self.notes.append(f"the function {quote(name)} with the overload {quote(overload)}: bodies have none")
+                self.notes.append(f"the function {quote(name)} with the overload {quote(overload)} is left out")
             else:
                 self.functions[name] = function
         return declared, sets
@@ -277,8 +279,6 @@ class DocumentReading(Fields):
         """Note the facts about operators that a message does not hold."""
         names = sorted(self.stated.keys() - self.carried)
         alone = [name for name in names if name not in self.functions]
-        if self.notes:
-            self.notes[:] = [f"the document does not tell, or this form does not hold: {each}" for each in self.notes]
         if alone:
             self.notes.append(f"the signatures are not in the document: {listing(alone, SHOWN)}")
         if some := [name for name in names if name in self.functions]:
@@ -366,9 +366,29 @@ class DocumentReading(Fields):
             except SchemaError as error:
                 findings = error.findings  # type: ignore[assignment]
             self.faults += [self._placed(each, name) for each in findings]
+        self._drop_faulty_bodies(nodes, domain, known, found)
         for finding in check_circles(LinkedOperators(tuple(found.values()))):
             self.faults.append(self._placed(finding))
         return tuple(found[name] for name in sorted(found))
+
+    def _drop_faulty_bodies(
+        self, nodes: Sequence[YamlNode], domain: str, sets: TypeSets, found: dict[str, Operator]
+    ) -> None:
+        """Read operators again without their function bodies if functions of a message are none that YAML holds."""
+
+        def versions(of: str, name: str) -> tuple[OpSchema, ...]:
+            return found[name].schemas if of == domain and name in found else standard_versions(of, name)
+
+        for node in nodes:
+            name = _name_of(node)
+            if name in found and name in self.functions and name not in self.carried:
+                fault = next(body_faults(found[name].schemas[-1], versions), None)
+                if fault is not None:
+                    self.notes.append(f"the function body of {quote(name)} is left out: {fault.message}")
+                    del node.value["versions"].value[0].value["function"]
+                    operator = read_declaration(node, domain, sets, Findings(self.path, self.budget))
+                    assert operator is not None
+                    found[name] = operator
 
     def _check_versions(self, operator: Operator, node: YamlNode, version: int, findings: Findings) -> None:
         """Note versions of an operator above that of its set, and contradictions between a message and its parts."""
