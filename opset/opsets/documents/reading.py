@@ -109,8 +109,8 @@ class DocumentReading(Fields):
         self.is_yaml = False
         self.faults = FindingList()
         self.notes: list[str] = []
-        self.stated: dict[str, tuple[int, int]] = {}
-        """Version and status of each operator in a message."""
+        self.listed: dict[str, Any] = {}
+        """The OperatorProto of each operator in a message."""
         self.functions: dict[str, Any] = {}
         """The FunctionProto of each operator in a message that has one."""
         self.carried: set[str] = set()
@@ -174,7 +174,7 @@ class DocumentReading(Fields):
         document["type_sets"] = sets
         family = document["domain"].rpartition(".")[2]
         document["operators"] = [
-            self._declare(each, family) for each in message.operator if each.op_type in self.stated
+            self._declare(each, family) for each in message.operator if each.op_type in self.listed
         ]
         document["operators"] = [each for each in document["operators"] if each["operator"] not in declared]
         document["operators"] += [declared[name] for name in declared]
@@ -182,15 +182,15 @@ class DocumentReading(Fields):
         return node_of(document, self.findings)
 
     def _read_operators(self, message: Any) -> None:
-        """Take versions and statuses of the operators in a message; those that cannot be used are noted."""
+        """Take the operators that a message lists; those that cannot be used are noted."""
         for each in message.operator:
             name = each.op_type
             if isinstance(name, bytes) or isinstance(each.doc_string, bytes):
                 self.report("S302", f"a text of the operator {quote(name)} is not UTF-8")
-            elif name in self.stated:
+            elif name in self.listed:
                 self.report("S305", f"the operator {quote(name)} is listed twice", help="names are unique in a domain")
             else:
-                self.stated[name] = each.since_version, each.status
+                self.listed[name] = each
                 if not each.HasField("status"):
                     self.notes.append(f"{quote(name)} has no status, and is experimental by the default of the message")
 
@@ -217,7 +217,7 @@ class DocumentReading(Fields):
                 elif declaration is not None:
                     self.report("S306", f"the declaration of {quote(name)} is of another operator", name)
                 self._add_named_sets(sets, self._carried_value(function, SETS), name)
-            elif name not in self.stated:
+            elif name not in self.listed:
                 help = "the operator set lists its name, version and status"
                 self.report("S307", f"there is a function {quote(name)}, and no such operator", help=help)
             elif overload:
@@ -277,7 +277,7 @@ class DocumentReading(Fields):
 
     def _note_what_is_missing(self) -> None:
         """Note the facts about operators that a message does not hold."""
-        names = sorted(self.stated.keys() - self.carried)
+        names = sorted(self.listed.keys() - self.carried)
         alone = [name for name in names if name not in self.functions]
         if alone:
             self.notes.append(f"the signatures are not in the document: {listing(alone, SHOWN)}")
@@ -397,9 +397,9 @@ class DocumentReading(Fields):
         if since > version:
             what = f"{operator.name} {since} is newer than the operator set, which is version {version}"
             findings.add("S304", what, node)
-        if operator.name in self.stated:
-            stated, status = self.stated[operator.name]
-            if stated != since or bool(status) == newest.experimental or newest.deprecated:
+        if operator.name in self.listed:
+            listed = self.listed[operator.name]
+            if listed.since_version != since or bool(listed.status) == newest.experimental or newest.deprecated:
                 findings.add("S306", f"the list of operators and the declaration of {operator.name} differ", node)
         elif self.carried and not newest.deprecated:
             findings.add("S306", f"{operator.name} is declared, and not in the list of operators", node)
