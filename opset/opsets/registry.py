@@ -51,7 +51,7 @@ class Registry:
     ) -> None:
         """Collect operators of trusted `folders`, and of folders of `data` whose Python files are never run.
 
-        `documents` are those of which sources were made.
+        Sources were made of the `documents`.
         """
         self._sources: dict[str, dict[str, Source]] = {}
         self._sinces: dict[tuple[str, str], list[int]] = {}
@@ -256,7 +256,7 @@ def registry_with(schemas: Schemas, *, data: Iterable[Path | str] = ()) -> Regis
 def _separate_folders(
     sources: Iterable[Path | str | OperatorSet],
 ) -> tuple[list[Path | str], list[Path | str | OperatorSet]]:
-    """Return the folders among sources of schemas, and the operator-set documents; what is not there is a folder."""
+    """Return the folders among sources of schemas, and the operator-set documents; a missing path is a folder."""
     folders: list[Path | str] = []
     documents: list[Path | str | OperatorSet] = []
     for each in sources:

@@ -16,6 +16,7 @@ from opset.cli.batch import BatchReport, ModelReport
 from opset.cli.blockers import BlockersBatch
 from opset.cli.bump import LockReport
 from opset.cli.conformance import ConformanceReport
+from opset.cli.import_ import ImportReport
 from opset.cli.infer import InferenceReport
 from opset.cli.inline import InliningReport
 from opset.cli.list import ListedDomain, ListedOperator, ListedRelease, ListedRuntime
@@ -46,6 +47,7 @@ REPORTS = {
     "`test`": [ExamplesReport],
     "`testgen`": [CorpusReport, ListedCase],
     "`conformance`": [ConformanceReport],
+    "`import`": [ImportReport],
     "`new`, `bump`": [AuthoringReport, LockReport],
 }
 WORDS = {str: "text", int: "number", float: "number", bool: "true or false", types.NoneType: "null"}

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from pathlib import Path
 
 import numpy as np
@@ -73,7 +74,7 @@ def content(found):
 
 @pytest.mark.parametrize(
     ("domain", "version", "form"),
-    [("", 28, "yaml"), *(("ai.onnx.ml", 3, form) for form in FORMS), ("ai.onnx.preview.training", 1, "json")],
+    [*(("ai.onnx.ml", 3, form) for form in FORMS), ("ai.onnx.preview.training", 1, "json")],
 )
 def test_an_operator_set_reads_back_the_same(domain, version, form):
     written = get_operator_set(domain, version)
@@ -149,6 +150,7 @@ def at_21():
 
 def test_onnx_reads_the_message_and_its_functions(at_21):
     written, message = at_21
+    assert content(load_operator_set(message)) == content(written)
     assert (message.magic, message.domain, message.opset_version, message.ir_version) == ("ONNXOPSET", "", 21, 10)
     assert [each.op_type for each in message.operator] == [each.name for each in written.schemas]
     for each in message.operator:
@@ -378,6 +380,13 @@ def test_what_is_wrong_in_yaml_is_refused_with_its_place(old, new, expected):
 )  # fmt: skip
 def test_bytes_that_are_no_document_are_refused(data, expected):
     assert codes(data)[0] == expected
+
+
+def test_a_pipe_is_no_document(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert codes(tmp_path / "pipe") == ["S301"]
+    with pytest.raises(SchemaError, match="S301"):
+        registry_with([tmp_path / "pipe"])
 
 
 @given(

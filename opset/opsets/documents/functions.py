@@ -80,7 +80,7 @@ def _is_valid(node: Any, imports: Mapping[str, int], versions: Versions) -> bool
 
 
 def declare_signature(function: Any, notes: list[str]) -> dict[str, Any]:
-    """Return the keys of a version that a FunctionProto tells; what is left out goes to `notes`."""
+    """Return the keys of a version that a FunctionProto tells; `notes` get the parts that are left out."""
     title = quote(function.name)
     types = {each.name: _type_text(each.type) for each in function.value_info}
     version: dict[str, Any] = {}
@@ -119,7 +119,7 @@ def declare_signature(function: Any, notes: list[str]) -> dict[str, Any]:
 def _body_of(function: Any, attributes: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, Any], str]:
     """Return the function body of YAML that a FunctionProto has; {} and the reason if there is none.
 
-    `attributes` are those of the function, as YAML declares them. The body serves nodes that give all without default.
+    `attributes` are the function's attributes, as YAML declares them. The body serves nodes that give all without default.
     """
     imports = {normalize_domain(each.domain): each.version for each in function.opset_import}
     own = normalize_domain(function.domain)

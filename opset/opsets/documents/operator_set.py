@@ -24,7 +24,7 @@ class OperatorSet:
     """The operators of a domain at a version of its operator set, as a document holds them.
 
     `operators` have their versions up to that one, withdrawn ones included; `sets` are named sets of types that they
-    use beside the standard's. `notes` say what the document does not hold, or holds and is not kept.
+    use beside the standard's. `notes` name facts that the document lacks, and parts of it that are left out.
     """
 
     domain: str

@@ -118,11 +118,11 @@ class DocumentReading(Fields):
 
     def raise_faults(self) -> None:
         """Raise SchemaError with all findings, if there are any."""
-        found = [*map(self._placed, self.findings), *self.faults]
+        found = [*map(self._with_place, self.findings), *self.faults]
         if found:
             raise SchemaError(found)
 
-    def _placed(self, finding: Finding, operator: str = "") -> Finding:
+    def _with_place(self, finding: Finding, operator: str = "") -> Finding:
         """Return a finding with its place in the document: line and column in YAML, the operator in other forms."""
         if self.is_yaml and finding.place:
             return finding
@@ -131,7 +131,7 @@ class DocumentReading(Fields):
 
     def report(self, code: str, message: str, operator: str = "", why: str = "", help: str = "") -> None:
         """Add a finding about the document, or about one of its operators."""
-        self.faults.append(self._placed(Finding(code, message, why=why, help=help), operator))
+        self.faults.append(self._with_place(Finding(code, message, why=why, help=help), operator))
 
     # The forms, as nodes.
 
@@ -173,11 +173,8 @@ class DocumentReading(Fields):
         declared, sets = self._read_functions(message, normalize_domain(document["domain"]))
         document["type_sets"] = sets
         family = document["domain"].rpartition(".")[2]
-        document["operators"] = [
-            self._declare(each, family) for each in message.operator if each.op_type in self.listed
-        ]
-        document["operators"] = [each for each in document["operators"] if each["operator"] not in declared]
-        document["operators"] += [declared[name] for name in declared]
+        others = [each for name, each in self.listed.items() if name not in declared]
+        document["operators"] = [*declared.values(), *(self._declare(each, family) for each in others)]
         self._note_what_is_missing()
         return node_of(document, self.findings)
 
@@ -227,7 +224,7 @@ class DocumentReading(Fields):
         return declared, sets
 
     def _is_usable(self, function: Any, domain: str) -> bool:
-        """Whether the texts of a function are UTF-8, and its domain and size those of a document; faults are noted."""
+        """Whether a function is well formed, and has a domain and a size that fit its document; faults are noted."""
         nodes = [function, *function.node]
         names = [function.name, function.domain, function.overload, *function.attribute]
         names += [text for each in nodes for text in (*each.input, *each.output)]
@@ -263,7 +260,7 @@ class DocumentReading(Fields):
                 self.report("S306", f"the type set {quote(name)} is another one elsewhere in the document", operator)
 
     def _declare(self, operator: Any, family: str) -> dict[str, Any]:
-        """Return what a message says of an operator, in the form of a declaration."""
+        """Return the facts of a message about an operator, in the form of a declaration."""
         name = operator.op_type
         version: dict[str, Any] = {"since": operator.since_version}
         if not operator.status:
@@ -271,7 +268,7 @@ class DocumentReading(Fields):
         function = self.functions.get(name)
         version["unknown"] = SIGNATURE if function is None else TYPES
         version["doc"] = operator.doc_string
-        if function is not None and name not in self.carried:
+        if function is not None:
             version |= declare_signature(function, self.notes)
         return {"operator": name, "family": family, "versions": [version]}
 
@@ -365,10 +362,10 @@ class DocumentReading(Fields):
                     found[name] = operator
             except SchemaError as error:
                 findings = error.findings  # type: ignore[assignment]
-            self.faults += [self._placed(each, name) for each in findings]
+            self.faults += [self._with_place(each, name) for each in findings]
         self._drop_faulty_bodies(nodes, domain, known, found)
         for finding in check_circles(LinkedOperators(tuple(found.values()))):
-            self.faults.append(self._placed(finding))
+            self.faults.append(self._with_place(finding))
         return tuple(found[name] for name in sorted(found))
 
     def _drop_faulty_bodies(
@@ -391,7 +388,7 @@ class DocumentReading(Fields):
                     found[name] = operator
 
     def _check_versions(self, operator: Operator, node: YamlNode, version: int, findings: Findings) -> None:
-        """Note versions of an operator above that of its set, and contradictions between a message and its parts."""
+        """Note an operator that is newer than its set, and contradictions between parts of a message."""
         newest = operator.schemas[-1]
         since = newest.since_version
         if since > version:

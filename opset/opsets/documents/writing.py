@@ -1,9 +1,9 @@
 """Writes operator sets as documents: YAML and JSON hold all declarations, and so does protobuf.
 
-The standard's message has a name, a version, a status, prose and functions, and no signature. What it lacks is carried
-by a function beside each operator, the *carrier*, as its metadata: the declaration as JSON. The carrier has the
-overload CARRIER, so that it is another function than the operator's own body, and no inputs, outputs and nodes: no node
-calls it, and whoever inlines the function of an operator does not find it. An empty function with the operator's own
+The standard's message has a name, a version, a status, prose and functions, and no signature. A function beside each
+operator, the *carrier*, has the whole declaration as JSON in its metadata. It has the overload CARRIER, so that it is
+another function than the operator's own body, and no inputs, outputs and nodes: no node calls it, and whoever inlines
+the function of an operator does not find it. An empty function with the operator's own
 identity would say that the operator computes nothing; JSON in `doc_string` would be shown to people as prose.
 """
 
