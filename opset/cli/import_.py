@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from opset.cli import output
-from opset.cli.new import NextStep, folder_option, quote_path
+from opset.cli.new import NextStep, quote_path
 from opset.errors import SchemaError, listing, safe_text
 from opset.opsets.documents.folders import write_operator_files
 from opset.opsets.documents.reading import MAX_DOCUMENT, load_operator_set
@@ -40,9 +40,18 @@ class ImportReport:
 
 @click.command(no_args_is_help=True)
 @click.argument("document", metavar="FILE")
-@folder_option
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    default=OWN_FOLDER,
+    show_default=True,
+    help="Folder of operator YAML to write into.",
+)
 @output.format_option
-def command(document: str, folder: Path | None, form: str) -> int:
+def command(document: str, folder: Path, form: str) -> int:
     """Write the operators of an operator-set document as a folder of operator YAML.
 
     FILE is an OperatorSetProto, or the same as YAML or JSON, which its content tells; - is stdin. What the document
@@ -53,8 +62,7 @@ def command(document: str, folder: Path | None, form: str) -> int:
     except SchemaError as error:
         output.write_errors(error)
         return UNREADABLE
-    root = folder or OWN_FOLDER
-    files = [os.path.join(root, path) for path in write_operator_files(operators, root)]
+    files = [os.path.join(folder, path) for path in write_operator_files(operators, folder)]
     domain = domain_name(operators.domain)
     names = [each.name for each in operators.operators]
     standard = [name for name in names if default_registry().is_standard(name, operators.domain)]
@@ -70,15 +78,15 @@ def command(document: str, folder: Path | None, form: str) -> int:
         what = f"{newest} is the highest version of an operator" if newest else "it has no operators"
         notes.append(f"a folder does not say that the operator set is version {operators.version}: {what}")
     steps = [
-        NextStep(f"opset lint {quote_path(root)}", "says what is missing"),
-        NextStep(f"opset list --domain {domain} --schemas {quote_path(root)}", "lists the operators"),
+        NextStep(f"opset lint {quote_path(folder)}", "says what is missing"),
+        NextStep(f"opset list --domain {domain} --schemas {quote_path(folder)}", "lists the operators"),
     ]
     steps = steps if not standard else []
     report = ImportReport(domain, operators.version, operators.ir_version, names, files, notes, steps)
 
     def lines() -> list[str]:
         counted = output.count_text(len(names), "operator"), output.count_text(len(files), "file")
-        head = f"{domain} {operators.version}: {counted[0]}; wrote {counted[1]} below {safe_text(root)}"
+        head = f"{domain} {operators.version}: {counted[0]}; wrote {counted[1]} below {safe_text(folder)}"
         found = [head, *(f"note: {safe_text(note)}" for note in notes)]
         return [*found, "next", *table_lines([[safe_text(step), why] for step, why in steps])] if steps else found
 

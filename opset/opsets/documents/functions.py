@@ -119,7 +119,7 @@ def declare_signature(function: Any, notes: list[str]) -> dict[str, Any]:
 def _body_of(function: Any, attributes: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, Any], str]:
     """Return the function body of YAML that a FunctionProto has; {} and the reason if there is none.
 
-    `attributes` are the function's attributes, as YAML declares them. The body serves nodes that give all without default.
+    `attributes` are the function's, as YAML declares them. The body serves nodes that give all without default.
     """
     imports = {normalize_domain(each.domain): each.version for each in function.opset_import}
     own = normalize_domain(function.domain)
