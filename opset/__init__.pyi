@@ -34,6 +34,9 @@ from opset.model.text.syntax import parse_function as parse_function
 from opset.model.text.syntax import parse_graph as parse_graph
 from opset.model.text.syntax import parse_model as parse_model
 from opset.model.text.syntax import parse_node as parse_node
+from opset.opsets.documents.collecting import get_operator_set as get_operator_set
+from opset.opsets.documents.operator_set import OperatorSet as OperatorSet
+from opset.opsets.documents.reading import load_operator_set as load_operator_set
 from opset.opsets.registry import Registry as Registry
 from opset.opsets.registry import get_schema as get_schema
 from opset.reference.engine.evaluator import ReferenceEvaluator as ReferenceEvaluator

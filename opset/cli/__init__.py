@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from keyword import iskeyword
 from typing import IO, Any
 
 import click
@@ -46,6 +47,8 @@ VERBS = {
     "check-contribution": "Check what the standard asks of an operator, point by point.",
     "testgen": "Write the examples of operators as test cases for runtimes.",
     "conformance": "Run test cases on a runtime, and report what it gets right.",
+    "export": "Write the operators of a domain as an operator-set document.",
+    "import": "Make a folder of operator YAML of such a document.",
     "explain": "Explain an error code, or show a guide.",
     "completion": "Print a shell's completion script.",
 }
@@ -63,7 +66,8 @@ class Verbs(click.Group):
         """Return a verb's command."""
         if cmd_name not in VERBS:
             return None
-        command: click.Command = import_module(f"opset.cli.{cmd_name.replace('-', '_')}").command
+        module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name.replace("-", "_")
+        command: click.Command = import_module(f"opset.cli.{module}").command
         if not any(each.name == "debug" for each in command.params):
             command.params.append(_debug_option())
         return command

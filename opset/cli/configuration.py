@@ -36,10 +36,10 @@ SHOWN = 100
 schemas_option = click.option(
     "--schemas",
     "folders",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     multiple=True,
-    metavar="DIR",
-    help="Folder of operator YAML, beside the standard's. Repeatable.",
+    metavar="DIR|FILE",
+    help="Folder of operator YAML, or operator-set document, beside the standard's. Repeatable.",
 )
 target_option = click.option(
     "--target",

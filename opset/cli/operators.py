@@ -18,7 +18,7 @@ from opset.cli.domains import check_version, known_domain
 from opset.errors import Finding, UsageError, escape_text
 from opset.opsets.registry import Registry
 from opset.plain_text import prose_lines, prose_width, table_lines
-from opset.schemas.model import OpSchema
+from opset.schemas.model import OpSchema, unknown_words
 from opset.schemas.names import domain_name, near_miss
 from opset.schemas.status import status_words
 
@@ -85,6 +85,7 @@ def schema_lines(data: Mapping[str, Any]) -> list[str]:
     for text in data["amended"]:
         lines += prose_lines(escape_text(text), "  ")
     lines += ["  experimental"] if data["experimental"] else []
+    lines += prose_lines(unknown_words(data["unknown"]), "  ") if data.get("unknown") else []
     lines += prose_lines(data["determinism"], "  ") if data["determinism"] != "deterministic" else []
     lines += ["", *prose_lines(data["doc"], "  ")]
     lines += ["", *prose_lines(data["formula"], "  ")] if data["formula"] else []

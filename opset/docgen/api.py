@@ -31,6 +31,7 @@ TOPICS = {
         "Types and shapes": "infer Inference infer_shapes",
         "Evaluation": "ReferenceEvaluator",
         "Operators": "get_schema OpSchema Registry",
+        "Operator sets": "get_operator_set load_operator_set OperatorSet",
         "Limits": "Limits",
         "Errors": (
             "OpsetError Finding UsageError SchemaError ModelError CheckError InferenceError ConversionError RunError"

@@ -50,3 +50,19 @@ def attribute_value(attribute: Any) -> Any:
     if kind == "strings":
         return tuple(map(text_of, value))
     return tuple(value) if kind.endswith("s") else value
+
+
+def fill_attribute(attribute: Any, name: str, kind: str, value: Any) -> None:
+    """Set the name, the type and the value of an empty AttributeProto; `kind` is its type, such as "ints"."""
+    number, field = FIELDS[kind]
+    attribute.name, attribute.type = name, number
+    if kind == "string":
+        value = value.encode() if isinstance(value, str) else value
+    elif kind == "strings":
+        value = [item.encode() if isinstance(item, str) else item for item in value]
+    if kind.endswith("s"):
+        getattr(attribute, field).extend(value)
+    elif kind in ("float", "int", "string"):
+        setattr(attribute, field, value)
+    else:
+        getattr(attribute, field).CopyFrom(value)

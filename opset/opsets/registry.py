@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from opset.schemas.names import domain_name, near_miss, normalize_domain
 from opset.schemas.type_sets import TypeSets, compact_types
 
 if TYPE_CHECKING:
+    from opset.opsets.documents.operator_set import OperatorSet
     from opset.schemas.yaml.loader import Operator
 
 ENTRY_POINTS = "opset.schemas"
@@ -41,9 +43,16 @@ class Registry:
     """
 
     def __init__(
-        self, sources: Iterable[Source], folders: Iterable[Path | str] = (), data: Iterable[Path | str] = ()
+        self,
+        sources: Iterable[Source],
+        folders: Iterable[Path | str] = (),
+        data: Iterable[Path | str] = (),
+        documents: Iterable[OperatorSet] = (),
     ) -> None:
-        """Collect operators of trusted `folders`, and of folders of `data` whose Python files are never run."""
+        """Collect operators of trusted `folders`, and of folders of `data` whose Python files are never run.
+
+        Sources were made of the `documents`.
+        """
         self._sources: dict[str, dict[str, Source]] = {}
         self._sinces: dict[tuple[str, str], list[int]] = {}
         self._schemas: dict[tuple[str, str, int], OpSchema] = {}
@@ -54,6 +63,7 @@ class Registry:
         folders, data = tuple(folders), tuple(data)
         self.folders = (*folders, *data)
         """The folders, trusted ones first."""
+        self.documents = tuple(documents)
         # The files are listed, and no path is ever made of a domain's name, since a model chooses that.
         files = {os.path.realpath(file): file for folder in folders for file in files_named(folder, "*.py")}
         self._files = tuple(files.values())
@@ -165,8 +175,8 @@ class Registry:
         return self._schemas[key]
 
 
-Schemas = Iterable[Path | str] | Registry
-"""Folders of operator YAML beside the standard's, or a registry made of them."""
+Schemas = Iterable["Path | str | OperatorSet"] | Registry
+"""Folders of operator YAML and operator-set documents beside the standard's, or a registry made of them."""
 
 
 @lru_cache(maxsize=1)
@@ -189,11 +199,12 @@ def _files_of_domain(files: Iterable[Path], domain: str, name: str) -> tuple[Pat
 
 
 def registry_with(schemas: Schemas, *, data: Iterable[Path | str] = ()) -> Registry:
-    """Return a registry of the standard's operators and the operators of folders of `<domain>/<Operator>.yaml`.
+    """Return a registry of the operators of the standard, of folders of `<domain>/<Operator>.yaml`, and of documents.
 
     Args:
-        schemas: Folders, whose Python files beside the YAML are trusted, and run when they are needed; or a registry.
-        data: Folders whose Python files are never run.
+        schemas: Folders, whose Python files beside the YAML are trusted, and run when they are needed; files of
+            operator-set documents, or such sets; or a registry.
+        data: Folders whose Python files are never run, and documents.
 
     Returns:
         A new registry; the given one if `schemas` is one, so that the same folders need not be read again.
@@ -203,17 +214,20 @@ def registry_with(schemas: Schemas, *, data: Iterable[Path | str] = ()) -> Regis
     """
     if isinstance(schemas, Registry):
         return schemas
-    trusted, data = list(schemas), list(data)
-    folders = [*trusted, *data]
-    if not folders:
+    trusted, documents = _separate_folders(schemas)
+    untrusted, others = _separate_folders(data)
+    folders = [*trusted, *untrusted]
+    documents += others
+    if not (folders or documents):
         return default_registry()
+    from opset.opsets.documents.operator_set import OperatorSet
+    from opset.opsets.documents.reading import load_operator_set
     from opset.schemas.yaml.loader import load_folder, standard_sets
 
     sets = standard_sets()
-    standard = default_registry()
-    declared = {(domain, name): "the standard" for domain in standard.domains for name in standard.operators(domain)}
     added: list[Operator] = []
     added_sets = dict(sets)
+    read: list[OperatorSet] = []
     findings: list[Finding] = []
     for folder in folders:
         try:
@@ -222,15 +236,56 @@ def registry_with(schemas: Schemas, *, data: Iterable[Path | str] = ()) -> Regis
             added_sets = {**own_sets, **added_sets}
         except SchemaError as error:
             findings += error.findings
-    for operator in added:
+    for each in documents:
+        try:
+            read.append(each if isinstance(each, OperatorSet) else load_operator_set(each))
+        except SchemaError as error:
+            findings += error.findings
+    beside = [[each for each in document.operators if not _is_known(each, document.version)] for document in read]
+    findings += _repeated_declarations([*added, *itertools.chain.from_iterable(beside)])
+    if findings:
+        raise SchemaError(findings)
+    sources: list[Source] = [(standard_index(), None, None), compile_operators(added, added_sets)]
+    for document, declared in zip(read, beside, strict=True):
+        sources.append(compile_operators(declared, {**sets, **document.sets}))
+        if declared:
+            sources[-1][0]["newest"][document.domain] = document.version
+    return Registry(sources, trusted, untrusted, read)
+
+
+def _separate_folders(
+    sources: Iterable[Path | str | OperatorSet],
+) -> tuple[list[Path | str], list[Path | str | OperatorSet]]:
+    """Return the folders among sources of schemas, and the operator-set documents; a missing path is a folder."""
+    folders: list[Path | str] = []
+    documents: list[Path | str | OperatorSet] = []
+    for each in sources:
+        if isinstance(each, str | os.PathLike) and (os.path.isdir(each) or not os.path.exists(each)):
+            folders.append(each)
+        else:
+            documents.append(each)
+    return folders, documents
+
+
+def _is_known(operator: Operator, version: int) -> bool:
+    """Whether the standard declares an operator up to a version as a document does, as far as the document tells."""
+    versions = default_registry().versions(operator.name, operator.domain)
+    known = [each for each in versions if each.since_version <= version]
+    if operator.schemas[-1].unknown:
+        return bool(known) and known[-1].since_version == operator.schemas[-1].since_version
+    return known == [*operator.schemas]
+
+
+def _repeated_declarations(operators: Iterable[Operator]) -> Iterator[Finding]:
+    """Yield a finding (S108) for each operator that the standard or one of the operators before declares, too."""
+    standard = default_registry()
+    declared = {(domain, name): "the standard" for domain in standard.domains for name in standard.operators(domain)}
+    for operator in operators:
         key = operator.domain, operator.name
         if key in declared:
             message = f"{operator.name} of {domain_name(operator.domain)} is declared already, by {declared[key]}"
-            findings.append(Finding("S108", message, place=f"{operator.path}:1:1", help="use a domain of your own"))
+            yield Finding("S108", message, place=f"{operator.path}:1:1", help="use a domain of your own")
         declared[key] = operator.path
-    if findings:
-        raise SchemaError(findings)
-    return Registry([(standard_index(), None, None), compile_operators(added, added_sets)], trusted, data)
 
 
 def entry_point_folders() -> list[Path]:

@@ -47,7 +47,14 @@ FOLDER = Path(__file__).parent
 _INDEX, _PROSE, _EXAMPLES = "index.json", "prose.json", "examples.json"
 Compiled = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
 """Index, prose and examples."""
-_FLAGS = {"deprecated": False, "replacement": "", "experimental": False, "determinism": "deterministic", "shape": ""}
+_FLAGS = {
+    "deprecated": False,
+    "replacement": "",
+    "experimental": False,
+    "determinism": "deterministic",
+    "shape": "",
+    "unknown": "",
+}
 
 
 @lru_cache(maxsize=1)
@@ -175,6 +182,13 @@ def _entry_of(index: dict[str, Any], domain: str, name: str) -> list[Any]:
         operators[name] = json.loads(operators[name])
     entry: list[Any] = operators[name]
     return entry
+
+
+def standard_versions(domain: str, name: str) -> tuple[OpSchema, ...]:
+    """Return all versions of an operator of the standard, oldest first; none if there is no such operator."""
+    index = standard_index()
+    count = len(versions_of(index, domain, name)) if name in index["operators"].get(domain, ()) else 0
+    return tuple(make_schema(index, domain, name, position) for position in range(count))
 
 
 def make_schema(index: dict[str, Any], domain: str, name: str, position: int) -> OpSchema:

@@ -11,6 +11,8 @@ UNBOUNDED = 2**31 - 1
 """What the standard counts as the arity of a variadic parameter."""
 OWN = "opset"
 """The name of the evaluator of this package among implementations."""
+TYPES, SIGNATURE = "types", "signature"
+"""What is not known of a version that a document of others declares: its types, or all of its signature."""
 
 
 class Parameter(NamedTuple):
@@ -145,6 +147,8 @@ class OpSchema:
     shapes are inferred, "" if a function does it. `conditions` are the constraints on inputs that can be checked; like
     the declarations of attributes, they are no part of the locked signature. `function` are the operator's function
     bodies, highest opset first; they are no part of the signature either.
+    `unknown` is "" unless a document of others declares the version: with TYPES, its parameters and attributes are
+    known by name, and neither their types nor which may be left out; with SIGNATURE, not even these.
     Equality and hash are by identity of content.
     """
 
@@ -164,26 +168,27 @@ class OpSchema:
     change: Change | None = field(default=None, hash=False, compare=False)
     conditions: tuple[Condition, ...] = field(default=(), hash=False)
     function: tuple[FunctionBody, ...] = field(default=(), hash=False)
+    unknown: str = ""
 
     @property
     def min_input(self) -> int:
         """Smallest number of inputs that a node may have."""
-        return _arity(self.inputs)[0]
+        return 0 if self.unknown else _arity(self.inputs)[0]
 
     @property
     def max_input(self) -> int:
         """Largest number of inputs that a node may have; 2**31 - 1 where it is not bounded."""
-        return _arity(self.inputs)[1]
+        return UNBOUNDED if self.unknown == SIGNATURE else _arity(self.inputs)[1]
 
     @property
     def min_output(self) -> int:
         """Smallest number of outputs that a node may have."""
-        return _arity(self.outputs)[0]
+        return 0 if self.unknown else _arity(self.outputs)[0]
 
     @property
     def max_output(self) -> int:
         """Largest number of outputs that a node may have; 2**31 - 1 where it is not bounded."""
-        return _arity(self.outputs)[1]
+        return UNBOUNDED if self.unknown == SIGNATURE else _arity(self.outputs)[1]
 
     def function_bodies(self, opset: int) -> tuple[FunctionBody, ...]:
         """Return the function bodies to use at an opset of ai.onnx; of bodies for the same nodes, only the newest."""
@@ -194,8 +199,8 @@ class OpSchema:
         return tuple(found.values())
 
     def allowed_types(self, parameter: Parameter) -> tuple[str, ...]:
-        """Return the types that an input or output of this schema may have, such as "tensor(float)"."""
-        return self.types.get(parameter.type, (parameter.type,))
+        """Return the types that an input or output of this schema may have, such as "tensor(float)"; () if unknown."""
+        return self.types.get(parameter.type, (parameter.type,) if parameter.type else ())
 
 
 class SpecialCase(NamedTuple):
@@ -275,6 +280,13 @@ class Example(NamedTuple):
     outputs: tuple[ExampleValue | None, ...] | None = None
     error: str = ""
     tolerance: float | None = None
+
+
+def unknown_words(unknown: str) -> str:
+    """Return what is not known of a version as a sentence; `unknown` is that of its schema."""
+    if unknown == SIGNATURE:
+        return "its signature is not in the document that declares it"
+    return "types, and which parameters may be left out, are not in the document that declares it"
 
 
 def example_versions(example: Example, versions: Iterable[int]) -> list[int]:

@@ -205,6 +205,7 @@ def _convert_to(
     """
     target = task.target
     start = begin_conversion(index, target, dims)
+    start.notes += _unchecked_notes(index, task.registry)
     availability = _availability_of(task)
     is_at_target = has_target(index, target)
     if is_at_target and availability is not None:
@@ -421,6 +422,19 @@ def _convert_stacked(model: Model, index: ModelIndex, start: Conversion, task: T
     start.notes.append(f"sequences that loops filled, and that they stack now: {total}")
     conversion = try_strategies(model, index, start, task)
     return None if conversion.refusals else conversion
+
+
+def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
+    """Yield a note on the operators of a model of which the document that declares them does not hold the signature."""
+    used = {operator for body in index.bodies for operator in body.operators}
+    unknown = []
+    for op_type, domain in sorted(used):
+        if domain and not registry.is_standard(op_type, domain):
+            schema = registry.schema(op_type, index.opsets.get(domain, 0), domain)
+            if schema is not None and schema.unknown:
+                unknown.append(f"{domain}.{op_type}")
+    if unknown:
+        yield f"nodes were not checked, or by names alone, for lack of a signature: {listing(unknown, SHOWN)}"
 
 
 def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int] | None) -> Conversion:

@@ -8,7 +8,7 @@ from typing import Any
 
 from opset.errors import LONGEST, brief_name, listing, quote, safe_text
 from opset.model import proto as pb
-from opset.model.attributes import FIELDS, attribute_value
+from opset.model.attributes import FIELDS, attribute_value, fill_attribute
 from opset.model.elements import NUMBERS, element_name
 from opset.model.graph.index import FreshNames
 from opset.model.storage.tensor import make_tensor
@@ -72,18 +72,7 @@ def set_attribute(node: Any, name: str, kind: str, value: Any) -> None:
         attribute = node.attribute.add()
     else:
         attribute.Clear()
-    number, field = FIELDS[kind]
-    attribute.name, attribute.type = name, number
-    if kind == "string":
-        value = value.encode() if isinstance(value, str) else value
-    elif kind == "strings":
-        value = [item.encode() if isinstance(item, str) else item for item in value]
-    if kind.endswith("s"):
-        getattr(attribute, field).extend(value)
-    elif kind in ("float", "int", "string"):
-        setattr(attribute, field, value)
-    else:
-        getattr(attribute, field).CopyFrom(value)
+    fill_attribute(attribute, name, kind, value)
 
 
 class Node:

@@ -17,6 +17,7 @@ from opset.cli.blockers import BlockersBatch
 from opset.cli.bump import LockReport
 from opset.cli.check import CheckBatch, CheckReport
 from opset.cli.conformance import ConformanceReport
+from opset.cli.import_ import ImportReport
 from opset.cli.infer import InferenceReport
 from opset.cli.inline import InliningReport
 from opset.cli.list import ListedDomain, ListedOperator, ListedRelease, ListedRuntime
@@ -50,6 +51,7 @@ REPORTS = {
     "`test`": [ExamplesReport],
     "`testgen`": [CorpusReport, ListedCase],
     "`conformance`": [ConformanceReport],
+    "`import`": [ImportReport],
     "`new`, `bump`": [AuthoringReport, LockReport],
 }
 WORDS = {str: "text", int: "number", float: "number", bool: "true or false", types.NoneType: "null"}

@@ -125,6 +125,8 @@ VERBS = [
     ("conformance", ".", "--runtime", "opset"),
     ("lint",),
     ("lint", "--lock"),
+    ("export", "--domain", "com.example", "-o", "out.onnxopset"),
+    ("import", "document.onnxopset", "-o", "imported"),
     ("explain", "C105"),
     ("completion", "bash"),
     ("convert", "--help"),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from judges.hostile import attacks
-from judges.hostile.attacks import ESCAPES, files
+from judges.hostile.attacks import ESCAPES, documents, files
 from judges.hostile.attacks.models import SAMPLE, external, weighty
 from judges.hostile.processes import OURS, attack, imported, own
 from opset.cli import VERBS, cli
@@ -28,6 +28,7 @@ SMALL = ["--max-bytes", "10M"]
 # The forms of each verb, by what they read. IT stands for the attack, FOLDER for what it is in, SAMPLE for a harmless
 # model, OUT for a path at which nothing is yet. Words in the name of a form choose its exit statuses, where an attack
 # declares its own. An attack that is `alone` runs on the first form only.
+assert documents.DOCUMENTS  # importing the module fills the table
 FORMS = {
     "load": {"MODELS": {"": ["IT"]}},
     "convert": {
@@ -38,6 +39,7 @@ FORMS = {
             "plan for": ["IT", "--for", "onnxruntime==1.17", "--plan"],
         },
         "SCHEMAS": {"": ["SAMPLE", "--to", "21", "--plan", "--schemas", "FOLDER/schemas"]},
+        "DOCUMENTS": {"": ["SAMPLE", "--to", "21", "--plan", "--schemas", "IT"]},
         "CONFIGURATIONS": {"": ["SAMPLE", "--to", "21", "--plan"]},
         "STREAMS": {"": ["-", "--to", "21", "-o", "OUT"]},
         "FOLDERS": {"": ["FOLDER", "--to", "21"], "plan": ["FOLDER", "--to", "21", "--plan", "--format", "json"]},
@@ -115,6 +117,7 @@ FORMS = {
             "written": ["IT", "--report", "-o", "OUT", "--overwrite", "--strict"],
         },
         "SCHEMAS": {"": ["SAMPLE", "--schemas", "FOLDER/schemas"]},
+        "DOCUMENTS": {"": ["SAMPLE", "--schemas", "IT"]},
         "CONFIGURATIONS": {"": ["SAMPLE"]},
         "STREAMS": {"": ["-"]},
         "FOLDERS": {"": ["FOLDER"]},
@@ -154,6 +157,7 @@ FORMS = {
     "show": {
         "MODELS": {"": ["IT"], "stream": ["-", "--format", "json"]},
         "SCHEMAS": {"": ["com.acme.Scale", "--schemas", "FOLDER/schemas"]},
+        "DOCUMENTS": {"": ["com.acme.Scale", "--schemas", "IT"]},
         "CONFIGURATIONS": {"": ["Relu"], "model": ["SAMPLE"]},
         "STREAMS": {"": ["-"]},
         "ARGUMENTS": {"": ["IT"], "domain": ["Relu", "--domain", "IT"]},
@@ -168,6 +172,7 @@ FORMS = {
     },
     "list": {
         "SCHEMAS": {"": ["--schemas", "FOLDER/schemas", "--format", "json"]},
+        "DOCUMENTS": {"": ["--schemas", "IT", "--format", "json"]},
         "CONFIGURATIONS": {"": []},
         "ARGUMENTS": {"things": ["IT"], "domain": ["--domain", "IT"], "family": ["--family", "IT"]},
     },
@@ -292,6 +297,23 @@ FORMS = {
             "": ["com.acme.IT", "-o", "out"], "domain": ["Scale", "--domain", "IT", "-o", "out"],
             "folder": ["com.acme.Scale", "-o", "IT"],
         },
+    },
+    "export": {
+        "SCHEMAS": {
+            "": ["--domain", "com.acme", "--schemas", "FOLDER/schemas", "-o", "OUT"],
+            "json": ["--domain", "com.acme", "--schemas", "FOLDER/schemas", "--format", "json"],
+        },
+        "DOCUMENTS": {"": ["--domain", "com.acme", "--schemas", "IT", "-o", "OUT"]},
+        "CONFIGURATIONS": {"": ["--domain", "ai.onnx.preview", "-o", "OUT"]},
+        "ARGUMENTS": {
+            "domain": ["--domain", "IT"], "output": ["--domain", "ai.onnx.preview", "-o", "IT/x"],
+            "opset": ["--opset", "IT"],
+        },
+    },
+    "import": {
+        "DOCUMENTS": {"": ["IT", "-o", "OUT"], "stream": ["-", "-o", "OUT", "--format", "json"]},
+        "CONFIGURATIONS": {"": ["SAMPLE", "-o", "OUT"]},
+        "ARGUMENTS": {"": ["IT", "-o", "out"], "output": ["SAMPLE", "-o", "IT/x"]},
     },
     "explain": {"CONFIGURATIONS": {"": ["C204"]}, "ARGUMENTS": {"": ["IT"]}},
     "completion": {"CONFIGURATIONS": {"": ["bash"]}, "ARGUMENTS": {"": ["IT"]}},
@@ -425,6 +447,8 @@ def commands(built, tmp_path):
                     statuses = *statuses, 0, 2  # no operator is a runtime, and it reads no folder of operators
                 if verb == "test":
                     statuses = *statuses, 1, 3  # nothing may be left to test; what a path leads to is what it reads
+                if verb == "import":
+                    statuses = (0, 3) if table == "DOCUMENTS" else (3,)  # it reads no configuration
                 if verb in ("new", "bump"):
                     statuses = *statuses, 0, 2  # they read no configuration, and of the folder little
                 if verb == "conformance":
@@ -468,6 +492,7 @@ def reads(command):
         "SCHEMAS": {"--schemas", "[PATH]...", "--target"},
         "FOLDERS": {"INPUT...", "[PATH]..."},
         "VALUES": {"[VALUES]..."},
+        "DOCUMENTS": {"document"},
     }
     return {table for table, words in tables.items() if names & words} | {"CONFIGURATIONS", "ARGUMENTS"}
 

@@ -1,7 +1,7 @@
 """Inputs that attack, each class made small by a function, with the exit statuses that a verb may end with.
 
-The tables MODELS, STREAMS, FOLDERS, VALUES, CONFIGURATIONS and SCHEMAS hold them by name. The modules beside fill them,
-and test_verbs.py runs each on every verb that reads such a thing.
+The tables MODELS, STREAMS, FOLDERS, VALUES, CONFIGURATIONS, SCHEMAS and DOCUMENTS hold them by name. The modules beside
+fill them, and test_verbs.py runs each on every verb that reads such a thing.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ FOLDERS: dict[str, Attack] = {}
 VALUES: dict[str, Attack] = {}
 CONFIGURATIONS: dict[str, Attack] = {}
 SCHEMAS: dict[str, Attack] = {}
+DOCUMENTS: dict[str, Attack] = {}
 
 
 def attack(

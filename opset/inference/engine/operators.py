@@ -11,7 +11,7 @@ from opset.model.graph.index import Operator
 from opset.opsets.amendments import schema_as_read
 from opset.opsets.registry import Registry
 from opset.schemas import quirks
-from opset.schemas.model import OpSchema
+from opset.schemas.model import OpSchema, unknown_words
 from opset.schemas.names import domain_name, normalize_domain
 
 
@@ -72,6 +72,7 @@ class Operators:
         why = ""
         if rule is None:
             why = self._rules.left_out(domain) or f"there is no rule for the outputs of {name} {schema.since_version}"
+            why += f": {unknown_words(schema.unknown)}" if schema.unknown else ""
         data = self._rules.find_data(schema) if self._follow_data else None
         inference = OperatorInference(schema, rule, data, why)
         quirk = quirks.quirk_of_values(op_type, version) if not domain and not self._strict else None

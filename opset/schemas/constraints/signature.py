@@ -17,7 +17,7 @@ from opset.schemas.constraints.evaluation import is_met
 from opset.schemas.constraints.grammar import Expression, parse_range, terms_of
 from opset.schemas.constraints.violation import Violation
 from opset.schemas.constraints.wording import range_sentence
-from opset.schemas.model import SINGLE, UNBOUNDED, Attribute, OpSchema, Parameter
+from opset.schemas.model import SIGNATURE, SINGLE, UNBOUNDED, Attribute, OpSchema, Parameter
 
 INPUT_COUNT, OUTPUT_COUNT, MISSING_INPUT = "input count", "output count", "missing input"
 INPUT_TYPE, OUTPUT_TYPE, TIED_TYPES = "input type", "output type", "tied types"
@@ -54,7 +54,7 @@ def arity_misfits(schema: OpSchema, given: Sequence[str | None], outputs: bool =
         word = "outputs" if outputs else "inputs"
         kind = OUTPUT_COUNT if outputs else INPUT_COUNT
         yield Misfit(kind, f"the node has {len(given)} {word}", f"{_version_name(schema)} has {wanted}")
-    if outputs:
+    if outputs or schema.unknown:
         return
     for formal, type_ in zip(schema.inputs, given, strict=False):
         if type_ == "" and formal.option == SINGLE:
@@ -80,6 +80,8 @@ def type_misfits(
             if not type_ or (index >= len(formals) and formal.option != "variadic"):
                 continue
             allowed = schema.allowed_types(formal)
+            if schema.unknown and not allowed:
+                continue
             if type_ not in allowed and not (bare_optionals and f"optional({type_})" in allowed):
                 verb = "takes" if word == "input" else "has"
                 kind = INPUT_TYPE if word == "input" else OUTPUT_TYPE
@@ -101,6 +103,8 @@ def attribute_misfits(schema: OpSchema, attributes: Mapping[str, str | None]) ->
 
     `attributes` has the types of the node's attributes by name, such as "ints"; None for a type that is not known.
     """
+    if schema.unknown == SIGNATURE:
+        return
     for name, type_ in attributes.items():
         declared = schema.attributes.get(name)
         if declared is None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from opset.errors import Finding, FindingList, SchemaError
 from opset.schemas.diff import Transition, compact_diff
-from opset.schemas.index import FOLDER, make_schema, standard_index, versions_of
+from opset.schemas.index import FOLDER, standard_versions
 from opset.schemas.lint.body_rules import LinkedOperators, OperatorBodies, operators_used
 from opset.schemas.lint.context import (
     LINT,
@@ -173,10 +173,7 @@ class _TargetCheck:
                 if operator is not None and operator.whole:
                     known[key], schemas[key] = operator, operator.schemas
             if key not in schemas:
-                index = standard_index()
-                there = name in index["operators"].get(domain, ())
-                count = len(versions_of(index, domain, name)) if there else 0
-                schemas[key] = tuple(make_schema(index, domain, name, position) for position in range(count))
+                schemas[key] = standard_versions(domain, name)
             unclear |= not schemas[key] and key in self.siblings
             return schemas[key]
 
@@ -420,7 +417,7 @@ def check_documentation(operator: Operator, context: LintContext) -> Iterator[Fi
         if not docs.doc.strip():
             place = operator.place(since, "doc")
             yield Finding("S213", f"{operator.name} {since} says nothing about itself", place=place)
-        for part in ("inputs", "outputs", "attributes"):
+        for part in ("inputs", "outputs", "attributes") if not schema.unknown else ():
             for name, phrase in getattr(docs, part).items():
                 if name and not phrase.strip():
                     place = operator.place(since, part, name)

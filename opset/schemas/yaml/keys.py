@@ -6,14 +6,16 @@ Keys are in the order in which they are printed.
 from __future__ import annotations
 
 from opset.schemas.constraints.signature import ANY_CASE, AXES, AXIS, BOOL, DATA_TYPE
+from opset.schemas.model import SIGNATURE, TYPES
 
 _SINGLE_TYPES = ("float", "int", "string", "tensor", "graph", "sparse_tensor", "type_proto")
 ATTRIBUTE_TYPES = (*_SINGLE_TYPES, *(f"{each}s" for each in _SINGLE_TYPES))
 DETERMINISM = ("deterministic", "nondeterministic", "unknown")
+UNKNOWN = (TYPES, SIGNATURE)
 
 OPERATOR_KEYS = ("operator", "family", "versions", "special_cases", "implementations", "examples")
 VERSION_KEYS = (
-    *("since", "deprecated", "replacement", "experimental", "determinism", "change", "like"),
+    *("since", "deprecated", "replacement", "experimental", "unknown", "determinism", "change", "like"),
     *("doc", "formula", "counterparts"),
     *("inputs", "outputs", "attributes", "types", "constraints", "shape", "function"),
 )

@@ -5,6 +5,8 @@ family: activation
 versions:                              newest first
 - since: 13
   deprecated: true                     with replacement: Operator; likewise experimental
+  unknown: types                       of an operator of others: types, and which parameters may be left out, are not
+                                       known; or signature: neither are parameters and attributes
   determinism: nondeterministic        or unknown; left out if results are always the same
   change:                              left out of the first version alone; its form is described in diff.py;
     attributes:                        what no difference shows:
@@ -107,6 +109,7 @@ from opset.schemas.yaml.keys import (
     NOTE_KEYS,
     OPERATOR_KEYS,
     PARAMETER_KEYS,
+    UNKNOWN,
     VERSION_KEYS,
 )
 from opset.schemas.yaml.likeness import OWN_KEYS, Likeness
@@ -234,6 +237,14 @@ def read_operator(
         return None, [*error.findings]
 
 
+def read_declaration(root: YamlNode, domain: str, sets: TypeSets, findings: Findings) -> Operator | None:
+    """Return the operator that a document declares, as far as it has no faults: these go to `findings`.
+
+    Raises SchemaError if there are too many findings.
+    """
+    return _Reading(findings, sets, domain, complete=True).operator(root)
+
+
 def domain_of(path: Path) -> str:
     """Return the domain of an operator's file, which is the name of its folder; "" for `ai.onnx`."""
     parent = path.parent
@@ -299,9 +310,11 @@ def operator_files(folder: Path) -> list[Path]:
             if len(files) > MAX_FILES:
                 raise ValueError(f"it holds more than {MAX_FILES:,} operator files")
     except (OSError, ValueError) as error:
-        no_folder = isinstance(error, NotADirectoryError | FileNotFoundError)
         findings = Findings(str(folder))
-        findings.add("S101", "this is not a folder of operator files" if no_folder else str(error))
+        no_folder = isinstance(error, NotADirectoryError | FileNotFoundError)
+        is_file = isinstance(error, NotADirectoryError)
+        help = "opset import makes a folder of an operator-set document" if is_file else ""
+        findings.add("S101", "this is not a folder of operator files" if no_folder else str(error), help=help)
         raise SchemaError(findings) from error
     return sorted(files)
 
@@ -368,20 +381,25 @@ def read_sets(
     sets = dict(base or {})
     try:
         root = read_file(path, findings) if data is None else read(data, findings)
-        if not isinstance(root.value, dict):
-            findings.add("S105", "a file of type sets is a mapping from names to lists of types", root)
-            return sets, findings
-        reading = TypeFields(findings, sets)
-        for name, node in reading.names(root, "type sets").items():
-            before = len(findings)
-            if name in sets or name in NUMBERS:
-                findings.add("S106", f"{name!r} is the name of a type or of another set", root.keys[name])
-            types = reading.types(node)
-            if len(findings) == before:
-                sets[name] = types
+        add_sets(root, sets, findings)
     except SchemaError as error:
         return sets, [*error.findings]
     return sets, findings
+
+
+def add_sets(root: YamlNode, sets: dict[str, tuple[str, ...]], findings: Findings) -> None:
+    """Add the type sets that a mapping declares to `sets`, without those that have faults: these go to `findings`."""
+    if not isinstance(root.value, dict):
+        findings.add("S105", "a file of type sets is a mapping from names to lists of types", root)
+        return
+    reading = TypeFields(findings, sets)
+    for name, node in reading.names(root, "type sets").items():
+        before = len(findings)
+        if name in sets or name in NUMBERS:
+            findings.add("S106", f"{name!r} is the name of a type or of another set", root.keys[name])
+        types = reading.types(node)
+        if len(findings) == before:
+            sets[name] = types
 
 
 def _keep_versions(root: YamlNode, versions: list[_Version]) -> YamlNode:
@@ -517,7 +535,11 @@ class _Reading(Changes, Likeness):
             newer[since] = fields
         types = {key: self.types(each) for key, each in self.names(fields.get("types"), "types").items()}
         docs: dict[str, dict[str, str]] = {"inputs": {}, "outputs": {}, "attributes": {}}
-        inputs, outputs = (self.parameters(fields.get(side), types, docs[side]) for side in ("inputs", "outputs"))
+        unknown = self.choice(fields["unknown"], UNKNOWN) if "unknown" in fields else ""
+        required = ("name",) if unknown else ("name", "type")
+        inputs, outputs = (
+            self.parameters(fields.get(side), types, docs[side], required) for side in ("inputs", "outputs")
+        )
         schema = OpSchema(self.domain, name, since, family, inputs, outputs, types=types)
         attributes = {
             key: self.attribute(key, each, docs["attributes"], schema)
@@ -531,6 +553,7 @@ class _Reading(Changes, Likeness):
             experimental=self.flag(fields.get("experimental")),
             determinism=self.choice(fields["determinism"], DETERMINISM) if "determinism" in fields else DETERMINISM[0],
             shape=self.name(fields.get("shape")),
+            unknown=unknown,
         )
         conditions, texts = ConditionReader(self.findings, schema).read(fields.get("constraints"))
         if dated and self.faults() != before:
@@ -639,11 +662,16 @@ class _Reading(Changes, Likeness):
             found[since][key] = item
 
     def parameters(
-        self, node: YamlNode | None, types: dict[str, tuple[str, ...]], docs: dict[str, str]
+        self,
+        node: YamlNode | None,
+        types: dict[str, tuple[str, ...]],
+        docs: dict[str, str],
+        required: Sequence[str],
     ) -> tuple[Parameter, ...]:
+        """Return inputs or outputs of a version, and add their prose to `docs`; each needs the `required` keys."""
         parameters: dict[str, Parameter] = {}
         for each in self.items(self.limit_entries(node, "inputs, and outputs")) if node is not None else ():
-            fields = self.mapping(each, PARAMETER_KEYS, ("name", "type"))
+            fields = self.mapping(each, PARAMETER_KEYS, required)
             name, type_ = self.name(fields.get("name")), self.name(fields.get("type"))
             if name and name in parameters:
                 self.findings.add("S106", f"the parameter {name!r} is duplicate", fields["name"])

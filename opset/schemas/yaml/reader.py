@@ -121,14 +121,14 @@ class Findings(list[Finding]):
             raise SchemaError(self)
 
 
-def read(data: bytes, findings: Findings, loader: Any = None) -> YamlNode:
+def read(data: bytes, findings: Findings, loader: Any = None, most: int = MAX_SIZE) -> YamlNode:
     """Return the single document in a YAML file's bytes as nodes; faults after which reading goes on go to `findings`.
 
-    `loader` is a loader class of PyYAML, by default the fastest. Raises SchemaError with all findings after any other
-    fault: of size, depth, encoding or syntax, or if there is no document.
+    `loader` is a loader class of PyYAML, by default the fastest; `most` is how many bytes are accepted. Raises
+    SchemaError with all findings after any other fault: of size, depth, encoding or syntax, or if there is no document.
     """
-    if len(data) > MAX_SIZE:
-        findings.add("S102", f"the file has {len(data):,} bytes; at most {MAX_SIZE:,} are accepted")
+    if len(data) > most:
+        findings.add("S102", f"the file has {len(data):,} bytes; at most {most:,} are accepted")
         raise SchemaError(findings)
     try:
         text = data.decode("utf-8")

@@ -1,0 +1,1 @@
+"""Operator-set documents: the operators of a domain at one version, as protobuf, YAML or JSON."""

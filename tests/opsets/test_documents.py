@@ -1,0 +1,467 @@
+"""Operator-set documents: each form reads back the same, and documents of others are known as far as they tell."""
+
+import json
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+import onnx.checker
+import onnx.onnx_operators_ml_pb2 as theirs
+import onnx.parser
+import onnx.reference
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx.onnx_ml_pb2 import EXPERIMENTAL, STABLE
+
+import opset
+from opset import OperatorSet, SchemaError, UsageError, get_operator_set, load_operator_set
+from opset.extend import parse_model, registry_with
+from opset.model import proto as pb
+from opset.opsets.documents.declarations import declare_until, encode_json, node_of
+from opset.opsets.documents.reading import MAX_DOCUMENT
+from opset.opsets.documents.writing import CARRIER, FORMS
+from opset.opsets.registry import default_registry
+from opset.schemas.index import FOLDER
+from opset.schemas.yaml.loader import load_folder, read_declaration
+from opset.schemas.yaml.reader import Findings
+from tests.bounds import draws
+from tests.cli.commands import run
+
+OWN = Path(__file__).with_name("own")
+SCALED = """<opset_import: ["": 17], domain: "com.foreign"> Scaled <beta, alpha: float = 0.1> (X, Y) => (Z) {
+    a = Constant <value_float = @alpha> ()  b = Constant <value_float: float = @beta> ()
+    m = Mul (X, a)  n = Add (m, b)  Z = Relu (n) }"""
+MODEL = """<ir_version: 8, opset_import: ["": 17, "com.foreign": 3]> main (float[2] x) => (float[2] y) {
+    a = com.foreign.Scaled <alpha = 1.0, beta = 2.0> (x, x)  b = com.foreign.Named <u = 3> (a, a, a)  y = Relu (b) }"""
+
+
+@pytest.fixture(scope="module")
+def standard():
+    """All operators of the standard, as their files declare them, by domain and name."""
+    operators, sets = load_folder(FOLDER)
+    return {(each.domain, each.name): each for each in operators}, sets
+
+
+@pytest.fixture
+def foreign():
+    """A document that onnx's classes write: an operator with a function, one by name alone, one without status."""
+    message = theirs.OperatorSetProto(magic="ONNXOPSET", ir_version=8, domain="com.foreign", opset_version=3)
+    message.operator.add(op_type="Scaled", since_version=2, status=STABLE, doc_string="Scales X.")
+    message.operator.add(op_type="Named", since_version=1, status=STABLE, doc_string="Something.")
+    message.operator.add(op_type="Odd", since_version=3)
+    message.functions.append(onnx.parser.parse_function(SCALED))
+    return message
+
+
+def codes(source):
+    """Return the codes of the findings that a document is refused with."""
+    with pytest.raises(SchemaError) as caught:
+        load_operator_set(source)
+    return [each.code for each in caught.value.findings]
+
+
+def content(found):
+    """What has to come back of an operator set; examples may hold NaN, which is equal to nothing."""
+    operators = [(each.name, each.schemas, each.docs, repr(each.examples)) for each in found.operators]
+    changes = [schema.change for each in found.operators for schema in each.schemas]
+    return found.domain, found.version, found.ir_version, found.doc, dict(found.sets), operators, changes
+
+
+# Round trips
+
+
+@pytest.mark.parametrize(
+    ("domain", "version", "form"),
+    [*(("ai.onnx.ml", 3, form) for form in FORMS), ("ai.onnx.preview.training", 1, "json")],
+)
+def test_an_operator_set_reads_back_the_same(domain, version, form):
+    written = get_operator_set(domain, version)
+    data = written.to_bytes(form)
+    again = load_operator_set(data)
+    assert content(again) == content(written) and again.notes == ()
+    assert again.to_bytes(form) == data
+    registry = default_registry()
+    known = [registry.schema(name, version, domain) for name in registry.operators(domain)]
+    assert list(again.schemas) == [each for each in known if each is not None and not each.deprecated]
+
+
+def test_every_operator_reads_back_at_every_version(standard):
+    operators, sets = standard
+    count = 0
+    for (domain, name), operator in operators.items():
+        for schema in operator.schemas:
+            findings = Findings("")
+            declared = declare_until(operator, schema.since_version)
+            cut = read_declaration(node_of(declared, findings), domain, sets, findings)
+            assert findings == []
+            assert cut.schemas == default_registry().versions(name, domain)[: len(cut.schemas)]
+            document = OperatorSet(domain, schema.since_version, (cut,), ir_version=10)
+            form = FORMS[count % len(FORMS)]
+            assert content(load_operator_set(document.to_bytes(form))) == content(document), (name, form)
+            count += 1
+    assert count >= 659
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_domain_of_ones_own_reads_back_the_same(form, tmp_path):
+    (tmp_path / "schemas/com.acme").mkdir(parents=True)
+    (tmp_path / "schemas/types.yaml").write_text("some: [float, double]\nmore: [some, int64]\nleft: [bool]\n")
+    text = "operator: Scale\nfamily: acme\nversions:\n- {since: 2, doc: 'Ā\U0001f600 {{ 1 }}', types: {T: [more]}}\n"
+    (tmp_path / "schemas/com.acme/Scale.yaml").write_text(text, encoding="utf-8")
+    written = get_operator_set("com.acme", schemas=[tmp_path / "schemas"])
+    path = tmp_path / f"document.{form}"
+    written.save(path)
+    again = load_operator_set(path)
+    assert again.schemas == written.schemas == (registry_with([tmp_path / "schemas"]).schema("Scale", 2, "com.acme"),)
+    assert again.schemas[0].types == {"T": ("tensor(double)", "tensor(float)", "tensor(int64)")}
+    assert registry_with([path]).phrase(again.schemas[0].types["T"]) == "more"
+    with pytest.raises(UsageError, match="U102"):
+        written.save(path)
+    written.save(path, form, force=True)
+
+
+def test_the_newest_version_is_taken_and_others_are_refused():
+    assert get_operator_set("ai.onnx.ml").version == default_registry().domains["ai.onnx.ml"]
+    for domain, version in (("com.nowhere", None), ("", 0), ("", 10_000)):
+        with pytest.raises(UsageError, match="U105"):
+            get_operator_set(domain, version)
+    with pytest.raises(UsageError, match="U103"):
+        get_operator_set("ai.onnx.preview").to_bytes("xml")
+
+
+def test_numbers_that_json_lacks_and_text_that_looks_so():
+    value = {"a": [math.nan, math.inf, -math.inf, "!nan", "!", "nan", 1.5, 1, True, None]}
+    encoded = encode_json(value)
+    assert encoded == {"a": ["!nan", "!inf", "!-inf", "!!nan", "!!", "nan", 1.5, 1, True, None]}
+    assert repr(node_of(json.loads(json.dumps(encoded)), Findings(""), escaped=True).plain()) == repr(value)
+
+
+# The standard's message
+
+
+@pytest.fixture(scope="module")
+def at_21():
+    """The operator set of opset 21, and onnx's message of it."""
+    written = get_operator_set("", 21)
+    return written, theirs.OperatorSetProto.FromString(written.to_bytes())
+
+
+def test_onnx_reads_the_message_and_its_functions(at_21):
+    written, message = at_21
+    assert content(load_operator_set(message)) == content(written)
+    assert (message.magic, message.domain, message.opset_version, message.ir_version) == ("ONNXOPSET", "", 21, 10)
+    assert [each.op_type for each in message.operator] == [each.name for each in written.schemas]
+    for each in message.operator:
+        schema = default_registry().schema(each.op_type, 21)
+        assert each.since_version == schema.since_version and each.status == STABLE
+        assert each.doc_string == default_registry().documentation(schema).doc
+    bodies = [each for each in message.functions if not each.overload]
+    assert len(bodies) > 20 and all(each.node and each.output for each in bodies)
+    model = onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["": 21]> m (float x) => (float y) { y = Relu (x) }'
+    )
+    for body in bodies:
+        model.functions.add().CopyFrom(body)
+        model.functions[-1].domain = "local"
+    model.opset_import.add(domain="local", version=1)
+    onnx.checker.check_model(model)
+    carriers = [each for each in message.functions if each.overload]
+    assert {each.overload for each in carriers} == {CARRIER}
+    assert not any(each.node or each.input or each.output for each in carriers)
+    assert {each.name for each in carriers} - {each.op_type for each in message.operator} == {"Scatter", "Upsample"}
+
+
+def test_a_function_of_the_message_computes_the_operator(at_21):
+    found = next(each for each in at_21[1].functions if each.name == "ThresholdedRelu" and not each.overload)
+    body = onnx.FunctionProto.FromString(found.SerializeToString())
+    body.domain = "local"
+    text = '<ir_version: 10, opset_import: ["": 21, "local": 1]> m (float[3] x) => (float[3] y, float[3] z) {'
+    model = onnx.parser.parse_model(
+        f"{text} y = local.ThresholdedRelu <alpha = 2.0> (x) z = ThresholdedRelu <alpha = 2.0> (x) }}"
+    )
+    model.functions.append(body)
+    one, other = onnx.reference.ReferenceEvaluator(model).run(None, {"x": np.array([1.0, 2.0, 3.0], np.float32)})
+    assert one.tolist() == other.tolist() == [0.0, 0.0, 3.0]
+
+
+# Documents of others
+
+
+def test_a_document_of_others_is_known_as_far_as_it_tells(foreign, tmp_path):
+    found = load_operator_set(foreign)
+    named, odd, scaled = found.schemas
+    assert [(each.name, each.since_version, each.unknown) for each in found.schemas] == [
+        ("Named", 1, "signature"), ("Odd", 3, "signature"), ("Scaled", 2, "types"),
+    ]  # fmt: skip
+    assert (named.experimental, odd.experimental) == (False, True)
+    assert [each.name for each in scaled.inputs] == ["X", "Y"] and [each.name for each in scaled.outputs] == ["Z"]
+    assert scaled.allowed_types(scaled.inputs[0]) == ()
+    assert scaled.attributes["alpha"].default == pytest.approx(0.1) and scaled.attributes["beta"].type == "float"
+    assert found.operators[0].docs[0].doc == "Something."
+    assert [note.partition(":")[0] for note in found.notes] == [
+        "'Odd' has no status, and is experimental by the default of the message",
+        "the signatures are not in the document",
+        "types, and which parameters may be left out, are not in the document",
+    ]
+    for form in FORMS:
+        assert load_operator_set(found.to_bytes(form)).schemas == found.schemas
+
+
+def test_nodes_are_checked_as_far_as_a_document_tells(foreign, tmp_path):
+    path = tmp_path / "foreign.onnxopset"
+    path.write_bytes(foreign.SerializeToString())
+    model = parse_model(MODEL)
+    plan = opset.plan(model, 21, schemas=[path])
+    assert plan.refusals == []
+    assert [note for note in plan.notes if note.startswith("nodes were not checked")] == [
+        "nodes were not checked, or by names alone, for lack of a signature: com.foreign.Named, com.foreign.Scaled"
+    ]
+    gap = opset.infer(model, schemas=[path]).gaps[0]
+    assert "not in the document that declares it" in str(gap)
+    for wrong in ("Scaled <gamma = 1.0> (x, x)", "Scaled <alpha = 1, beta = 2.0> (x, x)", "Scaled (x, x, x)"):
+        refusals = opset.plan(
+            parse_model(MODEL.replace("Scaled <alpha = 1.0, beta = 2.0> (x, x)", wrong)), 21, schemas=[path]
+        )
+        assert [each.code for each in refusals.refusals] == ["C103"], wrong
+    older = parse_model(MODEL.replace('"com.foreign": 3', '"com.foreign": 1'))
+    assert [each.code for each in opset.plan(older, 21, schemas=[path]).refusals] == ["C102"]
+    lowered = opset.lower(model, ["com.foreign.Scaled"], schemas=[path])
+    assert [node.op_type for node in lowered.graph.node][-2:] == ["Named", "Relu"]
+    assert "Mul" in [node.op_type for node in lowered.graph.node]
+
+
+def test_a_body_that_yaml_does_not_hold_is_left_out_with_a_note(foreign):
+    text = SCALED.replace("Z = Relu (n)", "q = Nonesuch (n)  Z = Relu (q)")
+    foreign.functions[0].CopyFrom(onnx.parser.parse_function(text))
+    found = load_operator_set(foreign)
+    assert found.schemas[2].function == () and any("'Scaled' is left out" in note for note in found.notes)
+    foreign.functions[0].opset_import.add(domain="com.other", version=1)
+    assert any("it imports com.other" in note for note in load_operator_set(foreign).notes)
+    foreign.functions[0].CopyFrom(onnx.parser.parse_function(SCALED.replace('"": 17', '"": 6')))
+    assert any("it is for ai.onnx 6, and" in note for note in load_operator_set(foreign).notes)
+
+
+def test_operators_of_the_standard_in_a_document_are_the_standards(tmp_path):
+    get_operator_set("ai.onnx.ml", 3).save(tmp_path / "ml.json")
+    registry = registry_with([tmp_path / "ml.json"])
+    assert registry.domains == default_registry().domains and registry.is_standard("Scaler", "ai.onnx.ml")
+    bare = theirs.OperatorSetProto(magic="ONNXOPSET", opset_version=14, ir_version=7)
+    bare.operator.add(op_type="Relu", since_version=14, status=STABLE)
+    assert registry_with([load_operator_set(bare)]).is_standard("Relu")
+    bare.operator[0].since_version = 12
+    with pytest.raises(SchemaError, match="S108"):
+        registry_with([load_operator_set(bare)])
+
+
+def test_a_document_is_newer_than_its_operators(foreign):
+    foreign.opset_version = 9
+    assert registry_with([load_operator_set(foreign)]).domains["com.foreign"] == 9
+
+
+# What is wrong
+
+
+def edited(foreign, change):
+    change(foreign)
+    return foreign
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda m: setattr(m, "magic", "ONNXOPSETS"), ["S301"]),
+        (lambda m: m.ClearField("magic"), ["S301"]),
+        (lambda m: setattr(m, "domain", "../evil"), ["S303", "S307"]),
+        (lambda m: setattr(m, "domain", "x" * 101), ["S303", "S307"]),
+        (lambda m: setattr(m, "opset_version", 0), ["S304", "S304", "S304", "S304"]),
+        (lambda m: setattr(m, "opset_version", 2), ["S304"]),
+        (lambda m: setattr(m, "opset_version", 2**63 - 1), ["S304"]),
+        (lambda m: m.ClearField("opset_version"), ["S104", "S304", "S304", "S304"]),
+        (lambda m: setattr(m.operator[0], "since_version", 2**63 - 1), ["S105"]),
+        (lambda m: m.operator[0].ClearField("since_version"), ["S105"]),
+        (lambda m: m.operator.add(op_type="Odd", since_version=1), ["S305"]),
+        (lambda m: m.operator.add(op_type="../../etc/passwd", since_version=1, status=STABLE), ["S215"]),
+        (lambda m: m.operator.add(since_version=1, status=STABLE), ["S105"]),
+        (lambda m: m.functions.append(m.functions[0]), ["S305"]),
+        (lambda m: setattr(m.functions[0], "name", "Other"), ["S307"]),
+        (lambda m: setattr(m.functions[0], "domain", "com.other"), ["S307"]),
+        (lambda m: m.functions[0].node[2].input.append("nothing"), ["S307"]),
+        (lambda m: m.functions[0].node[2].output.append("X"), ["S307"]),
+        (lambda m: m.functions[0].output.append("W"), ["S307"]),
+        (lambda m: m.functions[0].input.append("X"), ["S307"]),
+        (lambda m: m.functions[0].attribute.append("alpha"), ["S307"]),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_message_is_refused(foreign, change, expected):
+    assert codes(edited(foreign, change)) == expected
+
+
+def test_all_that_is_wrong_is_reported_at_once(foreign):
+    foreign.operator.add(op_type="a/b", since_version=1, status=STABLE)
+    foreign.operator.add(op_type="Named", since_version=1, status=STABLE)
+    foreign.functions[0].node[2].input.append("nothing")
+    assert sorted(codes(foreign)) == ["S215", "S305", "S307"]
+
+
+def test_functions_that_use_each_other_are_refused(foreign):
+    foreign.operator[2].since_version = 1
+    for one, other in (("Named", "Odd"), ("Odd", "Named")):
+        head = '<opset_import: ["": 17, "com.foreign": 3], domain: "com.foreign">'
+        text = f"{head} {one} (X) => (Y) {{ Y = com.foreign.{other} (X) }}"
+        foreign.functions.append(onnx.parser.parse_function(text))
+    assert codes(foreign) == ["S238"]
+
+
+def carrier_edited(change):
+    message = pb.OperatorSetProto.FromString(get_operator_set("com.example", schemas=[OWN]).to_bytes())
+    change(message)
+    return message.SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda m: setattr(m.operator[0], "since_version", 1), ["S306"]),
+        (lambda m: setattr(m.operator[0], "status", EXPERIMENTAL), ["S306"]),
+        (lambda m: m.ClearField("operator"), ["S306"]),
+        (lambda m: setattr(m.functions[0], "name", "Other"), ["S306"]),
+        (lambda m: setattr(m.functions[0].metadata_props[0], "value", "{"), ["S302"]),
+        (lambda m: setattr(m.functions[0].metadata_props[0], "value", "[" * 5000), ["S302"]),
+        (lambda m: setattr(m.functions[0].metadata_props[0], "value", '{"operator": "Stretch"}'), ["S104", "S104"]),
+        (lambda m: m.functions[0].metadata_props.add(key="opset.type_sets", value='{"floats": ["int8"]}'), ["S306"]),
+        (lambda m: m.functions.add(name="Stretch", domain="com.example", input=["Z"]), ["S306"]),
+    ],
+)  # fmt: skip
+def test_a_message_that_contradicts_its_declarations_is_refused(change, expected):
+    assert codes(carrier_edited(change)) == expected
+
+
+ONE = "- {operator: A, family: f, versions: [{since: 1, doc: d}]}\n"
+STARTS = [b"", b"\n\tONNXOPSET", b'{"magic": "ONNXOPSET",', b"magic: ONNXOPSET\n"]
+TEXT = f"magic: ONNXOPSET\ndomain: com.acme\nopset_version: 1\noperators:\n{ONE}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("ONNXOPSET", "ONNX", ["S301"]),
+        ("magic: ONNXOPSET", "operator: A", ["S301"]),
+        ("domain: com.acme", "domain: com..acme", ["S303"]),
+        ("domain: com.acme\n", "", ["S104"]),
+        ("opset_version: 1", "opset_version: 0", ["S304", "S304"]),
+        ("since: 1", "since: 2", ["S304"]),
+        ("doc: d", "dog: d", ["S103", "S104"]),
+        ("operators:", "more: 1\noperators:", ["S103"]),
+        ("operators:", "type_sets: {floats: [int8], own: [nothing]}\noperators:", ["S306", "S107"]),
+        ("operator: A", "operator: a b", ["S215"]),
+        (ONE, ONE + ONE, ["S305"]),
+        ("operators:", "x: &x [1]\noperators:", ["S101", "S103"]),
+    ],
+)
+def test_what_is_wrong_in_yaml_is_refused_with_its_place(old, new, expected):
+    text = TEXT.replace(old, new, 1)
+    with pytest.raises(SchemaError) as caught:
+        load_operator_set(text.encode())
+    assert sorted(each.code for each in caught.value.findings) == sorted(expected)
+    assert load_operator_set(TEXT.encode()).schemas[0].name == "A"
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", "S301"), (b"{", "S302"), (b"{}", "S301"), (b"[]", "S301"), (b'{"magic": 1}', "S301"),
+        (b"\n\tONNXOPSET\x08", "S302"), (b"\n\tONNXOPSET2\x04\xff\xfe\xfd\xfc", "S302"),
+        (b"\x00" * 100, "S301"), (b"text", "S301"), (b"\xff\xfe", "S101"),
+        (b'{"a":' * 100_000, "S302"), (b"a: " * 3, "S101"), (b" " * (MAX_DOCUMENT + 1), "S302"),
+        (b'{"magic": "ONNXOPSET", "magic": 1}', "S302"), (b'{"\\ud800": 1, "magic": "ONNXOPSET"}', "S101"),
+    ],
+)  # fmt: skip
+def test_bytes_that_are_no_document_are_refused(data, expected):
+    assert codes(data)[0] == expected
+
+
+def test_a_pipe_is_no_document(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert codes(tmp_path / "pipe") == ["S301"]
+    with pytest.raises(SchemaError, match="S301"):
+        registry_with([tmp_path / "pipe"])
+
+
+@given(st.binary(max_size=400), st.sampled_from(STARTS))
+@settings(max_examples=draws(300))
+def test_any_bytes_are_read_or_refused(data, start):
+    try:
+        load_operator_set(start + data)
+    except SchemaError as error:
+        assert error.findings
+
+
+@given(st.data())
+@settings(max_examples=draws(300))
+def test_a_message_with_changed_bytes_is_read_or_refused(data):
+    whole = bytearray(load_operator_set(TEXT.encode()).to_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        position = data.draw(st.integers(0, len(whole) - 1))
+        whole[position] = data.draw(st.integers(0, 255))
+    try:
+        load_operator_set(bytes(whole))
+    except SchemaError as error:
+        assert error.findings
+
+
+# The command line
+
+
+def test_a_document_goes_out_and_comes_back(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for form, name in (("proto", "own.onnxopset"), ("yaml", "own.yaml"), ("json", "own.json")):
+        done = run("export", "--domain", "com.example", "--schemas", OWN, "-o", name)
+        assert done.exit_code == 0 and done.stdout == f"wrote {name}: com.example 2, 1 operator\n"
+        done = run("import", name, "-o", form, "--format", "json")
+        assert done.exit_code == 0, done.stderr
+        report = json.loads(done.stdout)
+        assert report["files"] == [f"{form}/com.example/Stretch.yaml"] and report["operators"] == ["Stretch"]
+        assert report["notes"] == ["adapters are written in Python, which a document does not hold: Stretch"]
+        ours, theirs = (registry_with([each]).versions("Stretch", "com.example") for each in (OWN, form))
+        assert ours == theirs and [each.change for each in ours] == [each.change for each in theirs]
+        assert run("list", "--domain", "com.example", "--schemas", name).exit_code == 0
+    texts = {Path(form, "com.example/Stretch.yaml").read_text(encoding="utf-8") for form in FORMS}
+    assert len(texts) == 1
+
+
+def test_nothing_is_overwritten_or_half_written(tmp_path, monkeypatch, foreign):
+    monkeypatch.chdir(tmp_path)
+    Path("foreign").write_bytes(foreign.SerializeToString())
+    Path("schemas/com.foreign").mkdir(parents=True)
+    Path("schemas/com.foreign/Odd.yaml").write_text("mine")
+    done = run("import", "foreign")
+    assert done.exit_code == 2 and "error[U102]" in done.stderr
+    assert [each.name for each in Path("schemas/com.foreign").iterdir()] == ["Odd.yaml"]
+    assert Path("schemas/com.foreign/Odd.yaml").read_text() == "mine"
+    foreign.operator.add(op_type="ODD", since_version=1, status=STABLE)
+    Path("foreign").write_bytes(foreign.SerializeToString())
+    assert "error[U102]" in run("import", "foreign", "-o", "other").stderr and not Path("other").exists()
+
+
+def test_a_document_that_cannot_be_read_is_an_unreadable_input(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("bad").write_bytes(b"\n\tONNXOPSET\x08")
+    assert run("import", "bad", "-o", "out").exit_code == 3 and not Path("out").exists()
+    assert run("import", "nothing").exit_code == 3
+    assert run("list", "--schemas", "bad").exit_code == 2
+    found = run("lint", "--schemas", "bad")
+    assert found.exit_code == 1 and "opset import makes a folder" in found.stdout
+
+
+def test_what_import_writes_passes_lint(tmp_path, monkeypatch, foreign):
+    monkeypatch.chdir(tmp_path)
+    foreign.operator[2].doc_string = "Something odd."
+    Path("foreign").write_bytes(foreign.SerializeToString())
+    assert run("import", "foreign").exit_code == 0
+    done = run("lint", "schemas")
+    assert done.exit_code == 0, done.stdout
+    assert registry_with(["schemas"]).versions("Scaled", "com.foreign") == registry_with(["foreign"]).versions(
+        "Scaled", "com.foreign"
+    )
