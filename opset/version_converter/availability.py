@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from opset.errors import SHOWN, listing, quote, safe_text
 from opset.model.attributes import attribute_value
+from opset.model.graph.index import Operator
 from opset.model.graph.walking import names_read, subgraphs
 from opset.opsets.runtimes import Kernel, Runtime
 from opset.opsets.runtimes.model import RANGE, WRONG, Fault, serves_version
@@ -79,6 +80,21 @@ class Demands(NamedTuple):
     captures: bool
 
 
+NO_DEMANDS = Demands(frozenset(), False, False, False, False, False)
+"""The facts about nodes on whose types alone kernels depend."""
+RUNS = Judgement(None)
+"""The judgement of a node that the runtime itself runs rightly."""
+
+
+Names: TypeAlias = tuple[Operator, Sequence[str], Sequence[str]]
+"""The operator of a node and the names of its inputs and outputs, which an index has copied from the message."""
+
+
+def names_of(node: Any) -> Names:
+    """Return the operator and the names that a NodeProto has."""
+    return (node.op_type, normalize_domain(node.domain)), node.input[:], node.output[:]
+
+
 class Availability:
     """The nodes that a runtime runs, itself or by the runtime that it falls back to.
 
@@ -101,7 +117,7 @@ class Availability:
         self._routes = routes
         self._judgements: dict[Hashable, Judgement] = {}
         self._plain: dict[tuple[str, str, int], bool] = {}
-        self._demands: dict[tuple[str, str], Demands] = {}
+        self._demands: dict[tuple[Operator, int], Demands | None] = {}
 
     @property
     def label(self) -> str:
@@ -109,29 +125,49 @@ class Availability:
         return f"{self.runtime.name} {self.runtime.release}"
 
     def find_lack(self, node: Any, opset: int, facts: ValueFacts) -> Lack | None:
-        """Return the reason why neither the runtime nor its fallback runs a node rightly, None if one does.
+        """Return the reason why neither the runtime nor its fallback runs a node rightly, None if one does."""
+        return self.judge(node, opset, facts).lack
+
+    def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
+        """Return the judgement of a node; nodes of one form share it.
 
         Args:
             node: The NodeProto.
             opset: The opset of the node's domain.
             facts: Facts about the values of the node's body.
+            names: Its operator and names, if they need not be copied from the node.
         """
-        return self._judgement(node, opset, facts).lack
+        operator, reads, computes = names or names_of(node)
+        key = (operator, opset)
+        if key not in self._demands:
+            schema = None if self.runs_all(*operator, opset) else self._routes.schema_in_force(*operator, opset)
+            self._demands[key] = None if schema is None else _demands_of(self.runtime, schema, opset)
+        demands = self._demands[key]
+        if demands is None:
+            return RUNS
+        form: Hashable = (key, len(reads), tuple(facts.types([*reads, *computes])))
+        if demands is not NO_DEMANDS:
+            form = form, _demanded_facts(node, demands, facts)
+        judgement = self._judgements.get(form)
+        if judgement is None:
+            schema = self._routes.schema_in_force(*operator, opset)
+            assert schema is not None
+            judgement = self._judgements[form] = self._judge(node, schema, opset, facts)
+        return judgement
 
-    def runs(self, node: Any, opset: int, facts: ValueFacts, nodes: int = 1, faulty: bool = False) -> bool:
-        """Whether a node of the converted model runs; if by the fallback, or not certainly right, notes count it.
+    def count(self, judgement: Judgement, op_type: str, nodes: int = 1, faulty: bool = False) -> bool:
+        """Whether nodes of the converted model run; if by the fallback, or not certainly right, notes count them.
 
         Args:
-            node: The NodeProto.
-            opset: The opset of the node's domain.
-            facts: Facts about the values of the node's body.
-            nodes: How many nodes it stands for.
-            faulty: Whether it may compute something else than the standard demands.
+            judgement: Their judgement.
+            op_type: Their operator.
+            nodes: How many there are.
+            faulty: Whether they may compute something else than the standard demands.
         """
-        lack, is_elsewhere, doubt = self._judgement(node, opset, facts)
+        lack, is_elsewhere, doubt = judgement
         is_wrong = lack is not None and lack.is_wrong and faulty
         if is_elsewhere and (lack is None or is_wrong):
-            self.counts[ELSEWHERE, node.op_type] += nodes
+            self.counts[ELSEWHERE, op_type] += nodes
         if lack is not None and is_wrong:
             self.counts[FAULTY, lack.why] += nodes
         elif doubt:
@@ -153,7 +189,7 @@ class Availability:
                 or is_loaded
                 or not self.runtime.lists_operators
                 or (
-                    not self.runtime.faults(op_type, domain)
+                    not faults_at(self.runtime, schema, opset)
                     and any(
                         self.runtime.takes_version(kernel, schema.since_version, opset) and _takes_all(kernel, schema)
                         for kernel in self.runtime.kernels(op_type, domain)
@@ -211,26 +247,6 @@ class Availability:
         counts = sorted((name, count) for (each, name), count in self.counts.items() if each == kind)
         return listing([f"{name} ({count})" for name, count in counts], SHOWN)
 
-    def _judgement(self, node: Any, opset: int, facts: ValueFacts) -> Judgement:
-        """Return the judgement of a node at an opset; nodes of one form share it."""
-        op_type, domain = node.op_type, normalize_domain(node.domain)
-        plain = self._plain.get((op_type, domain, opset))
-        if plain or (plain is None and self.runs_all(op_type, domain, opset)):
-            return Judgement(None)
-        demands = self._demands.get((domain, op_type))
-        if demands is None:
-            demands = self._demands[domain, op_type] = _demands_of(self.runtime, op_type, domain)
-        inputs, outputs = node.input[:], node.output[:]
-        form: Hashable = (op_type, domain, opset, len(inputs), tuple(facts.types(inputs + outputs)))
-        if any(demands):
-            form = form, _demanded_facts(node, demands, facts)
-        judgement = self._judgements.get(form)
-        if judgement is None:
-            schema = self._routes.schema_in_force(op_type, domain, opset)
-            assert schema is not None
-            judgement = self._judgements[form] = self._judge(node, schema, opset, facts)
-        return judgement
-
     def _judge(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Judgement:
         """Return the judgement of a node of a schema, which is not looked up."""
         first: Lack | None = None
@@ -238,9 +254,8 @@ class Availability:
         while runtime is not None:
             lack = self._judge_on(runtime, node, schema, opset, facts)
             if lack is None:
-                return judge_faults(runtime, node, schema, opset, facts)._replace(
-                    is_elsewhere=runtime is not self.runtime
-                )
+                judgement = judge_faults(runtime, node, schema, opset, facts)
+                return judgement if runtime is self.runtime else judgement._replace(is_elsewhere=True)
             first = first or lack
             runtime = runtime.fallback
         return Judgement(first)
@@ -323,19 +338,29 @@ class Availability:
             self.unchecked[schema.name] = "; ".join(words)
 
 
-def _demands_of(runtime: Runtime, op_type: str, domain: str) -> Demands:
-    """Return which facts about an operator's nodes matter to the kernels of a runtime and of its fallback."""
+def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[Fault]:
+    """Return the faults that nodes of a version of an operator may have in a runtime, in a model at an opset."""
+    return [
+        fault
+        for fault in runtime.faults(schema.name, schema.domain)
+        if fault.nodes.versions is None or serves_version(fault.nodes, schema.since_version, RANGE)
+        if fault.nodes.opsets is None or fault.nodes.opsets[0] <= opset <= fault.nodes.opsets[1]
+    ]
+
+
+def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
+    """Return which facts about nodes matter to the kernels of a runtime and of its fallback."""
     kernels: list[Kernel] = []
     faults: list[Fault] = []
     each: Runtime | None = runtime
     while each is not None:
-        kernels += each.kernels(op_type, domain)
-        faults += each.faults(op_type, domain)
+        kernels += each.kernels(schema.name, schema.domain)
+        faults += faults_at(each, schema, opset)
         each = each.fallback
     kernels += [fault.nodes for fault in faults]
     names_given = any(fault.present or fault.absent for fault in faults)
     needs_constants = any(kernel.constant_inputs or kernel.values for kernel in kernels)
-    return Demands(
+    demands = Demands(
         attributes=frozenset(name for kernel in kernels for name in kernel.attributes),
         shapes=any(each.input_ranks or each.static_shape for each in kernels) or any(each.empty for each in faults),
         constants=names_given or needs_constants or any(fault.values or fault.computed for fault in faults),
@@ -343,6 +368,7 @@ def _demands_of(runtime: Runtime, op_type: str, domain: str) -> Demands:
         ranks=any(kernel.known_ranks for kernel in kernels),
         captures=any(fault.captures for fault in faults),
     )
+    return NO_DEMANDS if demands == NO_DEMANDS else demands
 
 
 def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
@@ -379,9 +405,8 @@ def _captures(node: Any) -> bool:
 def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Judgement:
     """Return the judgement of a node that a runtime takes: whether it falls into the class of a fault, or may."""
     doubt = ""
-    for fault in runtime.faults(schema.name, schema.domain):
-        lowest, highest = fault.nodes.opsets or (opset, opset)
-        meets = lowest <= opset <= highest and _meets(fault, runtime, node, schema, facts)
+    for fault in faults_at(runtime, schema, opset):
+        meets = _meets(fault, runtime, node, schema, facts)
         if meets is False:
             continue
         why = f"{schema.name} {schema.since_version}: {fault.gives}"
@@ -394,13 +419,11 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
             if formal.type in fault.nodes.types
         }
         return Judgement(Lack(why, elements, fault=fault.result))
-    return Judgement(None, doubt=doubt)
+    return Judgement(None, doubt=doubt) if doubt else RUNS
 
 
 def _meets(fault: Fault, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> bool | None:
-    """Whether a node falls into the class of a fault, None if that depends on the values of inputs."""
-    if fault.nodes.versions is not None and not serves_version(fault.nodes, schema.since_version, RANGE):
-        return False
+    """Whether a node of the fault's versions falls into its class, None if that depends on the values of inputs."""
     inputs = [*zip(_formals(schema.inputs, len(node.input)), node.input, strict=False)]
     outputs = zip(_formals(schema.outputs, len(node.output)), node.output, strict=False)
     names = {formal.name for formal, name in (*inputs, *outputs) if name}

@@ -29,7 +29,7 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 from opset.version_converter.routes import RouteStep, VersionChange
 
 if TYPE_CHECKING:
-    from opset.version_converter.availability import Lack
+    from opset.version_converter.availability import Judgement, Lack
 
 EARLY_CONSTANT = frozenset({"float", "double", "float16"})
 """Types that Constant holds at versions 1 to 8; a constant of another type is then an initializer."""
@@ -96,6 +96,8 @@ class Crossing:
         """Whether the runtime computes a node, or one in its place, wrongly."""
         self._permits_faults = False
         """Whether nodes that the runtime computes wrongly stay."""
+        self._judgement: Judgement | None = None
+        """The judgement of the last node that was asked about, None if the target is no runtime."""
         self._added: list[str] = []
         """Names of initializers that were added."""
         self._context = context
@@ -186,7 +188,7 @@ class Crossing:
         """
         context = self._context
         pending = [Pending(node, start)]
-        done: list[Pending] = []
+        done: list[tuple[Pending, Judgement | None]] = []
         crossed: list[str] = []
         while pending:
             current = pending.pop()
@@ -200,21 +202,21 @@ class Crossing:
                 why = f"it is expressed by {current.node.op_type}, and {refusal.why}"
                 raise Refusal(refusal.code, why, refusal.help, refusal.instead) from None
             if made is None:
-                done.append(current)
+                done.append((current, self._judgement))
                 continue
             pending.extend(reversed(made))
         if not crossed:
             return None
-        outcome = tuple(crossed), tuple([each.node.op_type for each in done])
+        outcome = tuple(crossed), tuple([each.node.op_type for each, _ in done])
         outcome = context.outcomes.setdefault(outcome, outcome)
         if crossed[-1].endswith(LOWERED) and (node.op_type, change.domain) not in context.lowered:
             change = change._replace(until=0 if node.op_type not in outcome[1] else change.until)
         context.conversion.actions.append(Action(self._body, index, *change, *outcome))
         if (availability := context.availability) is not None:
-            for each in done:
-                opset = context.opsets.get(each.operator[1], each.version)
-                availability.runs(each.node, opset, self._facts, faulty=self._permits_faults)
-        return [each.node for each in done]
+            for each, judgement in done:
+                if judgement is not None:
+                    availability.count(judgement, each.node.op_type, faulty=self._permits_faults)
+        return [each.node for each, _ in done]
 
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
         """Take a node across its transitions up to the first that changes it; add the name of that step to `crossed`.
@@ -242,8 +244,8 @@ class Crossing:
             version = step.version
         self._check_restriction(node, domain, final)
         availability = context.availability
-        lack = availability.find_lack(node, final, self._facts) if availability is not None else None
-        if lack is None:
+        self._judgement = availability.judge(node, final, self._facts) if availability is not None else None
+        if self._judgement is None or (lack := self._judgement.lack) is None:
             return None
         if lack.is_wrong:
             self._meets_fault = True
