@@ -46,14 +46,15 @@ class Lack(NamedTuple):
     """A reason why a runtime does not run a node.
 
     `elements` are the element types that it takes in place of the node's, by type parameter; they are empty if other
-    types would not help. `constants` are the positions of inputs that have to be constants. `fault` is the result of a
-    node that it does take: WRONG or FAILS.
+    types would not help. `constants` are the positions of inputs that have to be constants, and `scalars` of those that
+    have to be vectors of one element. `fault` is the result of a node that it does take: WRONG or FAILS.
     """
 
     why: str
     elements: Mapping[str, frozenset[str]] = {}
     constants: tuple[int, ...] = ()
     fault: str = ""
+    scalars: tuple[int, ...] = ()
 
     @property
     def is_wrong(self) -> bool:
@@ -362,8 +363,9 @@ def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
     needs_constants = any(kernel.constant_inputs or kernel.values for kernel in kernels)
     demands = Demands(
         attributes=frozenset(name for kernel in kernels for name in kernel.attributes),
-        shapes=any(each.input_ranks or each.static_shape for each in kernels) or any(each.empty for each in faults),
-        constants=names_given or needs_constants or any(fault.values or fault.computed for fault in faults),
+        shapes=any(each.input_ranks or each.static_shape for each in kernels)
+        or any(each.empty or each.scalars for each in faults),
+        constants=names_given or needs_constants or any(each.values or each.computed or each.known for each in faults),
         outputs=names_given or any(kernel.outputs is not None for kernel in kernels),
         ranks=any(kernel.known_ranks for kernel in kernels),
         captures=any(fault.captures for fault in faults),
@@ -378,14 +380,25 @@ def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
     inputs = node.input if demands.constants else ()
     constants = [name and (facts.is_constant(name), facts.small_constant(name)) for name in inputs]
     outputs = map(bool, node.output) if demands.outputs else ()
-    ranks = [_is_without_rank(name, facts) for name in (*node.input, *node.output)] if demands.ranks else ()
+    ranks = _values_without_rank(node, facts) if demands.ranks else ()
     captures = demands.captures and _captures(node)
     return tuple(attributes), tuple(shapes), tuple(constants), tuple(outputs), tuple(ranks), captures
 
 
-def _is_without_rank(name: str, facts: ValueFacts) -> bool:
-    """Whether a value is a tensor whose rank is not known; "" is no value."""
-    return bool(name) and facts.shape(name) is None and (facts.type(name) or "tensor(").startswith("tensor(")
+def _values_without_rank(node: Any, facts: ValueFacts) -> Iterator[str]:
+    """Yield the inputs and outputs of a node that are tensors without one rank that is known.
+
+    The branches of an If may compute an output with different ranks, of which the model states one.
+    """
+    for name in filter(None, (*node.input, *node.output)):
+        if facts.shape(name) is None and (facts.type(name) or "tensor(").startswith("tensor("):
+            yield name
+    graphs, computed = [name for name, _ in subgraphs(node)], next(filter(None, node.output), "")
+    if len(graphs) > 1 and computed:
+        for run in zip(*[facts.graph_shapes(computed, name) for name in graphs], strict=False):
+            for name, *shapes in zip(node.output, *run, strict=False):
+                if name and len({len(shape) for shape in shapes if shape is not None}) > 1:
+                    yield name
 
 
 def _captures(node: Any) -> bool:
@@ -418,8 +431,14 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
             for formal in schema.inputs
             if formal.type in fault.nodes.types
         }
-        return Judgement(Lack(why, elements, fault=fault.result))
+        return Judgement(Lack(why, elements, fault=fault.result, scalars=_scalars_of(fault, node, schema, facts)))
     return Judgement(None, doubt=doubt) if doubt else RUNS
+
+
+def _scalars_of(fault: Fault, node: Any, schema: OpSchema, facts: ValueFacts) -> tuple[int, ...]:
+    """Return the positions of the inputs of a node that a fault names as scalars, and that are known to be some."""
+    formals = enumerate(zip(_formals(schema.inputs, len(node.input)), node.input, strict=False))
+    return tuple(at for at, (formal, name) in formals if formal.name in fault.scalars and facts.shape(name) == ())
 
 
 def _meets(fault: Fault, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> bool | None:
@@ -435,6 +454,10 @@ def _meets(fault: Fault, runtime: Runtime, node: Any, schema: OpSchema, facts: V
     if fault.empty and not any(0 in (facts.shape(read[name]) or ()) for name in fault.empty if name in read):
         return False
     if fault.computed and all(facts.is_constant(read[name]) for name in fault.computed if name in read):
+        return False
+    if any(facts.small_constant(read[name]) is None for name in fault.known if name in read):
+        return False
+    if fault.scalars and not _scalars_of(fault, node, schema, facts):
         return False
     if fault.captures and not _captures(node):
         return False
@@ -571,9 +594,8 @@ def _lack_of_inputs(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFac
         if name and kernel.static_shape and not _is_static(facts, name):
             return Lack(f"the sizes of {quote(name)} have to be numbers")
     if kernel.known_ranks:
-        for name in filter(None, (*node.input, *node.output)):
-            if _is_without_rank(name, facts):
-                return Lack(f"the rank of {quote(name)} has to be known")
+        for name in _values_without_rank(node, facts):
+            return Lack(f"the rank of {quote(name)} has to be known")
     if missing:
         formals = [*_formals(schema.inputs, len(node.input))]
         names = listing([f"'{formals[position].name}'" for position in missing])
