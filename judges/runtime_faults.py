@@ -82,6 +82,7 @@ _CPU: dict[str, list[dict[str, Any]]] = {
         {"types": {"T": ["float16"]}, **FAILS, "gives": "is replaced by a function that mixes types"},
     ],
     "ReverseSequence": [{**WRONG, "gives": "leaves a sequence unset", "when": "its length is 0 or 1", "until": "1.27"}],
+    "TopK": [{"versions": [10, None], "scalars": ["K"], **FAILS, "gives": "takes no scalar K"}],
     **{name: [{**EMPTY}] for name in REDUCTIONS},
     **{
         name: [{"types": {"T": ["float16"]}, **INLINED, "gives": "is replaced by a function that is not valid"}]
@@ -118,6 +119,7 @@ _OPENVINO: dict[str, list[dict[str, Any]]] = {
     "Dropout": [{"when": "it passes an input of the model on", **WRONG, "gives": "leaves the result unset"}],
     "Einsum": [{"input_rank": [1], **FAILS, "gives": "may end the process"}],
     "Equal": [{"types": {"T": ["string"]}, **FAILS, "gives": "does not load"}],
+    "If": [{"known": ["cond"], **FAILS, "gives": "does not load if the branch that is not taken is not valid"}],
     "LSTM": [
         {"present": ["P"], **WRONG, "gives": "computes peepholes otherwise"},
         {"attributes": {"layout": 1}, **WRONG, "gives": "takes the batch for another axis"},

@@ -229,3 +229,17 @@ def test_the_report_of_a_model_of_the_onnx_package():
     before = model.SerializeToString()
     assert opset.info(model, runtimes=["tract"]).ir_version == 9
     assert model.SerializeToString() == before
+
+
+def test_an_installed_runtime_is_one_release():
+    text = """<ir_version: 10, opset_import: ["": 22]> m (double[2, 4] x) => (double[2, 4] y) { y = %s (x) }"""
+    words = []
+    for operator in ("Relu", "HardSwish", "TfIdfVectorizer"):
+        (found,) = described(text % operator, "installed:onnxruntime").runtimes
+        assert (found.runtime, found.title) == ("installed:onnxruntime", "the installed onnxruntime")
+        words.append([len(each) for each in (found.as_it_is, found.converted, found.refused)])
+    assert words == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    for name in ("installed:tensorrt", "installed:onnxruntime==1.17"):
+        with pytest.raises(opset.errors.UsageError) as caught:
+            described(text % "Relu", name)
+        assert caught.value.code == "U101"

@@ -16,7 +16,7 @@ from opset.description.contents import DescribedValue
 from opset.description.report import LowestVersion, ModelDescription, describe
 from opset.errors import SHOWN, FindingList, brief_name, listing, safe_text
 from opset.opsets.registry import Registry
-from opset.opsets.runtimes.names import parse_spec, table_named, tables_with
+from opset.opsets.runtimes.names import tables_with, verify_name
 from opset.plain_text import prose_lines, table_lines
 from opset.version_converter.runtime_survey import ReleaseRange, RuntimeAnswer
 
@@ -35,7 +35,13 @@ class Settings(NamedTuple):
 
 @click.command(no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("--runtime", "runtimes", multiple=True, metavar="NAME", help="Only this runtime: tensorrt. Repeatable.")
+@click.option(
+    "--runtime",
+    "runtimes",
+    multiple=True,
+    metavar="NAME",
+    help="Only this runtime: tensorrt, installed:onnxruntime. Repeatable.",
+)
 @target_option
 @reading_options
 def command(inputs: tuple[str, ...], runtimes: tuple[str, ...], files: tuple[Path, ...], call: Call) -> int:
@@ -49,7 +55,7 @@ def command(inputs: tuple[str, ...], runtimes: tuple[str, ...], files: tuple[Pat
     known = target_files(files)
     tables = tables_with(known)
     for name in runtimes:
-        table_named(parse_spec(name).name, tables)
+        verify_name(name, tables)
     return process_files(inputs, call, VERB, describe_file, Settings(runtimes, known), _write_report, writes=False)
 
 

@@ -83,7 +83,7 @@ def info(
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
-        runtimes: Names of runtimes, "tensorrt"; by default all that are known.
+        runtimes: Names of runtimes, "tensorrt", "installed:onnxruntime"; by default all that are known.
         schemas: Folders of operator YAML, for domains of your own.
         targets: YAML files that describe further runtimes.
         allow_external_roots: Folders outside the model's own from which external data may be read.
@@ -95,7 +95,7 @@ def info(
     Raises:
         ModelError: The model is malformed.
         SchemaError: A file in `schemas` or `targets` has faults.
-        UsageError: A runtime is not known.
+        UsageError: A runtime is not known, or an installed one cannot be asked.
     """
     registry = registry_with(schemas)
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from opset.errors import SHOWN, listing, quote, safe_text
 from opset.model.attributes import attribute_value
+from opset.model.graph.index import Operator
 from opset.model.graph.walking import names_read, subgraphs
 from opset.opsets.runtimes import Kernel, Runtime
 from opset.opsets.runtimes.model import RANGE, WRONG, Fault, serves_version
@@ -45,14 +46,15 @@ class Lack(NamedTuple):
     """A reason why a runtime does not run a node.
 
     `elements` are the element types that it takes in place of the node's, by type parameter; they are empty if other
-    types would not help. `constants` are the positions of inputs that have to be constants. `fault` is the result of a
-    node that it does take: WRONG or FAILS.
+    types would not help. `constants` are the positions of inputs that have to be constants, and `scalars` of those that
+    have to be vectors of one element. `fault` is the result of a node that it does take: WRONG or FAILS.
     """
 
     why: str
     elements: Mapping[str, frozenset[str]] = {}
     constants: tuple[int, ...] = ()
     fault: str = ""
+    scalars: tuple[int, ...] = ()
 
     @property
     def is_wrong(self) -> bool:
@@ -79,6 +81,21 @@ class Demands(NamedTuple):
     captures: bool
 
 
+NO_DEMANDS = Demands(frozenset(), False, False, False, False, False)
+"""The facts about nodes on whose types alone kernels depend."""
+RUNS = Judgement(None)
+"""The judgement of a node that the runtime itself runs rightly."""
+
+
+Names: TypeAlias = tuple[Operator, Sequence[str], Sequence[str]]
+"""The operator of a node and the names of its inputs and outputs, which an index has copied from the message."""
+
+
+def names_of(node: Any) -> Names:
+    """Return the operator and the names that a NodeProto has."""
+    return (node.op_type, normalize_domain(node.domain)), node.input[:], node.output[:]
+
+
 class Availability:
     """The nodes that a runtime runs, itself or by the runtime that it falls back to.
 
@@ -101,7 +118,7 @@ class Availability:
         self._routes = routes
         self._judgements: dict[Hashable, Judgement] = {}
         self._plain: dict[tuple[str, str, int], bool] = {}
-        self._demands: dict[tuple[str, str], Demands] = {}
+        self._demands: dict[tuple[Operator, int], Demands | None] = {}
 
     @property
     def label(self) -> str:
@@ -109,29 +126,49 @@ class Availability:
         return f"{self.runtime.name} {self.runtime.release}"
 
     def find_lack(self, node: Any, opset: int, facts: ValueFacts) -> Lack | None:
-        """Return the reason why neither the runtime nor its fallback runs a node rightly, None if one does.
+        """Return the reason why neither the runtime nor its fallback runs a node rightly, None if one does."""
+        return self.judge(node, opset, facts).lack
+
+    def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
+        """Return the judgement of a node; nodes of one form share it.
 
         Args:
             node: The NodeProto.
             opset: The opset of the node's domain.
             facts: Facts about the values of the node's body.
+            names: Its operator and names, if they need not be copied from the node.
         """
-        return self._judgement(node, opset, facts).lack
+        operator, reads, computes = names or names_of(node)
+        key = (operator, opset)
+        if key not in self._demands:
+            schema = None if self.runs_all(*operator, opset) else self._routes.schema_in_force(*operator, opset)
+            self._demands[key] = None if schema is None else _demands_of(self.runtime, schema, opset)
+        demands = self._demands[key]
+        if demands is None:
+            return RUNS
+        form: Hashable = (key, len(reads), tuple(facts.types([*reads, *computes])))
+        if demands is not NO_DEMANDS:
+            form = form, _demanded_facts(node, demands, facts)
+        judgement = self._judgements.get(form)
+        if judgement is None:
+            schema = self._routes.schema_in_force(*operator, opset)
+            assert schema is not None
+            judgement = self._judgements[form] = self._judge(node, schema, opset, facts)
+        return judgement
 
-    def runs(self, node: Any, opset: int, facts: ValueFacts, nodes: int = 1, faulty: bool = False) -> bool:
-        """Whether a node of the converted model runs; if by the fallback, or not certainly right, notes count it.
+    def count(self, judgement: Judgement, op_type: str, nodes: int = 1, faulty: bool = False) -> bool:
+        """Whether nodes of the converted model run; if by the fallback, or not certainly right, notes count them.
 
         Args:
-            node: The NodeProto.
-            opset: The opset of the node's domain.
-            facts: Facts about the values of the node's body.
-            nodes: How many nodes it stands for.
-            faulty: Whether it may compute something else than the standard demands.
+            judgement: Their judgement.
+            op_type: Their operator.
+            nodes: How many there are.
+            faulty: Whether they may compute something else than the standard demands.
         """
-        lack, is_elsewhere, doubt = self._judgement(node, opset, facts)
+        lack, is_elsewhere, doubt = judgement
         is_wrong = lack is not None and lack.is_wrong and faulty
         if is_elsewhere and (lack is None or is_wrong):
-            self.counts[ELSEWHERE, node.op_type] += nodes
+            self.counts[ELSEWHERE, op_type] += nodes
         if lack is not None and is_wrong:
             self.counts[FAULTY, lack.why] += nodes
         elif doubt:
@@ -153,7 +190,7 @@ class Availability:
                 or is_loaded
                 or not self.runtime.lists_operators
                 or (
-                    not self.runtime.faults(op_type, domain)
+                    not faults_at(self.runtime, schema, opset)
                     and any(
                         self.runtime.takes_version(kernel, schema.since_version, opset) and _takes_all(kernel, schema)
                         for kernel in self.runtime.kernels(op_type, domain)
@@ -211,26 +248,6 @@ class Availability:
         counts = sorted((name, count) for (each, name), count in self.counts.items() if each == kind)
         return listing([f"{name} ({count})" for name, count in counts], SHOWN)
 
-    def _judgement(self, node: Any, opset: int, facts: ValueFacts) -> Judgement:
-        """Return the judgement of a node at an opset; nodes of one form share it."""
-        op_type, domain = node.op_type, normalize_domain(node.domain)
-        plain = self._plain.get((op_type, domain, opset))
-        if plain or (plain is None and self.runs_all(op_type, domain, opset)):
-            return Judgement(None)
-        demands = self._demands.get((domain, op_type))
-        if demands is None:
-            demands = self._demands[domain, op_type] = _demands_of(self.runtime, op_type, domain)
-        inputs, outputs = node.input[:], node.output[:]
-        form: Hashable = (op_type, domain, opset, len(inputs), tuple(facts.types(inputs + outputs)))
-        if any(demands):
-            form = form, _demanded_facts(node, demands, facts)
-        judgement = self._judgements.get(form)
-        if judgement is None:
-            schema = self._routes.schema_in_force(op_type, domain, opset)
-            assert schema is not None
-            judgement = self._judgements[form] = self._judge(node, schema, opset, facts)
-        return judgement
-
     def _judge(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Judgement:
         """Return the judgement of a node of a schema, which is not looked up."""
         first: Lack | None = None
@@ -238,9 +255,8 @@ class Availability:
         while runtime is not None:
             lack = self._judge_on(runtime, node, schema, opset, facts)
             if lack is None:
-                return judge_faults(runtime, node, schema, opset, facts)._replace(
-                    is_elsewhere=runtime is not self.runtime
-                )
+                judgement = judge_faults(runtime, node, schema, opset, facts)
+                return judgement if runtime is self.runtime else judgement._replace(is_elsewhere=True)
             first = first or lack
             runtime = runtime.fallback
         return Judgement(first)
@@ -323,26 +339,38 @@ class Availability:
             self.unchecked[schema.name] = "; ".join(words)
 
 
-def _demands_of(runtime: Runtime, op_type: str, domain: str) -> Demands:
-    """Return which facts about an operator's nodes matter to the kernels of a runtime and of its fallback."""
+def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[Fault]:
+    """Return the faults that nodes of a version of an operator may have in a runtime, in a model at an opset."""
+    return [
+        fault
+        for fault in runtime.faults(schema.name, schema.domain)
+        if fault.nodes.versions is None or serves_version(fault.nodes, schema.since_version, RANGE)
+        if fault.nodes.opsets is None or fault.nodes.opsets[0] <= opset <= fault.nodes.opsets[1]
+    ]
+
+
+def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
+    """Return which facts about nodes matter to the kernels of a runtime and of its fallback."""
     kernels: list[Kernel] = []
     faults: list[Fault] = []
     each: Runtime | None = runtime
     while each is not None:
-        kernels += each.kernels(op_type, domain)
-        faults += each.faults(op_type, domain)
+        kernels += each.kernels(schema.name, schema.domain)
+        faults += faults_at(each, schema, opset)
         each = each.fallback
     kernels += [fault.nodes for fault in faults]
     names_given = any(fault.present or fault.absent for fault in faults)
     needs_constants = any(kernel.constant_inputs or kernel.values for kernel in kernels)
-    return Demands(
+    demands = Demands(
         attributes=frozenset(name for kernel in kernels for name in kernel.attributes),
-        shapes=any(each.input_ranks or each.static_shape for each in kernels) or any(each.empty for each in faults),
-        constants=names_given or needs_constants or any(fault.values or fault.computed for fault in faults),
+        shapes=any(each.input_ranks or each.static_shape for each in kernels)
+        or any(each.empty or each.scalars for each in faults),
+        constants=names_given or needs_constants or any(each.values or each.computed or each.known for each in faults),
         outputs=names_given or any(kernel.outputs is not None for kernel in kernels),
         ranks=any(kernel.known_ranks for kernel in kernels),
         captures=any(fault.captures for fault in faults),
     )
+    return NO_DEMANDS if demands == NO_DEMANDS else demands
 
 
 def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
@@ -352,14 +380,25 @@ def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
     inputs = node.input if demands.constants else ()
     constants = [name and (facts.is_constant(name), facts.small_constant(name)) for name in inputs]
     outputs = map(bool, node.output) if demands.outputs else ()
-    ranks = [_is_without_rank(name, facts) for name in (*node.input, *node.output)] if demands.ranks else ()
+    ranks = _values_without_rank(node, facts) if demands.ranks else ()
     captures = demands.captures and _captures(node)
     return tuple(attributes), tuple(shapes), tuple(constants), tuple(outputs), tuple(ranks), captures
 
 
-def _is_without_rank(name: str, facts: ValueFacts) -> bool:
-    """Whether a value is a tensor whose rank is not known; "" is no value."""
-    return bool(name) and facts.shape(name) is None and (facts.type(name) or "tensor(").startswith("tensor(")
+def _values_without_rank(node: Any, facts: ValueFacts) -> Iterator[str]:
+    """Yield the inputs and outputs of a node that are tensors without one rank that is known.
+
+    The branches of an If may compute an output with different ranks, of which the model states one.
+    """
+    for name in filter(None, (*node.input, *node.output)):
+        if facts.shape(name) is None and (facts.type(name) or "tensor(").startswith("tensor("):
+            yield name
+    graphs, computed = [name for name, _ in subgraphs(node)], next(filter(None, node.output), "")
+    if len(graphs) > 1 and computed:
+        for run in zip(*[facts.graph_shapes(computed, name) for name in graphs], strict=False):
+            for name, *shapes in zip(node.output, *run, strict=False):
+                if name and len({len(shape) for shape in shapes if shape is not None}) > 1:
+                    yield name
 
 
 def _captures(node: Any) -> bool:
@@ -379,9 +418,8 @@ def _captures(node: Any) -> bool:
 def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Judgement:
     """Return the judgement of a node that a runtime takes: whether it falls into the class of a fault, or may."""
     doubt = ""
-    for fault in runtime.faults(schema.name, schema.domain):
-        lowest, highest = fault.nodes.opsets or (opset, opset)
-        meets = lowest <= opset <= highest and _meets(fault, runtime, node, schema, facts)
+    for fault in faults_at(runtime, schema, opset):
+        meets = _meets(fault, runtime, node, schema, facts)
         if meets is False:
             continue
         why = f"{schema.name} {schema.since_version}: {fault.gives}"
@@ -393,14 +431,18 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
             for formal in schema.inputs
             if formal.type in fault.nodes.types
         }
-        return Judgement(Lack(why, elements, fault=fault.result))
-    return Judgement(None, doubt=doubt)
+        return Judgement(Lack(why, elements, fault=fault.result, scalars=_scalars_of(fault, node, schema, facts)))
+    return Judgement(None, doubt=doubt) if doubt else RUNS
+
+
+def _scalars_of(fault: Fault, node: Any, schema: OpSchema, facts: ValueFacts) -> tuple[int, ...]:
+    """Return the positions of the inputs of a node that a fault names as scalars, and that are known to be some."""
+    formals = enumerate(zip(_formals(schema.inputs, len(node.input)), node.input, strict=False))
+    return tuple(at for at, (formal, name) in formals if formal.name in fault.scalars and facts.shape(name) == ())
 
 
 def _meets(fault: Fault, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> bool | None:
-    """Whether a node falls into the class of a fault, None if that depends on the values of inputs."""
-    if fault.nodes.versions is not None and not serves_version(fault.nodes, schema.since_version, RANGE):
-        return False
+    """Whether a node of the fault's versions falls into its class, None if that depends on the values of inputs."""
     inputs = [*zip(_formals(schema.inputs, len(node.input)), node.input, strict=False)]
     outputs = zip(_formals(schema.outputs, len(node.output)), node.output, strict=False)
     names = {formal.name for formal, name in (*inputs, *outputs) if name}
@@ -412,6 +454,10 @@ def _meets(fault: Fault, runtime: Runtime, node: Any, schema: OpSchema, facts: V
     if fault.empty and not any(0 in (facts.shape(read[name]) or ()) for name in fault.empty if name in read):
         return False
     if fault.computed and all(facts.is_constant(read[name]) for name in fault.computed if name in read):
+        return False
+    if any(facts.small_constant(read[name]) is None for name in fault.known if name in read):
+        return False
+    if fault.scalars and not _scalars_of(fault, node, schema, facts):
         return False
     if fault.captures and not _captures(node):
         return False
@@ -548,9 +594,8 @@ def _lack_of_inputs(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFac
         if name and kernel.static_shape and not _is_static(facts, name):
             return Lack(f"the sizes of {quote(name)} have to be numbers")
     if kernel.known_ranks:
-        for name in filter(None, (*node.input, *node.output)):
-            if _is_without_rank(name, facts):
-                return Lack(f"the rank of {quote(name)} has to be known")
+        for name in _values_without_rank(node, facts):
+            return Lack(f"the rank of {quote(name)} has to be known")
     if missing:
         formals = [*_formals(schema.inputs, len(node.input))]
         names = listing([f"'{formals[position].name}'" for position in missing])

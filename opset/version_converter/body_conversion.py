@@ -160,9 +160,11 @@ class BodyConversion:
     def _runs(self, index: int, route: Route, faulty: bool = False) -> bool:
         """Whether the runtime of the target runs a node as it is, if `faulty` also wrongly; notes count the node."""
         assert self.availability is not None
-        domain = route.change.domain
+        body, domain = self.body, route.change.domain
         opset = self._context.opsets.get(domain, self.versions.get(domain, 0))
-        return self.availability.runs(self.message.node[index], opset, self._facts, faulty=faulty)
+        names = body.operators[index], body.reads[index], body.computes[index]
+        judgement = self.availability.judge(self.message.node[index], opset, self._facts, names)
+        return self.availability.count(judgement, route.change.op_type, faulty=faulty)
 
     def _signature_of(self, index: int) -> tuple[Any, ...]:
         """Return the operator, types and attributes of a node, which decide whether it stays as it is."""

@@ -28,6 +28,7 @@ from opset.preparation import Freeze, read_model
 from opset.schemas import quirks
 from opset.schemas.names import domain_name
 from opset.version_converter.body_conversion import BodyConversion
+from opset.version_converter.branches import has_branches, take_branches
 from opset.version_converter.calls import Inlining, function_label, inline_chosen
 from opset.version_converter.context import Context
 from opset.version_converter.crossing import INEXACTLY
@@ -227,8 +228,13 @@ def _convert_to(
             start.model = model
         return start
     conversion = try_strategies(model, index, start, task)
-    if conversion.refusals and target.opsets.get("", CARRIED) < CARRIED:
-        return _convert_stacked(model, index, start, task) or conversion
+    for prepare in (_take_known_branches, _stack_all_sequences):
+        prepared = prepare(model, index, task) if conversion.refusals else None
+        if prepared is not None:
+            model, index, note = prepared
+            start.notes.append(note)
+            other = try_strategies(model, index, start, task)
+            conversion = min(conversion, other, key=lambda each: len(each.refusals))
     return conversion
 
 
@@ -399,12 +405,29 @@ def _inexact_notes(conversion: Conversion) -> Iterator[str]:
         yield f"nodes that compute in a type in which results may differ: {names}"
 
 
-def _convert_stacked(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion | None:
-    """Return the conversion of a model whose loops stack tensors in place of filling sequences with them.
+def _take_known_branches(model: Model, index: ModelIndex, task: Task) -> tuple[Model, ModelIndex, str] | None:
+    """Return the model with branches in place of If nodes that always take them, its index, and a note.
 
-    Loops are searched again after each pass, since one that stacks may make another's tensors known. Returns None if no
-    loop can stack, or if the conversion is refused all the same.
+    Returns None if there are no such nodes, or if the budget is used up.
     """
+    try:
+        proto, count = take_branches(index, task.infer(model, index), task.budget) if has_branches(index) else (None, 0)
+    except BudgetExceeded:
+        return None
+    if proto is None:
+        return None
+    note = f"If nodes in whose place their branch stands, as the condition is known: {count}"
+    return model.with_proto(proto, changed=True), index_model(proto, task.registry.domains), note
+
+
+def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[Model, ModelIndex, str] | None:
+    """Return the model with loops that stack tensors in place of filling sequences with them, its index, and a note.
+
+    Loops are searched again after each pass, since one that stacks may make another's tensors known. Returns None if
+    the target's loops carry sequences, if no loop can stack, or if the budget is used up.
+    """
+    if task.target.opsets.get("", CARRIED) >= CARRIED:
+        return None
     total = 0
     try:
         for _ in range(MAX_STACKED):
@@ -416,12 +439,7 @@ def _convert_stacked(model: Model, index: ModelIndex, start: Conversion, task: T
             total += count
     except BudgetExceeded:
         return None
-    if not total:
-        return None
-    start = _begin_again(start)
-    start.notes.append(f"sequences that loops filled, and that they stack now: {total}")
-    conversion = try_strategies(model, index, start, task)
-    return None if conversion.refusals else conversion
+    return (model, index, f"sequences that loops filled, and that they stack now: {total}") if total else None
 
 
 def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:

@@ -8,7 +8,7 @@ Each new node goes on across the transitions of its own operator. What adapters 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from opset.model import proto as pb
@@ -29,7 +29,7 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 from opset.version_converter.routes import RouteStep, VersionChange
 
 if TYPE_CHECKING:
-    from opset.version_converter.availability import Lack
+    from opset.version_converter.availability import Judgement, Lack
 
 EARLY_CONSTANT = frozenset({"float", "double", "float16"})
 """Types that Constant holds at versions 1 to 8; a constant of another type is then an initializer."""
@@ -96,6 +96,8 @@ class Crossing:
         """Whether the runtime computes a node, or one in its place, wrongly."""
         self._permits_faults = False
         """Whether nodes that the runtime computes wrongly stay."""
+        self._judgement: Judgement | None = None
+        """The judgement of the last node that was asked about, None if the target is no runtime."""
         self._added: list[str] = []
         """Names of initializers that were added."""
         self._context = context
@@ -186,7 +188,7 @@ class Crossing:
         """
         context = self._context
         pending = [Pending(node, start)]
-        done: list[Pending] = []
+        done: list[tuple[Pending, Judgement | None]] = []
         crossed: list[str] = []
         while pending:
             current = pending.pop()
@@ -200,21 +202,21 @@ class Crossing:
                 why = f"it is expressed by {current.node.op_type}, and {refusal.why}"
                 raise Refusal(refusal.code, why, refusal.help, refusal.instead) from None
             if made is None:
-                done.append(current)
+                done.append((current, self._judgement))
                 continue
             pending.extend(reversed(made))
         if not crossed:
             return None
-        outcome = tuple(crossed), tuple([each.node.op_type for each in done])
+        outcome = tuple(crossed), tuple([each.node.op_type for each, _ in done])
         outcome = context.outcomes.setdefault(outcome, outcome)
         if crossed[-1].endswith(LOWERED) and (node.op_type, change.domain) not in context.lowered:
             change = change._replace(until=0 if node.op_type not in outcome[1] else change.until)
         context.conversion.actions.append(Action(self._body, index, *change, *outcome))
         if (availability := context.availability) is not None:
-            for each in done:
-                opset = context.opsets.get(each.operator[1], each.version)
-                availability.runs(each.node, opset, self._facts, faulty=self._permits_faults)
-        return [each.node for each in done]
+            for each, judgement in done:
+                if judgement is not None:
+                    availability.count(judgement, each.node.op_type, faulty=self._permits_faults)
+        return [each.node for each, _ in done]
 
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
         """Take a node across its transitions up to the first that changes it; add the name of that step to `crossed`.
@@ -242,8 +244,8 @@ class Crossing:
             version = step.version
         self._check_restriction(node, domain, final)
         availability = context.availability
-        lack = availability.find_lack(node, final, self._facts) if availability is not None else None
-        if lack is None:
+        self._judgement = availability.judge(node, final, self._facts) if availability is not None else None
+        if self._judgement is None or (lack := self._judgement.lack) is None:
             return None
         if lack.is_wrong:
             self._meets_fault = True
@@ -298,6 +300,8 @@ class Crossing:
         """
         if lack.constants and (made := self._bind_constants(pending, lack, crossed)) is not None:
             return made
+        if lack.scalars:
+            return self._write_vectors(pending, lack, crossed)
         is_given = not pending.inside and not pending.widened
         silent: list[Way] = [self._leave_out, self._take_older_form]
         ways: list[Way] = [self._lower_lacking, *silent, self._widen_types]
@@ -406,27 +410,57 @@ class Crossing:
 
         Returns None if elements are not known, or if the node reads such Constants already.
         """
-        node, facts = pending.node, self._facts
-        constants = {position: facts.constant(node.input[position]) for position in lack.constants}
+        facts = self._facts
+        constants = {position: facts.constant(pending.node.input[position]) for position in lack.constants}
         if pending.is_bound or None in constants.values():
             return None
+
+        def write(op: Builder, position: int) -> str:
+            constant = constants[position]
+            assert constant is not None
+            return op.const(list(constant.values), constant.element, constant.dims)
+
+        made = self._replace_inputs(pending, lack.constants, write, "constants", crossed)
+        return [each._replace(is_bound=True) for each in made]
+
+    def _write_vectors(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
+        """Return nodes that make vectors of the scalars in `lack.scalars`, and the node that reads them."""
+        facts, node = self._facts, pending.node
+
+        def write(op: Builder, position: int) -> str:
+            constant = facts.small_constant(node.input[position])
+            if constant is not None and facts.is_constant(node.input[position]):
+                return op.const(list(constant.values), constant.element, (1,))
+            return str(op.Reshape(node.input[position], op.const([1])))
+
+        return self._replace_inputs(pending, lack.scalars, write, "vectors", crossed)
+
+    def _replace_inputs(
+        self,
+        pending: Pending,
+        positions: Sequence[int],
+        write: Callable[[Builder, int], str],
+        what: str,
+        crossed: list[str],
+    ) -> list[Pending]:
+        """Return the nodes that `write` makes for inputs at some positions, and the node that reads their values."""
+        node = pending.node
         schema = self._context.registry.schema(node.op_type, pending.version, pending.operator[1])
         assert schema is not None
 
-        def write(op: Builder, given: Node) -> Result:
+        def replace(op: Builder, given: Node) -> Result:
             inputs = list(given.inputs)
-            for position, constant in constants.items():
-                assert constant is not None
-                inputs[position] = op.const(list(constant.values), constant.element, constant.dims)
+            for position in positions:
+                inputs[position] = write(op, position)
             made: Result = op.copy(given, inputs=inputs)
             return made
 
         derived = derive_adapter(schema, schema, Change())
-        step = RouteStep(schema, schema, pending.version, derived, write, "", touches=True)
+        step = RouteStep(schema, schema, pending.version, derived, replace, "", touches=True)
         made = self._cross_transition(step, node)
         assert made is not None
-        crossed.append(f"{node.op_type} {schema.since_version} with constants")
-        return [Pending(*new, pending.inside, pending.widened, is_bound=True) for new in made]
+        crossed.append(f"{node.op_type} {schema.since_version} with {what}")
+        return [Pending(*new, pending.inside, pending.widened) for new in made]
 
     def _cross_transition(self, step: RouteStep, proto: Any) -> list[tuple[Any, int]] | None:
         """Take a node across one transition; return the new nodes with their opsets, None if it may stay as it is."""

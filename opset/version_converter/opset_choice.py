@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -33,23 +32,25 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
 
     Calls of the model's functions are left out, and operators that every runtime takes.
     """
-    counts: Counter[Any] = Counter()
-    samples: dict[Any, Sample] = {}
+    samples: list[Sample] = []
+    counts: list[int] = []
+    numbers: dict[Any, int] = {}
     for body in index.bodies:
-        known, functions = facts[body], index.functions
+        known, functions, function = facts[body], index.functions, body.root.function and body
         known.find_types()
-        for position, (op_type, domain) in enumerate(body.operators):
+        nodes = zip(body.operators, body.reads, body.computes, body.attributes, strict=True)
+        for position, (operator, reads, computes, attributes) in enumerate(nodes):
+            op_type, domain = operator
             if (op_type in LOADED and not domain) or (functions and body.function_key(position) in functions):
                 continue
-            types = tuple(known.types([*body.reads[position], *body.computes[position]]))
-            attributes = tuple(
-                [each.SerializeToString() for each in body.attributes[position] if not each.HasField("g")]
-            )
-            key = (op_type, domain, body.root.function and body, types, attributes)
-            counts[key] += 1
-            if key not in samples:
-                samples[key] = Sample(body.nodes[position], op_type, domain, known.versions.get(domain, 0), known, 0)
-    return [sample._replace(nodes=counts[key]) for key, sample in samples.items()]
+            types = tuple(known.types([*reads, *computes]))
+            stated = tuple([each.SerializeToString() for each in attributes if not each.HasField("g")])
+            number = numbers.setdefault((operator, function, types, stated), len(samples))
+            if number == len(samples):
+                samples.append(Sample(body.nodes[position], op_type, domain, known.versions.get(domain, 0), known, 0))
+                counts.append(0)
+            counts[number] += 1
+    return [sample._replace(nodes=count) for sample, count in zip(samples, counts, strict=True)]
 
 
 def count_lacking(
@@ -63,7 +64,8 @@ def count_lacking(
     for sample in samples:
         opset = opsets.get(sample.domain, sample.opset)
         is_legal = _is_legal(sample, opset, routes)
-        if not is_legal or not availability.runs(sample.node, opset, sample.facts, sample.nodes):
+        judgement = availability.judge(sample.node, opset, sample.facts) if is_legal else None
+        if judgement is None or not availability.count(judgement, sample.op_type, sample.nodes):
             lacking += sample.nodes
     return lacking
 

@@ -50,8 +50,8 @@ def down(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], A
 def lower(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], Adapter]:
     """Register the lowering of operators that came with version `since`: it expresses a node by other operators.
 
-    The new nodes are written for the opset before `since`; if the target is older, they are converted further. The
-    lowering returns values for all outputs that are in use, or raises Refusal.
+    The new nodes are written for the opset before `since`, or if that is 1, for the opset of the node; if the target is
+    older, they are converted further. The lowering returns values for all outputs that are in use, or raises Refusal.
 
     Raises ConversionError C105 if another one is registered for an operator, or if an operator is one of the standard.
     """

@@ -236,7 +236,7 @@ class Routes:
             written_in, direction = target.since_version, "up"
         elif final >= source.since_version:
             return None
-        elif not final and (step := self._find_body_lowering(source, schemas[0], version)) is not None:
+        elif not final and (step := self._find_lowering_in_place(source, schemas[0], version)) is not None:
             return step
         elif position == 0:
             return self._find_lowering(domain, op_type, source)
@@ -278,6 +278,18 @@ class Routes:
                 return Refusal("C105", why, TRUST)
             return Refusal("C201", f"{op_type} came with version {since}", f"convert to {since} or newer")
         return _lowering_step(source, since - 1, hook.function)
+
+    def _find_lowering_in_place(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
+        """Return the step that expresses an operator in operators of the opset `version` itself, None if none does.
+
+        That is its function body, or the written lowering of an operator of the first opset.
+        """
+        if first.since_version > 1:
+            return self._find_body_lowering(source, first, version)
+        hook = self._adapters.find("lower", source.domain, source.name, 1, source.family)
+        if hook is None:
+            return self._find_body_lowering(source, first, version)
+        return _lowering_step(source, version, hook.function)
 
     def _find_body_lowering(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by its function body; None if it has none, or a written lowering.

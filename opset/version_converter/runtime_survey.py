@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from opset.errors import Finding, UsageError
 from opset.opsets.runtimes import Runtime
-from opset.opsets.runtimes.names import parse_spec, runtime_at, table_named, tables_with
+from opset.opsets.runtimes.names import releases_named, tables_with
 from opset.version_converter.survey import Outcome, Survey
 from opset.version_converter.targets import Target, target_at_runtime
 
@@ -63,18 +63,17 @@ def survey_runtimes(survey: Survey, names: Iterable[str] = (), files: Sequence[P
 
     Args:
         survey: The model.
-        names: The names of runtimes, all that are known by default.
+        names: The names of runtimes, "installed:onnxruntime" among them; by default all that are known.
         files: YAML files of further runtimes, which are then known.
 
     Raises:
         BudgetExceeded: The model is too large, or has too many different nodes.
         SchemaError: A file of a runtime has faults.
-        UsageError: U101 for a name that is not known.
+        UsageError: U101 for a name that is not known, T224 for an installed package that cannot be asked.
     """
     known = tables_with(files)
-    tables = {table.name: table for name in names or known for table in [table_named(parse_spec(name).name, known)]}
-    releases = [[runtime_at(table, row, known) for row in table.releases] for table in tables.values()]
-    return [survey_releases(survey, each) for each in releases]
+    releases = {each[0].name: each for name in names or known for each in [releases_named(name, known)]}
+    return [survey_releases(survey, each) for each in releases.values()]
 
 
 def survey_releases(survey: Survey, releases: Sequence[Runtime]) -> RuntimeAnswer:

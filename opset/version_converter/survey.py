@@ -22,6 +22,7 @@ from opset.opsets.releases import RELEASES, release_with
 from opset.preparation import read_model
 from opset.schemas.names import domain_name
 from opset.version_converter.body_conversion import BodyConversion
+from opset.version_converter.branches import has_branches
 from opset.version_converter.calls import function_label
 from opset.version_converter.context import Context
 from opset.version_converter.conversion import (
@@ -255,6 +256,7 @@ class Survey:
         bodies = self._bodies(conversion, target, routes, availability)
         refused: dict[Hashable, tuple[Finding, int]] = {}
         is_settled = target.opsets.get("", CARRIED) >= CARRIED or not self._has_sequences
+        is_settled &= not has_branches(self.index)
         for body in reversed(bodies):
             for finding, count in body.refusals_of_plan(checked=is_there):
                 first, counted = refused.get(finding.kind, (finding, 0))

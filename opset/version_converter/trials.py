@@ -20,7 +20,16 @@ from opset.opsets import releases
 from opset.opsets.runtimes import Runtime
 from opset.schemas.model import OpSchema, Parameter
 from opset.schemas.names import normalize_domain
-from opset.version_converter.availability import LOADED, Availability, Judgement, Lack, judge_faults
+from opset.version_converter.availability import (
+    LOADED,
+    RUNS,
+    Availability,
+    Judgement,
+    Lack,
+    Names,
+    judge_faults,
+    names_of,
+)
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.routes import Routes
 
@@ -50,18 +59,18 @@ class TriedAvailability(Availability):
         """Whether the runtime runs every node of an operator; of none that has a schema is that known."""
         return self._routes.schema_in_force(op_type, domain, opset) is None or (op_type in LOADED and not domain)
 
-    def _judgement(self, node: Any, opset: int, facts: ValueFacts) -> Judgement:
+    def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
         """Return the judgement of a node by loading it; nodes of one form share it."""
-        op_type, domain = node.op_type, normalize_domain(node.domain)
-        if self.runs_all(op_type, domain, opset):
-            return Judgement(None)
-        given = [given_input(name, facts) for name in node.input]
-        runs = facts.types([*node.input, *node.output])
+        operator, reads, computes = names or names_of(node)
+        if self.runs_all(*operator, opset):
+            return RUNS
+        given = [given_input(name, facts) for name in reads]
+        runs = facts.types([*reads, *computes])
         attributes = tuple([each.SerializeToString() for each in node.attribute])
-        form: Hashable = (op_type, domain, opset, attributes, tuple(given), tuple(runs))
+        form: Hashable = (operator, opset, attributes, tuple(given), tuple(runs))
         judgement = self._judgements.get(form)
         if judgement is None:
-            schema = self._routes.schema_in_force(op_type, domain, opset)
+            schema = self._routes.schema_in_force(*operator, opset)
             assert schema is not None
             judgement = self._judgements[form] = self._try(node, schema, opset, facts, given)
         return judgement

@@ -3,9 +3,13 @@
 import math
 
 import numpy as np
+import onnxruntime
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, parser
 from onnx.helper import make_node
+
+import opset
+from opset.errors import ConversionError
 
 REDUCTIONS = {
     "ReduceSum": np.sum,
@@ -166,6 +170,61 @@ def test_positions_of_the_last_extreme_in_any_rank(check):
     expect = 3 - np.flip(x, -1).argmax(-1)
     node = make_node("ArgMax", ["x"], ["y"], axis=-1, keepdims=0, select_last_index=1)
     check(node, 12, 11, {"x": x}, shapes={"x": None}, expect=[expect])
+
+
+TIES = np.array([[[3, 1, 3], [0, 3, 1]], [[1, 1, 0], [3, 0, 3]]])
+INTEGER_TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+
+
+@pytest.mark.parametrize("operator", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize("kind", INTEGER_TYPES)
+@pytest.mark.parametrize(("axis", "keepdims", "last"), [(0, 1, 0), (1, 0, 0), (-1, 1, 1), (2, 0, 1), (None, 0, 1)])
+def test_positions_of_extremes_by_top_k(operator, kind, axis, keepdims, last):
+    """Of equal elements the first or the last one counts, and int64 and uint32 need all their bits."""
+    limits = np.iinfo(kind)
+    ends = np.array([limits.min, limits.min + 1, limits.max - 1, limits.max], kind)
+    along = "" if axis is None else f"axis = {axis}, "
+    model = parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["": 17]> m ({kind}[2, 2, 3] x) => (int64[a, b] y) {{
+            y = {operator} <{along}keepdims = {keepdims}, select_last_index = {last}> (x) }}"""
+    )
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    lowered = opset.lower(model, [operator])
+    assert "TopK" in [each.op_type for each in lowered.graph.node]
+    session = onnxruntime.InferenceSession(lowered.SerializeToString(), providers=["CPUExecutionProvider"])
+    for x in (TIES.astype(kind), ends[TIES]):
+        along = 0 if axis is None else axis
+        best = np.argmax if operator == "ArgMax" else np.argmin
+        expect = x.shape[along] - 1 - best(np.flip(x, along), along) if last else best(x, along)
+        (found,) = session.run(None, {"x": x})
+        assert found.dtype == np.int64
+        np.testing.assert_array_equal(found, np.expand_dims(expect, along) if keepdims else expect)
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "code"), [("float", 17, "C202"), ("bfloat16", 17, "C202"), ("int64", 10, "C201")]
+)
+def test_positions_of_floats_are_not_found_by_top_k(kind, version, code):
+    model = parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": {version}]> m ({kind}[3, 2] x) => (int64[1, 2] y) {{ y = ArgMax (x) }}'
+    )
+    with pytest.raises(ConversionError) as caught:
+        opset.lower(model, ["ArgMax"])
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("operator", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize("kind", ["int64", "uint32", "int16", "bfloat16"])
+def test_onnxruntime_1_16_gets_positions_of_types_that_it_lacks(operator, kind):
+    version = 17 if kind != "bfloat16" else 13
+    model = parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["": {version}]> m (float[3, 2] x) => (int64[1, 2] y) {{
+            c = Cast <to = {TensorProto.DataType.Value(kind.upper())}> (x)  y = {operator} (c) }}"""
+    )
+    after = opset.convert(model, runtime="onnxruntime==1.16")
+    x = np.float32([[3, 1], [5, 0], [5, 0]])
+    session = onnxruntime.InferenceSession(after.SerializeToString(), providers=["CPUExecutionProvider"])
+    np.testing.assert_array_equal(session.run(None, {"x": x})[0], [[1, 0]] if operator == "ArgMax" else [[0, 1]])
 
 
 @pytest.mark.parametrize("operator", ["ReduceMax", "ReduceMin"])

@@ -13,6 +13,7 @@ from opset.adapters.building.positions import (
     size_along,
     size_name,
     sizes_of,
+    squeeze,
     vector_of,
 )
 from opset.adapters.building.shared import INTEGERS, cast, negative_mask, positive_axis, unsqueeze, vector_length
@@ -20,7 +21,7 @@ from opset.adapters.building.subgraphs import LoopBody, add_loop
 from opset.adapters.limits import MAX_TABLE
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.model.storage.tensor import make_tensor
-from opset.version_converter.registration import down, lower
+from opset.version_converter.registration import down, lower, refuses
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
 
 LATER = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "SumSquare")
@@ -30,6 +31,11 @@ PLAIN = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
 """Reductions that return a single element unchanged."""
 INTEGRAL = ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceSumSquare")
 """Reductions of integers that are the same along one axis after the other."""
+SORTED = {**dict.fromkeys(("int8", "int16", "uint8", "uint16"), "int32"), "uint32": "int64"}
+"""Types of integers that fewer runtimes sort, and those in which TopK sorts them for ArgMax and ArgMin."""
+FLOATS_SORTED = "TopK may order NaN otherwise, so that it finds the extreme of integers alone"
+INTEGERS_SORTED = "before version 11 TopK takes no integers"
+"""Why ArgMax and ArgMin are not expressed by TopK."""
 LIMITS = {"int8": (-128.0, 127.0), "uint8": (0.0, 255.0)}
 
 
@@ -142,11 +148,37 @@ def arg_max_12_down(op: Builder, node: Node) -> Result:
     """Search the reversed input for the last one of several equal elements, which is the first one there."""
     if not node.attr("select_last_index"):
         return None
-    x = node.input(0)
-    axis = node.attr("axis")
-    reversed_x = op.Slice(x, op.const([-1]), op.const([-(2**63)]), op.const([axis]), op.const([-1]))
+    reversed_x = _reverse(op, node.input(0), node.attr("axis"))
     y = op.copy(node, inputs=[reversed_x], outputs=[op.fresh("from_behind")], drop=["select_last_index"])
-    return op.Sub(size_name(op, difference(op, size_along(op, node, 0, axis), 1)), y)
+    return _count_from_behind(op, node, y)
+
+
+@lower("ArgMax", "ArgMin", since=1)
+@refuses("C202", FLOATS_SORTED)
+@refuses("C201", INTEGERS_SORTED)
+def arg_max_lowered(op: Builder, node: Node) -> Result:
+    """Take the index of the first of sorted integers: TopK returns equal ones in their order."""
+    element = node.need_element(0)
+    if element not in INTEGERS:
+        raise Refusal("C202", FLOATS_SORTED)
+    if op.version < 11:
+        raise Refusal("C201", INTEGERS_SORTED, "convert to 11 or newer")
+    axis, last = node.attr("axis"), node.attr("select_last_index")
+    x = cast(op, node.input(0), element, SORTED.get(element, element))
+    x = _reverse(op, x, axis) if last else x
+    _, y = op.TopK(x, op.const([1]), axis=axis, largest=int(node.op_type == "ArgMax"), outputs=2)
+    y = y if node.attr("keepdims") else squeeze(op, y, [axis])
+    return _count_from_behind(op, node, y) if last else y
+
+
+def _reverse(op: Builder, x: str, axis: int) -> str:
+    """Return a value with its elements along an axis in the opposite order."""
+    return str(op.Slice(x, op.const([-1]), op.const([-(2**63)]), op.const([axis]), op.const([-1])))
+
+
+def _count_from_behind(op: Builder, node: Node, index: str) -> str:
+    """Return the index along the node's axis that is as far from the end as `index` is from the beginning."""
+    return str(op.Sub(size_name(op, difference(op, size_along(op, node, 0, node.attr("axis")), 1)), index))
 
 
 @down("ReduceMax", "ReduceMin", since=12)

@@ -44,6 +44,7 @@ from opset.opsets.runtimes.model import (
     HOW,
     KERNEL,
     MATCH,
+    NAMES_IN_FAULTS,
     OPSET,
     RANGE,
     RESULTS,
@@ -242,7 +243,7 @@ class _TableReader(Fields):
         fields = self.mapping(node, FAULT_KEYS, ("result", "gives"))
         of_entries = {key: each for key, each in fields.items() if key in ENTRY_KEYS}
         fault = self._values_of(of_entries, "") | self._since_until(fields)
-        for key in ("present", "absent", "empty", "computed"):
+        for key in NAMES_IN_FAULTS:
             if key in fields:
                 fault[key] = [*map(self.name, self._list(fields[key]))]
         for key in ("when", "gives"):

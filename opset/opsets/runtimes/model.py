@@ -31,6 +31,8 @@ RESULTS = {
     FAILS: "the runtime does not load the node, or fails when it runs it",
 }
 """What comes out if a node has a fault."""
+NAMES_IN_FAULTS = ("present", "absent", "empty", "computed", "known", "scalars")
+"""Keys of a fault that list inputs, and outputs."""
 Span = tuple[int | None, int | None]
 """The lowest and the highest version of a domain; None if there is no limit, or none is known."""
 
@@ -85,6 +87,8 @@ class Fault:
         absent: The inputs and outputs that they do not have.
         empty: Inputs of which one is known to have no elements.
         computed: Inputs of which one is no initializer or constant.
+        known: Inputs whose elements are known before the model runs.
+        scalars: Inputs of which one is known to be a scalar; a vector of its element does not have the fault.
         captures: Whether graphs of the nodes use values from outside.
         when: What else has to hold, in words: that is not known before the node runs.
     """
@@ -97,6 +101,8 @@ class Fault:
     absent: frozenset[str] = frozenset()
     empty: frozenset[str] = frozenset()
     computed: frozenset[str] = frozenset()
+    known: frozenset[str] = frozenset()
+    scalars: frozenset[str] = frozenset()
     captures: bool = False
     when: str = ""
 
@@ -383,9 +389,7 @@ def make_kernel(entry: Mapping[str, Any]) -> Kernel:
 
 def make_fault(entry: Mapping[str, Any]) -> Fault:
     """Return the fault that an entry of a file describes."""
-    given: dict[str, Any] = {
-        key: frozenset(entry[key]) for key in ("present", "absent", "empty", "computed") if key in entry
-    }
+    given: dict[str, Any] = {key: frozenset(entry[key]) for key in NAMES_IN_FAULTS if key in entry}
     given |= {key: entry[key] for key in ("values", "captures", "when") if key in entry}
     nodes = make_kernel({key: each for key, each in entry.items() if key != "values"})
     return Fault(nodes, entry["result"], entry["gives"], **given)

@@ -90,6 +90,29 @@ def _package_of(wanted: Spec) -> str:
     return package
 
 
+def verify_name(name: str, tables: Mapping[str, RuntimeTable]) -> None:
+    """Raise UsageError U101 if no runtime has a name, its release aside, or if it is no package that can be asked."""
+    wanted = parse_spec(name)
+    if wanted.name.startswith(INSTALLED):
+        from opset.opsets.runtimes.installed import package_of  # with it what starts processes
+
+        package_of(_package_of(wanted))
+    else:
+        table_named(wanted.name, tables)
+
+
+def releases_named(name: str, tables: Mapping[str, RuntimeTable]) -> list[Runtime]:
+    """Return a runtime at each release that `tables` has, oldest first, or the one that is installed.
+
+    Raises UsageError as `find_runtime` does.
+    """
+    wanted = parse_spec(name)
+    if wanted.name.startswith(INSTALLED):
+        return [installed_runtime(_package_of(wanted))]
+    table = table_named(wanted.name, tables)
+    return [runtime_at(table, row, tables) for row in table.releases]
+
+
 def runtime_names() -> list[str]:
     """Return the names of the runtimes of this package, in order, without their aliases."""
     return [*standard_tables()]
@@ -97,9 +120,7 @@ def runtime_names() -> list[str]:
 
 def releases_of(name: str, files: Sequence[Path] = ()) -> list[Runtime]:
     """Return a runtime, of this package or of `files`, at each known release, oldest first. Raises UsageError U101."""
-    tables = tables_with(files)
-    table = table_named(parse_spec(name).name, tables)
-    return [runtime_at(table, row, tables) for row in table.releases]
+    return releases_named(name, tables_with(files))
 
 
 def later_releases(runtime: Runtime) -> list[Runtime]:

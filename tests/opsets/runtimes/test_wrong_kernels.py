@@ -1,6 +1,7 @@
 """Nodes that a runtime takes and computes wrongly are expressed otherwise, with the same values."""
 
 import numpy as np
+import onnxruntime
 import pytest
 from onnx import parser
 
@@ -66,3 +67,43 @@ def test_it_is_expressed_otherwise(runtime, version, node):
 @pytest.mark.parametrize(("runtime", "version", "node"), RIGHT)
 def test_others_stay(runtime, version, node):
     assert keeps(opset.convert(model_of(version, node), runtime=runtime), node)
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime==1.16", "onnxruntime==1.24", "onnxruntime==1.31"])
+@pytest.mark.parametrize(
+    ("k", "added"),
+    [
+        ("k = Constant <value = int64 {2}> ()", []),
+        ("one = Constant <value = int64 {1}> ()  k = Add (one, one)", ["Reshape"]),
+        ("n = Shape (x)  zero = Constant <value = int64 {0}> ()  k = Gather <axis = 0> (n, zero)", ["Reshape"]),
+    ],
+)
+def test_a_scalar_k_becomes_a_vector(runtime, k, added):
+    """onnxruntime takes no other K; exporters for runtimes that take one write a scalar."""
+    model = parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["": 17]> m (float[2,5] x) => (float[2,2] v, int64[2,2] i) {{
+            {k}  v, i = TopK (x, k) }}"""
+    )
+    x = np.float32([[1, 7, 3, 7, 5], [0, -1, -2, 4, 4]])
+    with pytest.raises(onnxruntime.capi.onnxruntime_pybind11_state.Fail):
+        run(model, x)
+    after = opset.convert(model, runtime=runtime)
+    assert [each.op_type for each in after.graph.node if each.op_type in ("Reshape", "TopK")] == [*added, "TopK"]
+    values, indices = run(after, x)
+    np.testing.assert_array_equal(values, [[7, 7], [4, 4]])
+    np.testing.assert_array_equal(indices, [[1, 3], [3, 4]])
+    assert opset.convert(after, runtime=runtime).SerializeToString() == after.SerializeToString()
+
+
+def test_a_vector_stays_and_openvino_takes_scalars():
+    for version, k in (("onnxruntime==1.24", "int64[1] {2}"), ("openvino==2026.4", "int64 {2}")):
+        model = parser.parse_model(
+            f"""<ir_version: 8, opset_import: ["": 17]> m (float[2,5] x) => (float[2,2] v, int64[2,2] i) {{
+                k = Constant <value = {k}> ()  v, i = TopK (x, k) }}"""
+        )
+        assert opset.convert(model, runtime=version).SerializeToString() == model.SerializeToString()
+
+
+def run(model, x):
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, {"x": x})

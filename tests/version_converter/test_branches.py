@@ -1,0 +1,177 @@
+"""The branch that an If always takes: in its place, if a target cannot have the If or the other branch."""
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import parser
+
+import opset
+from opset.budget import Budget, Limits
+from opset.model import load
+from opset.opsets.registry import default_registry
+from opset.opsets.runtimes.names import find_runtime
+from opset.preparation import read_model
+from opset.version_converter.branches import take_branches
+from opset.version_converter.facts import LazyInference
+from opset.version_converter.runtime_survey import AS_IT_IS, CONVERTED, REFUSED, survey_releases
+from opset.version_converter.survey import Survey
+from tests.version_converter.npu import runtime_file, takes
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3) - 2
+RIGHT = "{ yes = Constant <value = bool {1}> ()  y = If (yes) <then_branch = t () => (float[N, M] a) {%s}, " \
+        "else_branch = e () => (float[N, M] b) { b = Exp (x) }> }"  # fmt: skip
+CASES = {
+    "a value of the branch": RIGHT % "a = Neg (x)",
+    "a value from outside": RIGHT.replace("(float[N, M] a)", "(float[N, M] x)") % "u = Neg (x)",
+    "an initializer": RIGHT.replace("t () => (float[N, M] a)", "t () => (float[N, M] a) <float[3] w = {1.0, 2.0, 3.0}>")
+        % "a = Mul (x, w)",
+    "an initializer passed on": RIGHT.replace("t () => (float[N, M] a)", "t () => (float[2, 3] a) "
+        "<float[2, 3] a = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}>") % "u = Neg (x)",
+    "names of both branches": RIGHT % "b = Neg (x)  a = Abs (b)",
+    "the other branch": RIGHT.replace("bool {1}", "bool {0}").replace("Exp", "Neg") % "a = Exp (x)",
+    "a vector of one truth": RIGHT.replace("bool {1}", "bool[1] {1}") % "a = Neg (x)",
+    "a rank": """{ s = Shape (x)  r = Size (s)  two = Constant <value = int64 {2}> ()  yes = Equal (r, two)
+        y = If (yes) <then_branch = t () => (float[N, M] a) { a = Neg (x) },
+                      else_branch = e () => (float[M] b) { b = Exp (x) }> }""",
+    "two outputs of one value": """{ yes = Constant <value = bool {1}> ()
+        p, q = If (yes) <then_branch = t () => (float[N, M] a, float[N, M] a) { a = Neg (x) },
+                         else_branch = e () => (float[N, M] b, float[N, M] b) { b = Exp (x) }>  y = Add (p, q) }""",
+    "one inside the other": """{ yes = Constant <value = bool {1}> ()  no = Constant <value = bool {0}> ()
+        y = If (yes) <then_branch = t () => (float[N, M] a) { c = Neg (x)
+                a = If (no) <then_branch = u () => (float[N, M] d) { d = Exp (c) },
+                             else_branch = v () => (float[N, M] f) { c2 = Abs (c)  f = Add (c2, c) }> },
+            else_branch = e () => (float[N, M] b) { b = Exp (x) }> }""",
+    "in a loop": """{ yes = Constant <value = bool {1}> ()  n = Constant <value = int64 {3}> ()
+        y = Loop (n, yes, x) <body = l (int64 i, bool c, float[N, M] s) => (bool c, float[N, M] z) {
+            z = If (yes) <then_branch = t () => (float[N, M] a) { a = Add (s, x) },
+                          else_branch = e () => (float[N, M] b) { b = Exp (s) }> }> }""",
+}  # fmt: skip
+
+
+def model_of(nodes, given="float[2, 3] x"):
+    return parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> m ({given}) => (float[N, M] y) {nodes}')
+
+
+def file_without_exp(folder):
+    """Write a runtime with Ifs, and with all that the cases need besides Exp."""
+    return runtime_file(folder, takes("Neg", "Abs", "If", "Loop", "Equal", "Size"))
+
+
+def operators_in(graph):
+    nodes = [*graph.node]
+    for node in nodes:
+        for attribute in node.attribute:
+            nodes += attribute.g.node
+    return [node.op_type for node in nodes]
+
+
+def run(model, feeds):
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, feeds)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_branch_computes_the_same(name, tmp_path):
+    model = model_of(CASES[name])
+    runtime = {"runtime": "npu==1.0", "targets": [file_without_exp(tmp_path)]}
+    found = opset.plan(model, **runtime)
+    count = 2 if name == "one inside the other" else 1
+    assert f"If nodes in whose place their branch stands, as the condition is known: {count}" in found.notes
+    after = opset.convert(model, **runtime)
+    assert not {"If", "Exp", "Equal", "Size"} & {*operators_in(after.graph)}
+    # onnxruntime takes no branch that returns a value from outside, or one value twice.
+    (expected,), (got,) = opset.ReferenceEvaluator(model).run(None, {"x": X}), run(after, {"x": X})
+    np.testing.assert_array_equal(got, expected)
+    assert opset.convert(after, **runtime).SerializeToString() == after.SerializeToString()
+
+
+STAY = {
+    "an input": ("{ %s }", "float[2, 3] x, bool yes"),
+    "an initializer that a caller may override": ("<bool yes = {1}> { %s }", "float[2, 3] x, bool yes"),
+    "a value that is computed": ("{ s = Sqrt (z)  yes = Cast <to = 9> (s)  %s }", "float[2, 3] x, float z"),
+}
+ONE = (
+    "y = If (yes) <then_branch = t () => (float[N, M] a) { a = Neg (x) }, "
+    "else_branch = e () => (float[N, M] b) { b = Exp (x) }>"
+)
+
+
+@pytest.mark.parametrize("name", STAY)
+def test_a_condition_that_is_not_known_is_refused(name, tmp_path):
+    nodes, given = STAY[name]
+    model = model_of(nodes % ONE, given)
+    found = opset.plan(model, runtime="npu==1.0", targets=[file_without_exp(tmp_path)])
+    assert {each.code for each in found.refusals} == {"C209"} and "Exp" in found.refusals[0].message
+    assert not [note for note in found.notes if "their branch" in note]
+
+
+def test_a_frozen_initializer_is_a_known_condition(tmp_path):
+    nodes, given = STAY["an initializer that a caller may override"]
+    runtime = {"runtime": "npu==1.0", "targets": [file_without_exp(tmp_path)], "freeze": ["yes"]}
+    after = opset.convert(model_of(nodes % ONE, given), **runtime)
+    assert [node.op_type for node in after.graph.node] == ["Neg"] and not after.graph.initializer
+    np.testing.assert_array_equal(run(after, {"x": X})[0], -X)
+
+
+def test_an_if_that_can_stay_stays(tmp_path):
+    model = model_of(CASES["a value of the branch"])
+    file = runtime_file(tmp_path, takes("Neg", "If", "Exp"))
+    assert opset.convert(model, runtime="npu==1.0", targets=[file]).SerializeToString() == model.SerializeToString()
+
+
+def test_functions_and_models_with_training_graphs_stay():
+    registry = default_registry()
+    function = parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17, "local": 1]>
+        m (float[2, 3] x) => (float[N, M] y) {{ y = local.f (x) }}
+        <opset_import: ["": 17], domain: "local"> f (x) => (y) {CASES["a value of the branch"]}""")
+    trained = model_of(CASES["a value of the branch"])
+    trained.training_info.add().algorithm.name = "step"
+    for each in (function, trained):
+        model, index = read_model(load(each), registry, ())
+        inference = LazyInference(model, index, registry)
+        assert take_branches(index, inference, Budget(Limits(), max_steps=1 << 20, max_bytes=1 << 20)) == (None, 0)
+
+
+JOINED = """{ s = Shape (x)  r = Size (s)  one = Constant <value = int64 {1}> ()  flat = Equal (r, one)
+    y = If (flat) <then_branch = t () => (float[a, b] c) { c = Concat <axis = 0> (x, w) },
+                   else_branch = e () => (float[a, b] d) { d = Concat <axis = 1> (x, w) }> }"""
+
+
+def test_openvino_gets_no_branch_that_is_not_valid():
+    """OpenVINO computes the sizes of both branches, and those of the first one do not fit, as in torch's hstack."""
+    model = model_of(JOINED, "float[2, 3] x, float[2, 4] w")
+    after = opset.convert(model, runtime="openvino==2026.4")
+    assert [node.op_type for node in after.graph.node] == ["Concat"]
+    feeds = {"x": X, "w": np.ones((2, 4), np.float32)}
+    np.testing.assert_array_equal(run(after, feeds)[0], np.concatenate([X, feeds["w"]], 1))
+
+
+SQUEEZED = """{ y = If (one) <then_branch = t () => (float[N, M] a) { a = ReduceMax <axes = [2], keepdims = 0> (x) },
+    else_branch = e () => (float[N, M, K] b) { b = Identity (x) }> }"""
+
+
+@pytest.mark.parametrize(
+    ("else_branch", "codes"),
+    [
+        ("Identity (x)", ["C209"]),
+        ("ReduceMax <axes = [2]> (x)", ["C209"]),
+        ("ReduceMin <axes = [2], keepdims = 0> (x)", []),
+    ],
+)
+def test_openvino_takes_branches_of_one_rank_alone(else_branch, codes):
+    model = model_of(SQUEEZED.replace("Identity (x)", else_branch), "float[2, 3, 1] x, bool one")
+    refusals = opset.plan(model, runtime="openvino==2026.4").refusals
+    assert [each.code for each in refusals] == codes
+    assert all("the rank of 'y' has to be known" in each.why for each in refusals)
+
+
+def test_a_survey_finds_what_a_conversion_finds():
+    registry, openvino = default_registry(), find_runtime("openvino==2026.4")
+    for nodes, given, word in (
+        (JOINED, "float[2, 3] x, float[2, 4] w", CONVERTED),
+        (f"{{ {ONE} }}", "float[2, 3] x, bool yes", AS_IT_IS),
+        (SQUEEZED, "float[2, 3, 1] x, bool one", REFUSED),
+    ):
+        answer = survey_releases(Survey(load(model_of(nodes, given)), registry), [openvino])
+        ranges = {AS_IT_IS: answer.as_it_is, CONVERTED: answer.converted, REFUSED: answer.refused}
+        assert [key for key, value in ranges.items() if value] == [word]
