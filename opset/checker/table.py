@@ -198,7 +198,7 @@ class CheckContext:
         Models with operators of ai.onnx.ml have always had sequences and maps, and initializers that are no inputs are
         found by a rule of their own.
         """
-        version = self.ir_version or NEWEST_IR
+        version = self.ir_version if self.ir_version > 0 else NEWEST_IR
         passed = {UNLISTED, COLLECTIONS} if "ai.onnx.ml" in self.imports(self.main) else {UNLISTED}
         found = [(feature, "model") for feature in model_features(self.proto) if feature.ir_version > version]
         for body in self.bodies if version < NEWEST_IR else ():
@@ -219,26 +219,6 @@ class CheckContext:
             if configurations
             for given in configurations
         ]
-
-    @cached_property
-    def late_features(self) -> list[tuple[Feature, str]]:
-        """The features that came after the model's IR version, of each body the first use, with its place.
-
-        Sequences and maps have always been part of models with operators of ai.onnx.ml, and other codes are about
-        initializers that are no inputs.
-        """
-        version = self.ir_version
-        if version < 1:
-            return []
-        passed = {UNLISTED, COLLECTIONS} if "ai.onnx.ml" in self.imports(self.main) else {UNLISTED}
-        late = [(feature, "model") for feature in model_features(self.proto) if feature.ir_version > version]
-        for body in self.bodies:
-            seen: set[Feature] = set()
-            for feature, index in body_features(body, version):
-                if feature not in seen and feature.name not in passed:
-                    seen.add(feature)
-                    late.append((feature, body.location(index) if index >= 0 else body.label))
-        return late
 
     def values(self) -> Iterator[StatedValue]:
         """Yield the values of which the model states a type."""
