@@ -56,7 +56,7 @@ def schema_data(registry: Registry, schema: OpSchema) -> dict[str, Any]:
         "replacement": schema.replacement,
         "amended": [each.text for each in amendments_of(schema)],
         "experimental": schema.experimental,
-        **({"unknown": schema.unknown} if schema.unknown else {}),
+        "unknown": schema.unknown,
         "determinism": schema.determinism,
         "doc": docs.doc,
         "formula": docs.formula,

@@ -18,7 +18,7 @@ from opset.opsets.documents.reading import MAX_DOCUMENT, load_operator_set
 from opset.opsets.registry import default_registry
 from opset.plain_text import table_lines
 from opset.schemas.names import domain_name
-from opset.workflow.authoring.destinations import OWN_FOLDER
+from opset.workflow.authoring.destinations import own_folder
 
 UNREADABLE = 3
 SHOWN = 10
@@ -46,12 +46,10 @@ class ImportReport:
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    default=OWN_FOLDER,
-    show_default=True,
-    help="Folder of operator YAML to write into.",
+    help="Folder of operator YAML to write into, by default 'schemas'.",
 )
 @output.format_option
-def command(document: str, folder: Path, form: str) -> int:
+def command(document: str, folder: Path | None, form: str) -> int:
     """Write the operators of an operator-set document as a folder of operator YAML.
 
     FILE is an OperatorSetProto, or the same as YAML or JSON, which its content tells; - is stdin. What the document
@@ -62,6 +60,7 @@ def command(document: str, folder: Path, form: str) -> int:
     except SchemaError as error:
         output.write_errors(error)
         return UNREADABLE
+    folder = folder or own_folder()
     files = [os.path.join(folder, path) for path in write_operator_files(operators, folder)]
     domain = domain_name(operators.domain)
     names = [each.name for each in operators.operators]

@@ -85,7 +85,7 @@ def schema_lines(data: Mapping[str, Any]) -> list[str]:
     for text in data["amended"]:
         lines += prose_lines(escape_text(text), "  ")
     lines += ["  experimental"] if data["experimental"] else []
-    lines += prose_lines(unknown_words(data["unknown"]), "  ") if data.get("unknown") else []
+    lines += prose_lines(unknown_words(data["unknown"]), "  ") if data["unknown"] else []
     lines += prose_lines(data["determinism"], "  ") if data["determinism"] != "deterministic" else []
     lines += ["", *prose_lines(data["doc"], "  ")]
     lines += ["", *prose_lines(data["formula"], "  ")] if data["formula"] else []

@@ -181,6 +181,7 @@ def operator_section(
     if data["deprecated"]:
         use = f"; use {escape(data['replacement'])}" if data["replacement"] else ""
         lines += [f"**Withdrawn{use}.**", ""]
+    lines += [f"{unknown_words(data['unknown']).capitalize()}.", ""] if data["unknown"] else []
     lines += [line for text in data["amended"] for line in (f"{escape(text)}.", "")]
     lines += [*prose(data["doc"]), ""]
     lines += [*fence(data["formula"], "math"), ""] if data["formula"] else []

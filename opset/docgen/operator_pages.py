@@ -231,6 +231,7 @@ def _badges(data: Mapping[str, Any]) -> list[str]:
     """Return the words that a page shows beside a version, such as withdrawn, experimental, function."""
     badges = ["withdrawn"] if data["deprecated"] else []
     badges += ["experimental"] if data["experimental"] else []
+    badges += [f"{data['unknown']} unknown"] if data["unknown"] else []
     badges += [escape_text(data["determinism"])] if data["determinism"] != "deterministic" else []
     return badges + (["function"] if data["function"] else [])
 

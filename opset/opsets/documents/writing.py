@@ -51,7 +51,7 @@ def write_document(header: Mapping[str, Any], operators: Sequence[Operator], set
     declared = [each.root.plain() for each in operators]
     document = {**header, "type_sets": used_sets(declared, sets), "operators": declared}
     if form == "json":
-        return (json.dumps(encode_json(document), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+        return f"{_json_text(document, indent=1)}\n".encode()
     return _yaml_text(document).encode()
 
 
@@ -92,12 +92,12 @@ def _message_of(header: Mapping[str, Any], operators: Sequence[Operator], sets: 
             message.functions.extend(functions_of(schema, version, opset, versions))
         declaration = operator.root.plain()
         carrier = message.functions.add(name=schema.name, domain=schema.domain, overload=CARRIER)
-        carrier.metadata_props.add(key=CARRIER, value=_compact_json(declaration))
+        carrier.metadata_props.add(key=CARRIER, value=_json_text(declaration, separators=(",", ":")))
         if named := used_sets([declaration], sets):
-            carrier.metadata_props.add(key=SETS, value=_compact_json(named))
+            carrier.metadata_props.add(key=SETS, value=_json_text(named, separators=(",", ":")))
     return message
 
 
-def _compact_json(value: Any) -> str:
-    """Return plain data as JSON without white space."""
-    return json.dumps(encode_json(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+def _json_text(value: Any, **layout: Any) -> str:
+    """Return plain data as JSON in ASCII, in which control characters are escaped."""
+    return json.dumps(encode_json(value), allow_nan=False, **layout).replace("\x7f", "\\u007f")

@@ -35,6 +35,15 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _DOMAIN = re.compile(r"(?=.{1,100}\Z)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 
+def own_folder() -> Path:
+    """Return the folder `schemas` here. Raises UsageError U104 if it is a link."""
+    if OWN_FOLDER.is_symlink():
+        why = "it is a link, and nobody named the folder that it leads to"
+        finding = Finding("U104", f"{OWN_FOLDER}/ here is not used", why=why, help="name the folder: -o DIR")
+        raise UsageError(finding._replace(file=str(OWN_FOLDER)))
+    return OWN_FOLDER
+
+
 class Destination(NamedTuple):
     """The folder of YAML that operators of a domain are written to; nothing is written outside of `root`.
 
@@ -118,11 +127,7 @@ def destination_of(domain: str, folder: Path | None) -> Destination:
     """
     domain = normalize_domain(domain)
     if folder is None and domain not in default_registry().domains:
-        folder = OWN_FOLDER
-        if folder.is_symlink():
-            why = "it is a link, and nobody named the folder that it leads to"
-            help = "name the folder: --schemas DIR"
-            raise UsageError(Finding("U104", f"{folder}/ here is not used", why=why, help=help, file=str(folder)))
+        folder = own_folder()
     if folder is not None and os.path.realpath(folder) != os.path.realpath(FOLDER):
         return Destination(folder, folder, domain, False)
     if not (FOLDER.parents[1] / "pyproject.toml").is_file():

@@ -168,6 +168,7 @@ def _parse_schema(domain: str, name: str, data: Mapping[str, Any]) -> OpSchema:
         _parse_change(data["change"]),
         tuple(map(_parse_condition, data["conditions"])),
         tuple(map(_parse_body, data["function"])),
+        _require_text(data.get("unknown", "")),
     )
 
 
