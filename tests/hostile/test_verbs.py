@@ -187,7 +187,7 @@ FORMS = {
         },
         "CONFIGURATIONS": {"": ["list"]},
         "ARGUMENTS": {
-            "probed": ["probe", "IT"], "probed operator": ["probe", "onnxruntime", "IT"],
+            "probed": ["probe", "IT", "Relu"], "probed operator": ["probe", "onnxruntime", "IT"],
             "runtime": ["show", "IT"], "release": ["show", "tract==IT"], "provider": ["show", "ort==1.17:IT"],
             "operator": ["show", "tract==0.23", "IT"], "target": ["list", "--target", "IT"], "action": ["IT"],
         },
@@ -273,9 +273,10 @@ FORMS = {
 }  # fmt: skip
 # Reads commands from stdin and runs each as the command line would; behind each is a line with the exit status.
 RUNNER = r"""
-import json, os, sys
+import json, os, signal, sys
 import opset
 from opset.cli import main
+from opset.cli.signals import STOPPING
 
 def load(path):
     try:
@@ -296,6 +297,8 @@ commands, racing = json.load(sys.stdin), None
 sys.addaudithook(exchange)
 for arguments, stdin, folder, race in commands:
     os.chdir(folder)
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_DFL)  # the command before left them ignored, and so would its processes
     with open(stdin, "rb") as file:
         os.dup2(file.fileno(), 0)
     sys.stdin = open(0, closefd=False)
