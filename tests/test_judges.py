@@ -1,6 +1,7 @@
 """Judges are listed in one place, each can be asked for its options, and a run of all of them bounds each."""
 
 import argparse
+import itertools
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 import judges.__main__ as judges
 from judges.conformance import processes
+from judges.conformance.coverage import pairwise
 from judges.conformance.folder import folder_cases
 from judges.exporters import export
 from judges.exporters.drafts import Draft, some_versions
@@ -141,3 +143,13 @@ def test_a_process_does_so_many_jobs():
 def _own_process(job):
     yield "asked"
     return os.getpid()
+
+
+def test_combinations_that_are_kept_have_every_pair_that_there_is():
+    rows = [row for row in itertools.product(range(4), range(3), "ab", "cd") if row[:2] != (3, 2)]
+    kept = [rows[index] for index in pairwise(rows)]
+    pairs, of_kept = (
+        {pair for row in each for pair in itertools.combinations(enumerate(row), 2)} for each in (rows, kept)
+    )
+    assert of_kept == pairs and 11 <= len(kept) < 15 < len(rows)
+    assert pairwise(list(itertools.product(range(3), range(2)))) == [*range(6)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import combinations
 from typing import TypeVar
 
 import onnx
@@ -23,6 +24,18 @@ def covering(
         if not found <= known:
             known |= found
             yield item
+
+
+def pairwise(rows: Sequence[Sequence[Hashable]]) -> list[int]:
+    """Return the indices of rows that have, in any two columns, every pair of values that some row has there."""
+    pairs = [{*combinations(enumerate(row), 2)} for row in rows]
+    missing = set().union(*pairs)
+    chosen = []
+    while missing:
+        best = max(range(len(rows)), key=lambda index: len(pairs[index] & missing))
+        missing -= pairs[best]
+        chosen.append(best)
+    return sorted(chosen)
 
 
 def features(model: onnx.ModelProto, each_version: bool) -> Iterator[Hashable]:
