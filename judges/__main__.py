@@ -68,7 +68,7 @@ JUDGES = {
                        "--seconds {seconds} --seed {seed} --count 1000000"),
     "differential": Judge("fuzz.differential", 60, "random nodes beside onnxruntime", "",
                           "--seconds {seconds} --seed {seed}"),
-    "combinations": Judge("conformance.combinations", 5, "the tests of three parameters and more, all combinations"),
+    "thorough": Judge("conformance.thorough", 20, "the tests with all cases of which the suite takes a part"),
     "mutants": Judge("fuzz.mutants", 15, "mutants of models, nodes, YAML and values: our own errors alone", "",
                      "--seed {seed}"),
     "properties": Judge("fuzz.properties", 20, "the property tests, with 16 times as many drawn cases"),

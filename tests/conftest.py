@@ -11,6 +11,7 @@ import pytest
 
 from judges.conformance.coverage import pairwise
 from judges.conformance.validity import watch
+from tests.bounds import THOROUGH
 
 # Hundreds of processes are started, and half of what the start of one takes is to compile the package anew. To compile
 # the tests with what pytest adds to their assertions takes ten seconds.
@@ -65,20 +66,15 @@ def _results_are_valid(request):
 def pytest_collection_modifyitems(config, items):
     """Mark quick tests; of the combinations of three or more parameters, keep those that have every pair of values.
 
-    With OPSET_ALL_COMBINATIONS, keep all combinations and no other test. A test of which one case is named stays whole.
+    If one case is named, all stay.
     """
     for item in items:
         if item.path in MODULES:
             item.add_marker(pytest.mark.quick)
-    if any("[" in each for each in config.args):
-        return
-    combined = _combined(items)
-    if "OPSET_ALL_COMBINATIONS" in os.environ:
-        kept = {item for cases in combined.values() for item in cases}
-    else:
-        kept = {*items} - {item for cases in combined.values() for item in _beyond_pairs(cases)}
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = [item for item in items if item in kept]
+    if not THOROUGH and not any("[" in each for each in config.args):
+        left_out = {item for cases in _combined(items).values() for item in _beyond_pairs(cases)}
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
 
 
 def _combined(items):

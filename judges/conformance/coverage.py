@@ -18,9 +18,15 @@ def covering(
 
     Choices, types and ranks count at each opset if `each_version` is set, else once.
     """
+    items = sorted(items, key=lambda each: model_of(each).ByteSize())
+    return distinguished(items, lambda each: features(model_of(each), each_version))
+
+
+def distinguished(items: Iterable[Item], features_of: Callable[[Item], Iterable[Hashable]]) -> Iterator[Item]:
+    """Yield the items that have a feature that none before it has."""
     known: set[Hashable] = set()
-    for item in sorted(items, key=lambda each: model_of(each).ByteSize()):
-        found = {*features(model_of(item), each_version)}
+    for item in items:
+        found = {*features_of(item)}
         if not found <= known:
             known |= found
             yield item
