@@ -1,8 +1,7 @@
 """Bounds on work and memory that hold on any machine: lines of Python that are run, memory that becomes resident.
 
 No test bounds time. Work that never ends, as an exponential one, needs no bound: pytest shows after ten minutes where
-it is (`faulthandler_timeout`). `draws` bounds the cases that property tests draw, and THOROUGH asks for all of those that are not
-drawn.
+it is (`faulthandler_timeout`). `draws` bounds the cases that property tests draw; THOROUGH asks for all others.
 """
 
 from __future__ import annotations
