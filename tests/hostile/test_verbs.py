@@ -20,14 +20,17 @@ from opset.cli import VERBS, cli
 
 ALL_FORMS = "OPSET_ALL_FORMS" in os.environ
 """Whether every attack runs on every form of a verb, as the judge `attacks` asks; else the forms take turns."""
+EVERY = 3
+"""Of how many verbs one takes its turn of an attack that is `alone`, as it takes long."""
 TOGETHER = 20
 """Commands that share a process."""
-BOUNDED = ["--max-steps", "300000", "--max-bytes", "400M", "--timeout", "1"]
+BOUNDED = ["--max-steps", "100000", "--max-bytes", "200M", "--timeout", "0.5"]
 SMALL = ["--max-bytes", "10M"]
 
 # The forms of each verb, by what they read. IT stands for the attack, FOLDER for what it is in, SAMPLE for a harmless
 # model, OUT for a path at which nothing is yet. Words in the name of a form choose its exit statuses, where an attack
-# declares its own. An attack that is `alone` runs on the first form only.
+# declares its own. An attack that is `alone` runs on the first form only,
+# and verbs take turns of it.
 FORMS = {
     "load": {"MODELS": {"": ["IT"]}},
     "convert": {
@@ -381,10 +384,13 @@ def commands(built, tmp_path):
     sample.write_bytes(SAMPLE)
 
     def of(table, verb, form):
-        forms = [*FORMS[verb][table]]
+        forms, verbs = [*FORMS[verb][table]], [each for each in FORMS if table in FORMS[each]]
         arguments, turn = FORMS[verb][table][form], forms.index(form)
         for number, (name, each) in enumerate(getattr(attacks, table).items()):
-            is_turn = turn == 0 if each.alone else ALL_FORMS or number % len(forms) == turn
+            if each.alone:
+                is_turn = turn == 0 and (ALL_FORMS or number % EVERY == verbs.index(verb) % EVERY)
+            else:
+                is_turn = ALL_FORMS or number % len(forms) == turn
             if is_turn:
                 folder = built(table, name)
                 it = folder / each.file

@@ -20,8 +20,8 @@ def cases():
     """Return the cases, which take ten seconds to make: not while tests are collected.
 
     Of the node tests and function bodies, these have something that no smaller one has: attributes, inputs and outputs
-    of a node at its version, choices, types and ranks at any. Bodies have three quarters of all nodes, and of those with
-    the same chain of nodes there is one.
+    of a node at its version, choices, types and ranks at any. Bodies have three quarters of all nodes, and of those
+    with the same chain of nodes there is one.
     """
     found = [each for each in sources(["node", "models", "graphs"], None, "") if not each[1].name.startswith("light/")]
     if THOROUGH:
