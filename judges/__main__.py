@@ -71,6 +71,7 @@ JUDGES = {
     "differential": Judge("fuzz.differential", 60, "random nodes beside onnxruntime", "",
                           "--seconds {seconds} --seed {seed}"),
     "checkers": Judge("fuzz.checkers", 60, "mutants of models, checked by opset and by onnx", "", "--seed {seed}"),
+    "thorough": Judge("conformance.thorough", 20, "the tests with all cases of which the suite takes a part"),
     "mutants": Judge("fuzz.mutants", 15, "mutants of models, nodes, YAML and values: our own errors alone", "",
                      "--seed {seed}"),
     "properties": Judge("fuzz.properties", 20, "the property tests, with 16 times as many drawn cases"),

@@ -1,7 +1,7 @@
 """Bounds on work and memory that hold on any machine: lines of Python that are run, memory that becomes resident.
 
 No test bounds time. Work that never ends, as an exponential one, needs no bound: pytest shows after ten minutes where
-it is (`faulthandler_timeout`). `draws` bounds the cases that property tests draw.
+it is (`faulthandler_timeout`). `draws` bounds the cases that property tests draw; THOROUGH asks for all others.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from types import FrameType
 from typing import Any
 
 FEWEST = 25
+THOROUGH = "OPSET_THOROUGH" in os.environ
+"""Whether tests take all cases, as `python -m judges thorough` asks; else a part that has everything that differs."""
 
 
 def draws(number: int) -> int:

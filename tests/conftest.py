@@ -2,15 +2,21 @@
 
 import gc
 import os
+import sys
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
+from judges.conformance.coverage import pairwise
 from judges.conformance.validity import watch
+from tests.bounds import THOROUGH
 
-# Hundreds of processes are started, and half of what the start of one takes is to compile the package anew.
+# Hundreds of processes are started, and half of what the start of one takes is to compile the package anew. To compile
+# the tests with what pytest adds to their assertions takes ten seconds.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # What installed runtimes answer is kept for the tests of this run alone.
 os.environ["XDG_CACHE_HOME"] = os.path.join(tempfile.gettempdir(), f"opset-tests-{os.getuid()}")
@@ -57,10 +63,36 @@ def _results_are_valid(request):
     assert not found, "; ".join(found)
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    """Mark quick tests; of the combinations of three or more parameters, keep those that have every pair of values.
+
+    If one case is named, all stay.
+    """
     for item in items:
         if item.path in MODULES:
             item.add_marker(pytest.mark.quick)
+    if not THOROUGH and not any("[" in each for each in config.args):
+        left_out = {item for cases in _combined(items).values() for item in _beyond_pairs(cases)}
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _combined(items):
+    """Return the cases of each test for which three or more parameters are combined, with the values of each."""
+    found = defaultdict(dict)
+    for item in items:
+        marks = [*item.iter_markers("parametrize")]
+        if len(marks) > 2:
+            names = [each.args[0].split(",") if isinstance(each.args[0], str) else each.args[0] for each in marks]
+            values = item.callspec.params
+            found[item.obj][item] = [tuple(id(values[name.strip()]) for name in each) for each in names]
+    return found
+
+
+def _beyond_pairs(cases):
+    """Return the cases without which those left have every pair of values of two parameters."""
+    kept = {*pairwise([*cases.values()])}
+    return [item for number, item in enumerate(cases) if number not in kept]
 
 
 def pytest_configure():

@@ -1,6 +1,7 @@
 """Judges are listed in one place, each can be asked for its options, and a run of all of them bounds each."""
 
 import argparse
+import itertools
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 import judges.__main__ as judges
 from judges.conformance import processes
+from judges.conformance.coverage import pairwise
 from judges.conformance.folder import folder_cases
 from judges.exporters import export
 from judges.exporters.drafts import Draft, some_versions
@@ -75,7 +77,8 @@ def test_a_run_of_all_stops_what_takes_longer_and_reports_what_fails(monkeypatch
     assert said[-1] == "3 judges, 1 with faults: models"
 
 
-def test_what_takes_too_long_is_stopped_and_what_ends_is_reported():
+def test_what_takes_too_long_is_stopped_and_what_ends_is_reported(monkeypatch):
+    monkeypatch.setattr(judges, "GRACE", 0.2)  # the interrupt is ignored if the tests run in the background
     assert judges.run_for(["-c", "import time; time.sleep(600)"], 0.1) == (judges.STOPPED, [])
     assert judges.run_for(["-c", "print(1)"], 60) == (judges.CLEAN, [])
     outcome, lines = judges.run_for(["-c", "print(*range(50), sep='\\n'); raise SystemExit(3)"], 60)
@@ -141,3 +144,13 @@ def test_a_process_does_so_many_jobs():
 def _own_process(job):
     yield "asked"
     return os.getpid()
+
+
+def test_combinations_that_are_kept_have_every_pair_that_there_is():
+    rows = [row for row in itertools.product(range(4), range(3), "ab", "cd") if row[:2] != (3, 2)]
+    kept = [rows[index] for index in pairwise(rows)]
+    pairs, of_kept = (
+        {pair for row in each for pair in itertools.combinations(enumerate(row), 2)} for each in (rows, kept)
+    )
+    assert of_kept == pairs and 11 <= len(kept) < 15 < len(rows)
+    assert pairwise(list(itertools.product(range(3), range(2)))) == [*range(6)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import combinations
 from typing import TypeVar
 
 import onnx
@@ -17,12 +18,30 @@ def covering(
 
     Choices, types and ranks count at each opset if `each_version` is set, else once.
     """
+    items = sorted(items, key=lambda each: model_of(each).ByteSize())
+    return distinguished(items, lambda each: features(model_of(each), each_version))
+
+
+def distinguished(items: Iterable[Item], features_of: Callable[[Item], Iterable[Hashable]]) -> Iterator[Item]:
+    """Yield the items that have a feature that none before it has."""
     known: set[Hashable] = set()
-    for item in sorted(items, key=lambda each: model_of(each).ByteSize()):
-        found = {*features(model_of(item), each_version)}
+    for item in items:
+        found = {*features_of(item)}
         if not found <= known:
             known |= found
             yield item
+
+
+def pairwise(rows: Sequence[Sequence[Hashable]]) -> list[int]:
+    """Return the indices of rows that have, in any two columns, every pair of values that some row has there."""
+    pairs = [{*combinations(enumerate(row), 2)} for row in rows]
+    missing = set().union(*pairs)
+    chosen = []
+    while missing:
+        best = max(range(len(rows)), key=lambda index: len(pairs[index] & missing))
+        missing -= pairs[best]
+        chosen.append(best)
+    return sorted(chosen)
 
 
 def features(model: onnx.ModelProto, each_version: bool) -> Iterator[Hashable]:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import onnx
 from onnx import NodeProto, numpy_helper
@@ -180,9 +181,8 @@ def nodes(model: onnx.ModelProto) -> Iterator[str]:
             operator, domain, _ = key(node)
             if key(node) in functions or domain not in versions:
                 continue
-            try:
-                schema = onnx.defs.get_schema(operator, versions[domain], domain)
-            except onnx.defs.SchemaError:
+            schema = _schema(operator, versions[domain], domain)
+            if schema is None:
                 if domain in ("", "ai.onnx.ml", "ai.onnx.preview.training"):
                     yield f"there is no {operator} at version {versions[domain]}"
                 continue
@@ -193,7 +193,27 @@ def nodes(model: onnx.ModelProto) -> Iterator[str]:
                 yield f"{operator} at version {versions[domain]}: {problem}"
 
 
-def _misfits(node: NodeProto, schema: Any) -> Iterator[str]:
+class _Schema(NamedTuple):
+    """What a schema of the onnx package says of nodes; the package makes its attributes anew whenever it is asked."""
+
+    deprecated: bool
+    attributes: dict[str, Any]
+    min_input: int
+    max_input: int
+    min_output: int
+    max_output: int
+
+
+@cache
+def _schema(operator: str, version: int, domain: str) -> _Schema | None:
+    try:
+        schema = onnx.defs.get_schema(operator, version, domain)
+    except onnx.defs.SchemaError:
+        return None
+    return _Schema(*(getattr(schema, name) for name in _Schema._fields))
+
+
+def _misfits(node: NodeProto, schema: _Schema) -> Iterator[str]:
     given = [attribute.name for attribute in node.attribute]
     for name in given:
         if name not in schema.attributes:

@@ -187,18 +187,20 @@ def sample(items: Any) -> str:
     return "".join(parts)[:200]
 
 
-def growth(use: Use) -> tuple[float, str]:
+def growth(use: Use, thorough: bool = True) -> tuple[float, str]:
     """Return how much more steps a text of FACTOR times the length takes at most, divided by FACTOR, and the text.
 
-    What grows faster once, as where a bounded repetition ends, has to grow faster again.
+    What grows faster once, as where a bounded repetition ends, has to grow faster again. No text is looked for beyond
+    the first that is not LINEAR. Ends of texts take turns unless this is `thorough`.
     """
     whole = sample(parser.parse(use.pattern, use.flags))
     prefixes = [*dict.fromkeys(["", *(whole[:end] for end in (1, len(whole) // 2, len(whole) - 1))])]
     own = letters(use.pattern)
     pumps = [*own, *map("".join, itertools.permutations(own[:5], 2)), whole]
     worst = (0.0, "")
-    for pump, prefix, suffix in itertools.product(filter(None, pumps), prefixes, SUFFIXES):
-        if len(pump) == 2 and prefix and suffix:
+    for number, (pump, prefix, suffix) in enumerate(itertools.product(filter(None, pumps), prefixes, SUFFIXES)):
+        is_turn = thorough or number % len(SUFFIXES) == number // len(SUFFIXES) % len(SUFFIXES)
+        if not is_turn or (len(pump) == 2 and prefix and suffix):
             continue
         grown, before = float("inf"), 0
         for times in (1, FACTOR, FACTOR**2):
@@ -210,7 +212,7 @@ def growth(use: Use) -> tuple[float, str]:
             if grown < LINEAR:
                 break
         worst = max(worst, (grown, repr((prefix, pump, suffix))))
-        if grown == float("inf"):
+        if grown >= LINEAR:
             break
     return worst
 

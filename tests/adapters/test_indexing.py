@@ -80,22 +80,22 @@ COMBINE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minim
 @pytest.mark.parametrize("operator", ["ScatterElements", "ScatterND"])
 @pytest.mark.parametrize("reduction", COMBINE)
 @pytest.mark.parametrize("to", [17, 15, 12, 11, 10, 9, 8, 7])
-def test_reductions_of_scattering(check, operator, reduction, to):
-    for kind in (np.float32, np.int64, np.float16):
-        x = np.array([[1, -2], [np.nan if kind is np.float32 else 3, 4], [5, 6]], kind)
-        u = np.array([[3, 2], [7, -8], [2, 2], [9, 1]], kind)
-        rows, expect = np.array([0, -1, 1, -3]), x.copy()
-        COMBINE[reduction].at(expect, rows, u)
-        i = np.stack([rows, rows], 1) if operator == "ScatterElements" else rows[:, None]
-        node = make_node(operator, ["x", "i", "u"], ["y"], reduction=reduction)
-        if kind is np.int64 and reduction in ("max", "min") and to < 9:
-            continue
-        if kind is np.float16 and reduction in ("add", "mul") and to >= 16:
-            continue  # it stays, and onnxruntime has no kernel for it
-        for shapes in (None, {"x": ["N", None], "i": ["M", i.shape[1]], "u": ["M", None]}):
-            check(node, 18, to, {"x": x, "i": i, "u": u}, shapes=shapes, expect=[expect])
+@pytest.mark.parametrize("kind", [np.float32, np.int64, np.float16])
+def test_reductions_of_scattering(check, operator, reduction, to, kind):
+    x = np.array([[1, -2], [np.nan if kind is np.float32 else 3, 4], [5, 6]], kind)
+    u = np.array([[3, 2], [7, -8], [2, 2], [9, 1]], kind)
+    rows, expect = np.array([0, -1, 1, -3]), x.copy()
+    COMBINE[reduction].at(expect, rows, u)
+    i = np.stack([rows, rows], 1) if operator == "ScatterElements" else rows[:, None]
+    node = make_node(operator, ["x", "i", "u"], ["y"], reduction=reduction)
     nothing = {"x": np.ones((3, 2), np.float32), "i": i[:0], "u": np.ones((0, 2), np.float32)}
     check(node, 18, to, nothing, shapes={"i": ["M", i.shape[1]]}, expect=[nothing["x"]])
+    if kind is np.int64 and reduction in ("max", "min") and to < 9:
+        return
+    if kind is np.float16 and reduction in ("add", "mul") and to >= 16:
+        return  # it stays, and onnxruntime has no kernel for it
+    for shapes in (None, {"x": ["N", None], "i": ["M", i.shape[1]], "u": ["M", None]}):
+        check(node, 18, to, {"x": x, "i": i, "u": u}, shapes=shapes, expect=[expect])
 
 
 @pytest.mark.parametrize("operator", ["ScatterElements", "ScatterND"])

@@ -261,21 +261,27 @@ def test_logarithms_of_integers_are_gone(check, refused, operator):
 @pytest.mark.parametrize("operator", ["CumSum", "CumProd"])
 @pytest.mark.parametrize("to", [10, 9, 8, 7])
 @pytest.mark.parametrize(("exclusive", "reverse"), [(0, 0), (1, 0), (0, 1), (1, 1)])
-def test_accumulation_in_a_loop(check, operator, to, exclusive, reverse):
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("kind", [np.float32, np.int32])
+@pytest.mark.parametrize("shapes", [None, {"x": ["a", "b", "c"]}], ids=["known", "open"])
+def test_accumulation_in_a_loop(check, operator, to, exclusive, reverse, axis, kind, shapes):
     sum_up, version = (np.cumsum, 11) if operator == "CumSum" else (np.cumprod, 26)
     node = make_node(operator, ["x", "a"], ["y"], exclusive=exclusive, reverse=reverse)
-    for axis in (0, 1, -1):
-        for kind in (np.float32, np.int32):
-            x = (X * 8 - 9).astype(kind)
-            ordered = np.flip(x, axis) if reverse else x
-            expect = sum_up(ordered, axis, dtype=kind)
-            if exclusive:
-                first = np.full_like(expect.take([0], axis), operator == "CumProd")
-                expect = np.concatenate([first, expect.take(range(x.shape[axis] - 1), axis)], axis)
-            expect = [np.flip(expect, axis) if reverse else expect]
-            for shapes in (None, {"x": ["a", "b", "c"]}):
-                check(node, version, to, {"x": x}, {"a": np.array(axis)}, shapes=shapes, expect=expect)
-                check(node, version, to, {"x": x, "a": np.array(axis)}, shapes=shapes, expect=expect)
+    x = (X * 8 - 9).astype(kind)
+    ordered = np.flip(x, axis) if reverse else x
+    expect = sum_up(ordered, axis, dtype=kind)
+    if exclusive:
+        first = np.full_like(expect.take([0], axis), operator == "CumProd")
+        expect = np.concatenate([first, expect.take(range(x.shape[axis] - 1), axis)], axis)
+    expect = [np.flip(expect, axis) if reverse else expect]
+    check(node, version, to, {"x": x}, {"a": np.array(axis)}, shapes=shapes, expect=expect)
+    check(node, version, to, {"x": x, "a": np.array(axis)}, shapes=shapes, expect=expect)
+
+
+@pytest.mark.parametrize("operator", ["CumSum", "CumProd"])
+@pytest.mark.parametrize("to", [10, 9, 8, 7])
+def test_accumulation_of_nothing_in_a_loop(check, operator, to):
+    node, version = make_node(operator, ["x", "a"], ["y"]), 11 if operator == "CumSum" else 26
     for axis in (0, 1):
         empty = {"x": X[:, :0], "a": np.array(axis)}
         check(node, version, to, empty, shapes={"x": ["a", "b", "c"]}, expect=[X[:, :0]])

@@ -109,19 +109,24 @@ def numpy_pad(x, pads, mode):
     ("to", "shapes"),
     [*((to, None) for to in (18, 17, 10, 9, 7)), *((to, {"x": ["a", "b", "c"]}) for to in (17, 10, 8))],
 )
-def test_computed_pads(check, mode, to, shapes):
+@pytest.mark.parametrize("pads", [[0, 1, 2, 1, 0, 3], [0] * 6, [0, -1, 1, 0, 1, -1]], ids=["both", "none", "cropped"])
+def test_computed_pads(check, mode, to, shapes, pads):
     pad, some = node("Pad", ["x", "p"], ["y"], mode=mode), node("Pad", ["x", "p", "", "a"], ["y"], mode=mode)
-    for pads in ([0, 1, 2, 1, 0, 3], [0] * 6, [0, -1, 1, 0, 1, -1]):
-        if mode == "wrap" and min(pads) < 0:
-            continue
-        check(pad, 19, to, {"x": X, "p": ints(*pads)}, shapes=shapes, expect=[numpy_pad(X, pads, mode)])
-        check(pad, 19, to, {"x": X}, {"p": ints(*pads)}, shapes=shapes, expect=[numpy_pad(X, pads, mode)])
-        expect = [numpy_pad(X, [pads[1], 0, pads[0], pads[3], 0, pads[2]], mode)]
-        check(some, 19, to, {"x": X, "p": ints(*pads[:4]), "a": ints(-1, 0)}, shapes=shapes, expect=expect)
-    if mode == "constant":
-        check(pad, 19, to, {"x": X[:0], "p": ints(1, 0, 0, 1, 0, 0)}, shapes=shapes, expect=[np.zeros_like(X)])
-        for kind in (np.int64, np.bool_):
-            check(pad, 19, to, {"x": X.astype(kind), "p": ints(0, 1, 0, 0, 0, 1)}, shapes=shapes)
+    if mode == "wrap":
+        pads = [abs(each) for each in pads]
+    check(pad, 19, to, {"x": X, "p": ints(*pads)}, shapes=shapes, expect=[numpy_pad(X, pads, mode)])
+    check(pad, 19, to, {"x": X}, {"p": ints(*pads)}, shapes=shapes, expect=[numpy_pad(X, pads, mode)])
+    expect = [numpy_pad(X, [pads[1], 0, pads[0], pads[3], 0, pads[2]], mode)]
+    check(some, 19, to, {"x": X, "p": ints(*pads[:4]), "a": ints(-1, 0)}, shapes=shapes, expect=expect)
+
+
+@pytest.mark.parametrize("to", [18, 17, 10, 9, 8, 7])
+@pytest.mark.parametrize("shapes", [None, {"x": ["a", "b", "c"]}], ids=["known", "open"])
+def test_computed_pads_of_nothing_and_of_other_types(check, to, shapes):
+    pad = node("Pad", ["x", "p"], ["y"])
+    check(pad, 19, to, {"x": X[:0], "p": ints(1, 0, 0, 1, 0, 0)}, shapes=shapes, expect=[np.zeros_like(X)])
+    for kind in (np.int64, np.bool_):
+        check(pad, 19, to, {"x": X.astype(kind), "p": ints(0, 1, 0, 0, 0, 1)}, shapes=shapes)
 
 
 def test_axes_of_pad_have_to_be_known(refused):
@@ -278,21 +283,26 @@ def test_last_inputs_left_empty_are_cut_off(check, inputs):
 
 @pytest.mark.parametrize("computed", ["s", "se", "sea", "seat", "t"])
 @pytest.mark.parametrize("to", [9, 8, 7])
-@pytest.mark.parametrize("dynamic", [False, True])
-def test_computed_bounds(check, computed, to, dynamic):
-    shapes = {"x": ["a", "b", "c"]} if dynamic else None
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("shapes", [None, {"x": ["a", "b", "c"]}], ids=["known", "open"])
+@pytest.mark.parametrize("number", range(4))
+def test_computed_bounds(check, computed, to, shapes, number):
+    rng = np.random.default_rng(number)
     step = node("Slice", ["x", "s", "e", "a", "t"], ["y"])
-    for number in range(4):
-        count = rng.integers(1, 4)
-        bounds = {"s": rng.integers(-6, 6, count), "e": rng.integers(-6, 6, count)}
-        bounds["a"] = rng.permutation(3)[:count] - 3 * rng.integers(0, 2, count)
-        bounds["t"] = rng.choice([1, 2, 3, -1, -2], count) if number % 2 else np.ones(count, np.int64)
-        if not number % 2:
-            bounds["s"][0], bounds["e"][0] = -(2**62), BIG
-        kind = np.int32 if number == 3 else np.int64
-        feeds = {"x": X} | {name: bounds.pop(name).astype(kind) for name in computed}
-        check(step, 13, to, feeds, {name: value.astype(kind) for name, value in bounds.items()}, shapes=shapes)
+    count = (1, 3, 2, 3)[number]
+    bounds = {"s": rng.integers(-6, 6, count), "e": rng.integers(-6, 6, count)}
+    bounds["a"] = rng.permutation(3)[:count] - 3 * rng.integers(0, 2, count)
+    bounds["t"] = rng.choice([1, 2, 3, -1, -2], count) if number % 2 else np.ones(count, np.int64)
+    if not number % 2:
+        bounds["s"][0], bounds["e"][0] = -(2**62), BIG
+    kind = np.int32 if number == 3 else np.int64
+    feeds = {"x": X} | {name: bounds.pop(name).astype(kind) for name in computed}
+    check(step, 13, to, feeds, {name: value.astype(kind) for name, value in bounds.items()}, shapes=shapes)
+
+
+@pytest.mark.parametrize("to", [9, 8, 7])
+@pytest.mark.parametrize("shapes", [None, {"x": ["a", "b", "c"]}], ids=["known", "open"])
+def test_computed_bounds_of_nothing(check, to, shapes):
+    step = node("Slice", ["x", "s", "e", "a", "t"], ["y"])
     empty = {"x": X[:0], "s": ints(-1), "e": ints(-5), "t": ints(-1)}
     check(step, 13, to, empty, {"a": ints(0)}, shapes=shapes)
 

@@ -7,6 +7,7 @@ import pytest
 
 import opset
 from judges.hostile.patterns import LINEAR, METHODS, Matcher, Use, growth, uses
+from tests.bounds import THOROUGH
 
 USES = {each[1:]: each for each in uses(Path(opset.__file__).parent)}
 DECIDED = {"docgen/api:_NO_VALUE": "it reads the defaults of our own functions"}
@@ -15,7 +16,7 @@ DECIDED = {"docgen/api:_NO_VALUE": "it reads the defaults of our own functions"}
 
 @pytest.mark.parametrize("key", USES, ids=lambda key: f"{USES[key].place} {key[2]}")
 def test_steps_grow_with_the_text(key):
-    grown, text = growth(USES[key])
+    grown, text = growth(USES[key], THOROUGH)
     assert (grown < LINEAR) is (USES[key].place not in DECIDED), text
 
 
@@ -30,7 +31,7 @@ def test_steps_grow_with_the_text(key):
     ],
 )
 def test_what_grows_faster_is_seen(pattern, method):
-    assert growth(Use("", pattern, 0, method))[0] > LINEAR
+    assert growth(Use("", pattern, 0, method), THOROUGH)[0] > LINEAR
 
 
 @pytest.mark.parametrize("pattern", [r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", r"[a-z]+0", r"(?:a|b)*c", r"(?=a)\w{3,}$"])

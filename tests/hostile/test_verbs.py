@@ -20,14 +20,16 @@ from opset.cli import VERBS, cli
 
 ALL_FORMS = "OPSET_ALL_FORMS" in os.environ
 """Whether every attack runs on every form of a verb, as the judge `attacks` asks; else the forms take turns."""
+EVERY = 3
+"""Of how many verbs one takes its turn of an attack that is `alone`, as it takes long."""
 TOGETHER = 20
 """Commands that share a process."""
-BOUNDED = ["--max-steps", "300000", "--max-bytes", "400M", "--timeout", "1"]
+BOUNDED = ["--max-steps", "100000", "--max-bytes", "200M", "--timeout", "0.5"]
 SMALL = ["--max-bytes", "10M"]
 
 # The forms of each verb, by what they read. IT stands for the attack, FOLDER for what it is in, SAMPLE for a harmless
 # model, OUT for a path at which nothing is yet. Words in the name of a form choose its exit statuses, where an attack
-# declares its own. An attack that is `alone` runs on the first form only.
+# declares its own. An attack that is `alone` runs on the first form only, and verbs take turns of it.
 assert documents.DOCUMENTS  # importing the module fills the table
 FORMS = {
     "load": {"MODELS": {"": ["IT"]}},
@@ -217,7 +219,7 @@ FORMS = {
         },
         "CONFIGURATIONS": {"": ["list"]},
         "ARGUMENTS": {
-            "probed": ["probe", "IT"], "probed operator": ["probe", "onnxruntime", "IT"],
+            "probed": ["probe", "IT", "Relu"], "probed operator": ["probe", "onnxruntime", "IT"],
             "runtime": ["show", "IT"], "release": ["show", "tract==IT"], "provider": ["show", "ort==1.17:IT"],
             "operator": ["show", "tract==0.23", "IT"], "target": ["list", "--target", "IT"], "action": ["IT"],
         },
@@ -320,9 +322,10 @@ FORMS = {
 }  # fmt: skip
 # Reads commands from stdin and runs each as the command line would; behind each is a line with the exit status.
 RUNNER = r"""
-import json, os, sys
+import json, os, signal, sys
 import opset
 from opset.cli import main
+from opset.cli.signals import STOPPING
 
 def load(path):
     try:
@@ -343,6 +346,8 @@ commands, racing = json.load(sys.stdin), None
 sys.addaudithook(exchange)
 for arguments, stdin, folder, race in commands:
     os.chdir(folder)
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_DFL)  # the command before left them ignored, and so would its processes
     with open(stdin, "rb") as file:
         os.dup2(file.fileno(), 0)
     sys.stdin = open(0, closefd=False)
@@ -425,10 +430,13 @@ def commands(built, tmp_path):
     sample.write_bytes(SAMPLE)
 
     def of(table, verb, form):
-        forms = [*FORMS[verb][table]]
+        forms, verbs = [*FORMS[verb][table]], [each for each in FORMS if table in FORMS[each]]
         arguments, turn = FORMS[verb][table][form], forms.index(form)
         for number, (name, each) in enumerate(getattr(attacks, table).items()):
-            is_turn = turn == 0 if each.alone else ALL_FORMS or number % len(forms) == turn
+            if each.alone:
+                is_turn = turn == 0 and (ALL_FORMS or number % EVERY == verbs.index(verb) % EVERY)
+            else:
+                is_turn = ALL_FORMS or number % len(forms) == turn
             if is_turn:
                 folder = built(table, name)
                 it = folder / each.file

@@ -634,10 +634,10 @@ def ten_kilobytes_of_products_of_sums() -> bytes:
 
 
 @model(0, run=2)
-def one_thousand_sizes_in_10_000_nodes() -> bytes:
-    inputs = [value(f"x{n}", [f"n{n}"]) for n in range(1000)]
+def four_hundred_sizes_in_1_000_nodes() -> bytes:
+    inputs = [value(f"x{n}", [f"n{n}"]) for n in range(400)]
     nodes = [node("Concat", " ".join(each.name for each in inputs), "c", axis=0)]
-    nodes += [node("Add", f"{'c' if not n else f'a{n - 1}'} x{n % 1000}", f"a{n}") for n in range(3000)]
+    nodes += [node("Add", f"{'c' if not n else f'a{n - 1}'} x{n % 400}", f"a{n}") for n in range(1000)]
     return written([*nodes, node("Relu", "c", "y")], inputs)
 
 

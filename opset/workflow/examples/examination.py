@@ -160,15 +160,17 @@ def check_kernel(runner: ExampleRunner, schema: OpSchema, example: Example, repo
         if error.code == PACKAGE_MISSING:
             report.skip("kernel", error_text(error))
             return
-        place = runner.place_of(schema, example)
-        findings = []
+        if error.code == "R203" and example.error and error.why.startswith(f"{example.error}: "):
+            report.count("kernel", [])
+            return
+        place = runner.place_of(schema, example)  # for which the file is read
         if error.code in LIMITS:
-            findings.append(limit_finding(schema, example, place, error))
+            finding = limit_finding(schema, example, place, error)
         elif not example.error:
-            findings.append(Finding("T102", f"{name} cannot be computed", place, error_text(error), error.help))
-        elif error.code != "R203" or not error.why.startswith(f"{example.error}: "):
-            findings.append(Finding("T103", f"{name} should break {example.error}", place, error_text(error)))
-        report.count("kernel", findings)
+            finding = Finding("T102", f"{name} cannot be computed", place, error_text(error), error.help)
+        else:
+            finding = Finding("T103", f"{name} should break {example.error}", place, error_text(error))
+        report.count("kernel", [finding])
         return
     code, message, why = "T101", f"{name} is not what the kernel computes", ""
     if example.error:
