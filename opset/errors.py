@@ -160,6 +160,7 @@ CODES: dict[str, str] = {
     "W104": "the model does not name its producer",
     "W105": "an imported domain is no reversed DNS name",
     "W301": "a node has an attribute that only some runtime reads",
+    "W302": "the axes of Squeeze or Unsqueeze are a scalar",
     "W801": "not all types and shapes were checked",
     "I101": "a stated type contradicts what is inferred",
     "I201": "inputs do not fit their operator",

@@ -28,6 +28,7 @@ ERROR, WARNING = "error", "warning"
 CHECKER: RuleTable[Finding] = RuleTable(
     "opset.checker.rules",
     ("models", "nodes", "inferred"),
+    fixes=[f"opset.checker.fixes.{name}" for name in ("imports", "order", "names", "nodes", "types", "casts", "versions")],
     severity=ERROR,
 )
 """The rules of the checker."""
@@ -91,6 +92,14 @@ class Inferred(NamedTuple):
     """The types and shapes that follow in the model, which are checked last; None if its names cannot be read."""
 
     inference: Inference | None
+
+
+class Mend(NamedTuple):
+    """Something that was mended: the code of its rule, what was done, and its place."""
+
+    code: str
+    message: str
+    place: str
 
 
 @dataclass(frozen=True)
@@ -174,8 +183,11 @@ class CheckContext:
                 for number, sparse in enumerate(attribute.sparse_tensors):
                     yield StoredSparseTensor(sparse, body, ATTRIBUTE, index, f"{attribute.name}[{number}]")
 
-    def _infer(self) -> Inference | None:
-        """Return the inference of the model, None if its names or imports are malformed."""
+    @cached_property
+    def inference(self) -> Inference | None:
+        """The inference of the model; None if its names or imports are malformed, or if nothing is inferred."""
+        if not self.options.full:
+            return None
         try:
             return infer(self.model, check_type=True, strict=True, schemas=self.registry, limits=self.options.limits)
         except ModelError:
@@ -189,7 +201,7 @@ class CheckContext:
         yield from self.tensors()
         yield from self.sparse_tensors()
         if self.options.full:
-            yield Inferred(self._infer())
+            yield Inferred(self.inference)
 
 
 def _attributes_of(body: Body) -> Iterator[tuple[int, Any]]:

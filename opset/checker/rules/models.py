@@ -39,7 +39,7 @@ def check_graph_and_imports(context: CheckContext) -> Iterator[Finding]:
         check_head(context.proto)
     except ModelError as error:
         yield from error.findings
-    for holder, place in _importers(context):
+    for holder, place in importers(context):
         try:
             imports_of(holder, place, context.registry.domains)
         except ModelError as error:
@@ -49,11 +49,11 @@ def check_graph_and_imports(context: CheckContext) -> Iterator[Finding]:
 @CHECKER.rule("G103", CheckContext)
 def check_imports_unique(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each domain that is imported more than once at the same version."""
-    for holder, place in _importers(context):
+    for holder, place in importers(context):
         counts = Counter((normalize_domain(entry.domain), entry.version) for entry in holder.opset_import)
         for (domain, version), count in counts.items():
             if count > 1:
-                message = f"the domain {_shown(domain)} is imported {count} times at version {version}"
+                message = f"the domain {shown_domain(domain)} is imported {count} times at version {version}"
                 yield Finding("G103", message, place, "imports are a set of domains", "keep one of the equal imports")
 
 
@@ -65,20 +65,20 @@ def check_domains_imported(body: Body, context: CheckContext) -> Iterator[Findin
         if domain in missing:
             missing.discard(domain)
             holder = "function" if body.root.function else "model"
-            message = f"the {holder} does not import the domain {_shown(domain)}"
+            message = f"the {holder} does not import the domain {shown_domain(domain)}"
             why = "a node's operator has to belong to an operator set that is imported"
-            help = f"add an opset_import of {_shown(domain)} with the version that the nodes were written for"
+            help = f"add an opset_import of {shown_domain(domain)} with the version that the nodes were written for"
             yield Finding("G104", message, body.location(index), why, help)
 
 
 @CHECKER.rule("C104", CheckContext)
 def check_imports_known(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each known domain that is imported at a version above the newest known one."""
-    for holder, place in _importers(context):
+    for holder, place in importers(context):
         for domain, version in _versions(holder):
             newest = context.registry.domains.get(domain)
             if newest is not None and version > newest:
-                message = f"the model imports {_shown(domain)} at version {version}, which is not known"
+                message = f"the model imports {shown_domain(domain)} at version {version}, which is not known"
                 help = "read it as written for another opset: --assume-opset auto; or use a newer opset"
                 yield Finding("C104", message, place, f"the newest known version is {newest}", help)
 
@@ -86,28 +86,36 @@ def check_imports_known(context: CheckContext) -> Iterator[Finding]:
 @CHECKER.rule("W101", CheckContext, severity=WARNING)
 def check_imports_used(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each domain that is imported and not used by any node."""
-    for holder, place in _importers(context):
-        inside = [body for body in context.bodies if _holder(body, context) is holder]
-        used = {domain for body in inside for _, domain in {*body.operators}}
-        for domain in dict(_versions(holder)):
-            if domain and domain not in used:
-                message = f"the domain {_shown(domain)} is imported, and no node uses it"
-                why = "a runtime that does not have the operator set refuses the model"
-                yield Finding("W101", message, place, why, "remove the import")
+    for holder, place in importers(context):
+        for domain in unused_domains(holder, context):
+            message = f"the domain {shown_domain(domain)} is imported, and no node uses it"
+            why = "a runtime that does not have the operator set refuses the model"
+            yield Finding("W101", message, place, why, "remove the import: opset check --fix")
+
+
+def unused_domains(holder: Any, context: CheckContext) -> list[Any]:
+    """Return the domains that a ModelProto or FunctionProto imports and that none of its nodes uses, but ai.onnx."""
+    inside = [body for body in context.bodies if holder_of(body, context) is holder]
+    used = {domain for body in inside for _, domain in {*body.operators}}
+    return [domain for domain in dict(_versions(holder)) if domain and domain not in used]
 
 
 @CHECKER.rule("W102", CheckContext, severity=WARNING)
 def check_metadata_keys(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each key of metadata that stands twice in one place."""
-    places: list[tuple[Any, str]] = [(context.proto, "model")]
-    for body in context.bodies:
-        places.append((body.proto, body.label))
-        places += [(node, body.location(index)) for index, node in enumerate(body.nodes) if node.metadata_props]
-    for message, place in places:
+    for message, place in holders_of_metadata(context):
         for key, count in Counter(entry.key for entry in message.metadata_props).items():
             if count > 1:
                 what = f"the metadata key {quote(key)} stands {count} times"
                 yield Finding("W102", what, place, "a reader may take either value", "keep the value that is meant")
+
+
+def holders_of_metadata(context: CheckContext) -> Iterator[tuple[Any, str]]:
+    """Yield the model, its graphs and functions, and nodes with metadata, each with its place."""
+    yield context.proto, "model"
+    for body in context.bodies:
+        yield body.proto, body.label
+        yield from ((node, body.location(index)) for index, node in enumerate(body.nodes) if node.metadata_props)
 
 
 @CHECKER.rule("W103", CheckContext, severity=WARNING, optional=True)
@@ -134,21 +142,21 @@ def check_producer(context: CheckContext) -> Iterator[Finding]:
 @CHECKER.rule("W105", CheckContext, severity=WARNING, optional=True)
 def check_operator_set_domains(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each imported domain that is no reversed DNS name."""
-    for holder, place in _importers(context):
+    for holder, place in importers(context):
         for domain, _ in _versions(holder):
             if domain and not _is_reversed_name(domain):
                 why = "domains of operator sets are reversed DNS names, so that no two organizations share one"
                 help = "use a domain such as com.example"
-                yield Finding("W105", f"the domain {_shown(domain)} is no reversed DNS name", place, why, help)
+                yield Finding("W105", f"the domain {shown_domain(domain)} is no reversed DNS name", place, why, help)
 
 
-def _importers(context: CheckContext) -> Iterator[tuple[Any, str]]:
+def importers(context: CheckContext) -> Iterator[tuple[Any, str]]:
     """Yield the messages that import operator sets, with their places."""
     yield context.proto, "opset_import"
     yield from ((body.proto, body.label) for body in context.bodies if body.function and body.root is body)
 
 
-def _holder(body: Body, context: CheckContext) -> Any:
+def holder_of(body: Body, context: CheckContext) -> Any:
     """Return the message whose imports hold for a body."""
     return body.root.proto if body.root.function else context.proto
 
@@ -158,7 +166,7 @@ def _versions(holder: Any) -> list[tuple[Any, int]]:
     return [(normalize_domain(entry.domain), entry.version) for entry in holder.opset_import]
 
 
-def _shown(domain: Any) -> str:
+def shown_domain(domain: Any) -> str:
     """Return a domain for a message, the empty one as ai.onnx."""
     return f"'{brief_name(domain or 'ai.onnx')}'"
 

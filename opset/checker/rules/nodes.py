@@ -6,7 +6,7 @@ Nodes of one form are checked once: an operator with as many inputs and outputs 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from opset.checker.table import CHECKER, WARNING, CheckContext
 from opset.errors import Finding, brief_name, listing, quote, safe_text
@@ -221,23 +221,20 @@ def check_signatures(body: Body, context: CheckContext) -> Iterator[Finding]:
     sound: set[tuple[Any, ...]] = set()
     for index, operator in enumerate(body.operators):
         if operator not in schemas:
-            schemas[operator] = _schema_of(operator, versions, context)
+            schemas[operator] = schema_of(operator, versions, context)
         schema = schemas[operator]
         if schema is None or body.function_key(index) in context.functions:
             continue
-        attributes = body.attributes[index]
-        reads = body.reads[index]
-        absent: Any = tuple(map(bool, reads)) if "" in reads else len(reads)
-        form = (operator, absent, len(body.computes[index]), *_attribute_forms(attributes))
+        form = form_of(body, index)
         if form in sound:
             continue
-        misfits = [*_node_findings(schema, versions[schema.domain], body, index)]
-        if not misfits and not any(attribute.HasField("g") or attribute.graphs for attribute in attributes):
+        misfits = [*node_findings(schema, versions[schema.domain], body, index)]
+        if not misfits and not any(each.HasField("g") or each.graphs for each in body.attributes[index]):
             sound.add(form)
         yield from misfits
 
 
-def _schema_of(operator: Operator, versions: Mapping[str, int], context: CheckContext) -> OpSchema | None:
+def schema_of(operator: Operator, versions: Mapping[str, int], context: CheckContext) -> OpSchema | None:
     """Return the schema of an operator at its import, None if there is none or it was withdrawn."""
     name, domain = operator
     if domain not in versions or not isinstance(name, str) or not isinstance(domain, str):
@@ -246,15 +243,21 @@ def _schema_of(operator: Operator, versions: Mapping[str, int], context: CheckCo
     return None if schema is None or schema.deprecated else schema
 
 
-def _attribute_forms(attributes: Any) -> list[Any]:
-    """Return what of a node's attributes decides whether they are legal: small values themselves, else the types."""
-    return [
+def form_of(body: Body, index: int) -> tuple[Any, ...]:
+    """Return what of a node decides whether it fits: operator, inputs, outputs, attributes, without graphs' contents.
+
+    Of its attributes, small values count, and the types of others.
+    """
+    reads = body.reads[index]
+    absent: Any = tuple(map(bool, reads)) if "" in reads else len(reads)
+    attributes = [
         each.SerializeToString() if each.type in _SMALL else (each.name, each.type, bool(each.ref_attr_name))
-        for each in attributes
+        for each in body.attributes[index]
     ]
+    return body.operators[index], absent, len(body.computes[index]), *attributes
 
 
-def _node_findings(schema: OpSchema, version: int, body: Body, index: int) -> Iterator[Finding]:
+def node_findings(schema: OpSchema, version: int, body: Body, index: int) -> Iterator[Finding]:
     """Yield a finding for each respect in which one node does not fit its schema."""
     place = body.location(index)
     attributes = {each.name: each for each in body.attributes[index] if isinstance(each.name, str)}
@@ -303,3 +306,72 @@ def check_internal_attributes(body: Body, context: CheckContext) -> Iterator[Fin
                 message = f"the attribute {quote(attribute.name)} is not in the operator's signature"
                 why = "its name begins with two underscores: some runtime left it there, and others ignore it"
                 yield Finding("W301", message, body.location(index), why, "remove it, unless that runtime needs it")
+
+
+AXES = 1
+"""The index of the input `axes` of Squeeze and Unsqueeze."""
+_WITH_AXES = ("Squeeze", ""), ("Unsqueeze", "")
+_AXES_SINCE = 13
+"""The version from which these have the input."""
+
+
+class ScalarAxes(NamedTuple):
+    """A node at `index` of a body whose axes are a scalar.
+
+    They are the value `name` that the node at `producer` of the body `holder` computes, -1 for an initializer of it.
+    """
+
+    body: Body
+    index: int
+    holder: Body
+    producer: int
+    name: str
+
+
+@CHECKER.rule("W302", Body, severity=WARNING)
+def check_scalar_axes(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each Squeeze or Unsqueeze whose axes are a scalar that is an initializer or a Constant."""
+    for axes in scalar_axes(body, context):
+        message = f"the axes {quote(axes.name)} are a scalar"
+        why = f"{body.operators[axes.index][0]} takes a vector; some runtimes refuse a scalar"
+        help = "give it one dimension: opset check --fix"
+        yield Finding("W302", message, body.location(axes.index), why, help)
+
+
+def scalar_axes(body: Body, context: CheckContext) -> Iterator[ScalarAxes]:
+    """Yield the nodes of a body whose axes should be a vector, and are a scalar initializer or Constant."""
+    if {*_WITH_AXES}.isdisjoint(body.operators) or context.imports(body).get("", 0) < _AXES_SINCE:
+        return
+    initializers: dict[Body, set[str]] = {}
+    for index, operator in enumerate(body.operators):
+        reads = body.reads[index]
+        if operator not in _WITH_AXES or len(reads) <= AXES or not reads[AXES]:
+            continue
+        name = reads[AXES]
+        holder: Body | None = body
+        while holder is not None and name not in holder.definitions:
+            holder = holder.parent
+        if holder is None:
+            continue
+        producer = holder.definitions[name]
+        if producer < 0 and holder not in initializers:
+            initializers[holder] = _constant_scalars(holder, context.ir_version)
+        if name in initializers[holder] if producer < 0 else _is_constant_scalar(holder, producer):
+            yield ScalarAxes(body, index, holder, producer, name)
+
+
+def _constant_scalars(body: Body, ir_version: int) -> set[str]:
+    """Return the names of a body's initializers that are scalars, and that no caller can replace."""
+    if body.function:
+        return set()
+    scalars = {tensor.name for tensor in body.proto.initializer if not tensor.dims}
+    return scalars if ir_version < 4 else scalars.difference(body.input_names())
+
+
+def _is_constant_scalar(body: Body, index: int) -> bool:
+    """Whether a node is a Constant of a scalar integer or tensor."""
+    return body.operators[index] == ("Constant", "") and any(
+        (each.name == "value_int" and each.HasField("i"))
+        or (each.name == "value" and each.HasField("t") and not each.t.dims)
+        for each in body.attributes[index]
+    )
