@@ -54,6 +54,8 @@ JUDGES = {
     "lowerings": Judge("conformance.lowerings", 10, "lowerings beside kernels, in ulp; docs/lowerings.md"),
     "lowered_in_place": Judge("conformance.lowered_in_place", 2, "each example without its operator, at its own opset"),
     "omitted_outputs": Judge("conformance.omitted_outputs", 3, "each example without one of its outputs, elsewhere"),
+    "stamps": Judge("conformance.stamps", 3, "models with a wrong opset, read by --assume-opset auto", "",
+                    "--seed {seed}"),
     "corpus": Judge("conformance.corpus", 30, "the conformance corpus in onnx's runner; docs/judgements.md"),
     "contribution": Judge("conformance.contribution", 15, "a wider version and a new operator in a scratch copy"),
     "counterparts": Judge("conformance.counterparts", 1, "whether calls of other libraries exist", "those libraries"),

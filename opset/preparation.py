@@ -18,9 +18,10 @@ from opset.model.attributes import attribute_value
 from opset.model.graph.index import Body, FunctionKey, ModelIndex, index_model, messages_of, normalize_domain
 from opset.model.graph.sorting import sort_nodes, sorted_orders
 from opset.model.storage.container import Model
-from opset.opsets.registry import Registry
+from opset.opsets.registry import Registry, default_registry
 from opset.schemas import quirks
 from opset.schemas.model import OpSchema
+from opset.schemas.names import domain_name
 
 ALL = "all"
 Freeze: TypeAlias = "str | Iterable[str]"
@@ -32,6 +33,7 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[M
     """Return a model that means the same and follows the standard, and its index.
 
     - Equal imports of one domain become one; nodes that are not sorted are sorted.
+    - An operator set of the standard that is still in development is read as the newest that is released.
     - Attributes of other versions that change nothing are dropped, and others mended, as schemas/quirks.py lists them.
 
     Args:
@@ -47,7 +49,8 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[M
         UsageError: U103 if a name in `freeze` is not an initializer.
     """
     notes: list[str] = []
-    model = _freeze_initializers(_merge_imports(model, notes), freeze, notes)
+    model = _merge_imports(_read_unreleased(model, registry, notes), notes)
+    model = _freeze_initializers(model, freeze, notes)
     try:
         index = index_model(model.proto, registry.domains)
     except ModelError as error:
@@ -65,6 +68,34 @@ def copy_model(model: Model) -> Model:
     message = pb.ModelProto()
     message.CopyFrom(model.proto)
     return model.with_proto(message, changed=True)
+
+
+def _read_unreleased(model: Model, registry: Registry, notes: list[str]) -> Model:
+    """Return a model that imports the newest version of a domain in place of the one after it.
+
+    A release of onnx writes the number of the operator set in development into models; nearly all operators are those
+    of the newest one. A number beyond that, and nodes that the newest one does not have, are errors later on.
+    """
+    unreleased = {(domain, registry.domains[domain] + 1) for domain in default_registry().domains}
+    holders = [model.proto, *model.proto.functions]
+    found = [
+        (number, position)
+        for number, holder in enumerate(holders)
+        for position, entry in enumerate(holder.opset_import)
+        if (normalize_domain(entry.domain), entry.version) in unreleased
+    ]
+    if not found:
+        return model
+    model = _copy_model(model)
+    holders = [model.proto, *model.proto.functions]
+    for number, position in found:
+        holders[number].opset_import[position].version -= 1
+    entry = holders[found[0][0]].opset_import[found[0][1]]
+    label = domain_name(normalize_domain(entry.domain))
+    notes.append(
+        f"{label} {entry.version + 1} is in development: its nodes are read as those of {label} {entry.version}"
+    )
+    return model
 
 
 def _merge_imports(model: Model, notes: list[str]) -> Model:

@@ -18,8 +18,8 @@ COMPATIBILITY = "G406"
 """The code of functions whose operators differ from those of the model."""
 UNKNOWN = "G312"
 """The code of operators of domains without schemas."""
-MISFITS, UNFIT = "G3", "I2"
-"""What the codes of nodes that do not fit their operators begin with, and those of inference about such nodes."""
+MISFITS, INFERRED = "G3", "I"
+"""What the codes of nodes that do not fit their operators begin with, and those of what is inferred of such nodes."""
 
 
 def check(
@@ -140,7 +140,7 @@ def find(context: CheckContext, codes: frozenset[str]) -> Iterator[Finding]:
             for finding in rule.check(thing, *arguments):
                 if finding.code[:2] == MISFITS:
                     misfits.add(finding.place)
-                if finding.code in codes and (finding.code[:2] != UNFIT or finding.place not in misfits):
+                if finding.code in codes and (finding.code[:1] != INFERRED or finding.place not in misfits):
                     yield finding
 
 

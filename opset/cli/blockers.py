@@ -9,12 +9,12 @@ from typing import IO, NamedTuple
 
 import click
 
+from opset.cli.assumed_opsets import Assumed, assume_option, load_assumed
 from opset.cli.batch import (
     BatchReport,
     Call,
     ModelReport,
     Verb,
-    load_input,
     process_files,
     reading_options,
     write_report,
@@ -46,6 +46,7 @@ class Settings(NamedTuple):
     target: Target
     dims: dict[str, int]
     freeze: tuple[str, ...]
+    assumed: Assumed
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,17 @@ class BlockersBatch(BatchReport):
 @click.command(no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @target_options
+@assume_option
 @dims_option
 @freeze_option
 @reading_options
 def command(
-    inputs: tuple[str, ...], choice: TargetChoice, dims: dict[str, int], freeze: tuple[str, ...], call: Call
+    inputs: tuple[str, ...],
+    choice: TargetChoice,
+    dims: dict[str, int],
+    freeze: tuple[str, ...],
+    assumed: Assumed,
+    call: Call,
 ) -> int:
     """Show what stands in the way of a target, by operator and reason, and what would be rewritten.
 
@@ -85,7 +92,7 @@ def command(
         return BlockersBatch(models, summary, notes, sum_blockers(results))
 
     target = choice.target(call.known.registry(), keeps_opsets=bool(dims or freeze))
-    settings = Settings(target, dims, freeze)
+    settings = Settings(target, dims, freeze, assumed)
     status = process_files(inputs, call, VERB, find_in_file, settings, write, writes=False, batch=batch)
     if call.form == "text" and not call.quiet and len(reports) > 1:
         sys.stdout.writelines(f"{line}\n" for line in _total_lines(sum_blockers(reports)))
@@ -94,9 +101,10 @@ def command(
 
 def find_in_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[BlockersReport]:
     """Return the report on what stands in the way of one model; its status is "blocked", or "free" if nothing does."""
-    model = load_input(source, call.roots)
+    model, notes = load_assumed(source, call.roots, settings.assumed, registry, call.limits)
     target = settings.target
     conversion = convert_model(model, target, registry, settings.dims, call.limits, settings.freeze)
+    conversion.notes[:0] = notes
     report = blockers_report(conversion, places=call.form == "json")
     if target.runtime is not None and report.blockers:
         from opset.opsets.runtimes.names import later_releases

@@ -14,9 +14,10 @@ import click
 from opset.checker.checking import check_context, select_codes
 from opset.checker.table import CheckContext, CheckOptions, Mend
 from opset.cli import output
+from opset.cli.assumed_opsets import Assumed, assume_option, read_assumed
 from opset.cli.batch import BatchReport, Call, ModelReport, Verb, load_input, process_files, writing_options
 from opset.cli.configuration import rule_choice, target_files, target_option
-from opset.cli.findings_formats import FORMATS, findings_format_option
+from opset.cli.findings_formats import FORMATS
 from opset.cli.inputs import STREAM, Input
 from opset.errors import CODES, KEPT, SHOWN, Finding, FindingList, ModelError, UsageError, safe_text
 from opset.model import Model
@@ -36,6 +37,7 @@ class Settings(NamedTuple):
     verify_checksums: bool
     runtime: str | None
     files: tuple[Path, ...]
+    assumed: Assumed
     fix: bool
     diff: bool
     casts: bool
@@ -52,7 +54,7 @@ class CodeCount(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The number of errors and of warnings of one model; with --fix or --diff, of those that are left.
+    """The number of errors and of warnings of one model, and notes; with --fix or --diff, of those that are left.
 
     Then it has what was mended, the first thousand of `mended_count`, and with --diff the difference as text.
     """
@@ -88,8 +90,9 @@ class CheckBatch(BatchReport):
     help="With --fix or --diff: a Cast where one input has another type of floats than the rest. Results change.",
 )
 @click.option("--statistics", is_flag=True, help="Show how many findings have each code, and no findings.")
+@assume_option
 @target_option
-@writing_options("With --fix: output file or folder.", findings_format_option)
+@writing_options("With --fix: output file or folder.", output.findings_format_option)
 def command(
     inputs: tuple[str, ...],
     select: tuple[str, ...],
@@ -173,48 +176,40 @@ class Statistics:
 
 def check_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[CheckReport]:
     """Return the report on one model, which is mended first if that is asked for."""
-    model = load_input(source, call.roots)
+    given = load_input(source, call.roots)
+    model, notes = read_assumed(given, settings.assumed, registry, call.limits)
     options = CheckOptions(settings.full, settings.verify_checksums, call.limits)
+    path, result = None, CheckReport(0, 0)
     if settings.fix or settings.diff:
-        return _mend_file(source, model, settings, options, call, registry)
-    findings = check_context(CheckContext(model, registry, options), settings.codes)
-    return _report_on(source, model, findings, settings, call, registry)
+        from opset.checker.repairing import repair_model
 
-
-def _mend_file(
-    source: Input, model: Model, settings: Settings, options: CheckOptions, call: Call, registry: Registry
-) -> ModelReport[CheckReport]:
-    """Return the report on one model that is mended, and written with --fix."""
-    from opset.checker.repairing import repair_model
-    from opset.model.text.difference import text_difference
-
-    repaired = repair_model(model, registry, options, settings.codes, settings.casts)
-    notes: list[str] = []
-    path, diff = None, ""
-    if settings.diff:
-        try:
-            diff = "".join(f"{line}\n" for line in text_difference(model, repaired.model, source.path))
-        except ModelError as error:  # a name that no text can hold
-            notes.append(f"the difference cannot be shown: {safe_text(error.findings[0].message)}")
-    elif not call.can_skip_writing(bool(repaired.mended)):
-        path = call.write_result(repaired.model, source, SUFFIX, notes)
-    report = _report_on(source, repaired.model, repaired.left, settings, call, registry)
-    assert report.result is not None
-    mended = repaired.mended[:KEPT]
-    result = replace(report.result, mended_count=len(repaired.mended), mended=mended, diff=diff, notes=notes)
-    return replace(report, output=path, result=result)
-
-
-def _report_on(
-    source: Input, model: Model, findings: FindingList, settings: Settings, call: Call, registry: Registry
-) -> ModelReport[CheckReport]:
-    """Return the report on a model with these findings, and with what keeps it from a runtime."""
+        repaired = repair_model(model, registry, options, settings.codes, settings.casts)
+        model, findings = repaired.model, repaired.left
+        result = replace(result, mended_count=len(repaired.mended), mended=repaired.mended[:KEPT])
+        if settings.diff:
+            result = replace(result, diff=_difference(given, model, source, notes))
+        elif not call.can_skip_writing(model is not given):
+            path = call.write_result(model, source, SUFFIX, notes)
+    else:
+        findings = check_context(CheckContext(model, registry, options), settings.codes)
     if settings.runtime is not None:
         findings += _find_lacks(model, settings, call, registry)
     errors = sum(each.severity == "error" for each in findings) + findings.omitted
-    report = CheckReport(errors, len(findings) + findings.omitted - errors)
+    warnings = len(findings) + findings.omitted - errors
+    result = replace(result, error_count=errors, warning_count=warnings, notes=notes)
     status = "broken" if errors else "warned" if findings else "clean"
-    return ModelReport(source.path, None, report, findings.in_file(source.path), status, int(bool(errors)))
+    return ModelReport(source.path, path, result, findings.in_file(source.path), status, int(bool(errors)))
+
+
+def _difference(before: Model, after: Model, source: Input, notes: list[str]) -> str:
+    """Return the difference of two models as text; "" if there is none, or no text can hold it, which is noted."""
+    from opset.model.text.difference import text_difference
+
+    try:
+        return "".join(f"{line}\n" for line in text_difference(before, after, source.path))
+    except ModelError as error:
+        notes.append(f"the difference cannot be shown: {error.findings[0].message}")
+        return ""
 
 
 def _find_lacks(model: Model, settings: Settings, call: Call, registry: Registry) -> FindingList:
@@ -254,7 +249,7 @@ def _write_report(report: ModelReport[CheckReport], stream: IO[str], quiet: bool
         if result.mended_count:
             counts = f"{result.mended_count:,} mended, {counts}" + " are left" * bool(report.errors)
         stream.write(f"{safe_text(report.input)}: {counts}\n")
-        stream.writelines(f"  {safe_text(note)}\n" for note in result.notes)
+        stream.writelines(f"  note: {safe_text(note)}\n" for note in result.notes)
         if report.output not in (None, STREAM):
             stream.write(f"  wrote {safe_text(report.output)}\n")
 

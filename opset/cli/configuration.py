@@ -179,7 +179,12 @@ def rule_choice(select: Sequence[str], ignore: Sequence[str]) -> tuple[Sequence[
     Raises UsageError U103 if the configuration cannot be used.
     """
     lists = _project_lists()
-    return select or lists["select"], ignore or lists["ignore"]
+    return _split(select) or lists["select"], _split(ignore) or lists["ignore"]
+
+
+def _split(texts: Sequence[str]) -> list[str]:
+    """Return the codes of options, of which each may name several: "W,G3"."""
+    return [code.strip() for text in texts for code in text.split(",")]
 
 
 def _project_lists() -> dict[str, list[str]]:

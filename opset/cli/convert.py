@@ -8,7 +8,8 @@ from typing import IO, NamedTuple
 
 import click
 
-from opset.cli.batch import Call, ModelReport, Verb, load_input, process_files, write_report, writing_options
+from opset.cli.assumed_opsets import Assumed, assume_option, load_assumed
+from opset.cli.batch import Call, ModelReport, Verb, process_files, write_report, writing_options
 from opset.cli.inputs import Input, dims_option, freeze_option, suffix_of
 from opset.cli.target_options import TargetChoice, target_options
 from opset.model.storage.external import odd_keys
@@ -40,12 +41,14 @@ class Settings(NamedTuple):
     dims: dict[str, int]
     freeze: tuple[str, ...]
     plan_only: bool
+    assumed: Assumed
 
 
 @click.command(no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @target_options
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
+@assume_option
 @dims_option
 @freeze_option
 @writing_options("Output file or folder; by default beside the input.")
@@ -55,6 +58,7 @@ def command(
     dims: dict[str, int],
     freeze: tuple[str, ...],
     plan_only: bool,
+    assumed: Assumed,
     call: Call,
 ) -> int:
     """Convert models to other operator set versions, all or nothing.
@@ -65,7 +69,7 @@ def command(
     --to, --release or --for, a model keeps its opsets, and --ir-version, --freeze or --dim change it.
     """
     target = choice.target(call.known.registry(), keeps_opsets=bool(dims or freeze))
-    return convert_files(inputs, call, Settings(target, dims, freeze, plan_only))
+    return convert_files(inputs, call, Settings(target, dims, freeze, plan_only, assumed))
 
 
 def convert_files(inputs: tuple[str, ...], call: Call, settings: Settings) -> int:
@@ -86,8 +90,10 @@ def convert_files(inputs: tuple[str, ...], call: Call, settings: Settings) -> in
 
 def convert_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[ConversionReport]:
     """Convert one model, write the result if it was not refused, and return the report."""
-    model = load_input(source, call.roots)
+    model, notes = load_assumed(source, call.roots, settings.assumed, registry, call.limits)
     conversion = convert_model(model, settings.target, registry, settings.dims, call.limits, settings.freeze)
+    conversion.notes[:0] = notes
+    conversion.changes |= bool(notes)
     odd_tensors = odd_keys(model.proto)
     conversion.notes += [f"{finding.place}: {finding.why} (opset explain {finding.code})" for finding in odd_tensors]
     conversion.notes += [f"{odd_tensors.omitted:,} more tensors have such keys"] if odd_tensors.omitted else []

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as quote_uri
 from xml.etree import ElementTree
-
-import click
 
 from opset import __version__
 from opset.errors import CODES, Finding, escape_text
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
     from opset.cli.batch import BatchReport, ModelReport
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-findings_format_option = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "sarif", "github", "junit"]),
-    default="text",
-    help="Form of the output.",
-)
 
 
 def sarif_lines(batch: BatchReport) -> Iterator[str]:
@@ -53,7 +46,11 @@ def sarif_lines(batch: BatchReport) -> Iterator[str]:
 
 def _sarif_result(report: ModelReport[Any], finding: Finding, rule: int) -> dict[str, Any]:
     """Return one finding as a result of SARIF."""
-    location: dict[str, Any] = {"physicalLocation": {"artifactLocation": {"uri": _uri(report.input)}}}
+    location: dict[str, Any] = {
+        "physicalLocation": {
+            "artifactLocation": {"uri": quote_uri(_path(report.input).encode("utf-8", "surrogateescape"))}
+        }
+    }
     if finding.place:
         location["logicalLocations"] = [{"fullyQualifiedName": escape_text(finding.place)}]
     return {
@@ -73,7 +70,7 @@ def github_lines(batch: BatchReport) -> Iterator[str]:
             place = f"{finding.place}: " if finding.place else ""
             title = f"{finding.code} {CODES[finding.code]}"
             text = _command_text(place + _message(finding))
-            file = _command_text(report.input, ":,")
+            file = _command_text(_path(report.input), ":,")
             yield f"::{finding.severity} file={file},title={_command_text(title, ':,')}::{text}"
 
 
@@ -84,7 +81,7 @@ def junit_lines(batch: BatchReport) -> Iterator[str]:
     """
     suites = ElementTree.Element("testsuites")
     for report in batch.models:
-        name = _xml_text(report.input)
+        name = _xml_text(_path(report.input))
         errors = [each for each in report.errors if each.severity == "error"]
         counts = {"tests": len(errors) or 1, "failures": len(errors), "errors": int(bool(report.internal_error))}
         suite = ElementTree.SubElement(
@@ -126,9 +123,9 @@ def _message(finding: Finding) -> str:
     return escape_text("; ".join(part for part in parts if part))
 
 
-def _uri(path: str) -> str:
-    """Return a path as a URI reference: relative as it was given, "-" for a stream."""
-    return quote_uri(path.replace("\\", "/").encode("utf-8", "surrogateescape"))
+def _path(path: str) -> str:
+    """Return a path as services name files: with slashes, and without "./" before it."""
+    return posixpath.normpath(path.replace(os.sep, "/"))
 
 
 def _command_text(text: str, marks: str = "") -> str:

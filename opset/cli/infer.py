@@ -12,7 +12,8 @@ from typing import IO, Any, NamedTuple
 import click
 
 from opset.budget import ALLOW_MORE
-from opset.cli.batch import Call, ModelReport, Verb, load_input, process_files, write_report, writing_options
+from opset.cli.assumed_opsets import Assumed, assume_option, load_assumed
+from opset.cli.batch import Call, ModelReport, Verb, process_files, write_report, writing_options
 from opset.cli.inputs import Input, dims_option, freeze_option
 from opset.errors import LONGEST, FindingList, brief_name, listing, quote, safe_text
 from opset.inference.building.types import Type
@@ -34,6 +35,7 @@ class Settings:
 
     dims: dict[str, int]
     freeze: tuple[str, ...]
+    assumed: Assumed
     overwrite: bool
     strict: bool
     check_types: bool
@@ -102,6 +104,7 @@ class InferenceReport:
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @dims_option
 @freeze_option
+@assume_option
 @click.option("--report", is_flag=True, help="Report the type of every value, node by node, and every gap.")
 @click.option("--check-types", is_flag=True, help="Check inputs of nodes against the types that operators accept.")
 @click.option("--overwrite", is_flag=True, help="Ignore the existing value_info and replace it.")
@@ -122,7 +125,7 @@ def command(inputs: tuple[str, ...], call: Call, **asked: Any) -> int:
 
 def infer_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[InferenceReport]:
     """Infer the types of one model, write it with them if an output is named, and return the report."""
-    model = load_input(source, call.roots)
+    model, assumptions = load_assumed(source, call.roots, settings.assumed, registry, call.limits)
     inference = infer(
         model,
         dims=settings.dims,
@@ -134,7 +137,7 @@ def infer_file(source: Input, settings: Settings, call: Call, registry: Registry
         progress=_progress_writer() if call.alone and not call.quiet and sys.stderr.isatty() else None,
     )
     findings = FindingList(inference.findings, inference.omitted).in_file(source.path)
-    notes = [*inference.notes]
+    notes = [*assumptions, *inference.notes]
     if inference.stopped:
         notes.append(f"inference stopped at {inference.stopped}; {ALLOW_MORE}")
     path = None

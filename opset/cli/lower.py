@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from opset.cli.assumed_opsets import Assumed, assume_option
 from opset.cli.batch import Call, writing_options
 from opset.cli.convert import Settings, convert_files
 from opset.cli.inputs import dims_option, freeze_option
@@ -20,6 +21,7 @@ from opset.version_converter import target_without
     help="Operators that the runtime lacks: Attention, com.example.Scale. Repeatable.",
 )
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
+@assume_option
 @dims_option
 @freeze_option
 @writing_options("Output file or folder; by default beside the input.")
@@ -29,6 +31,7 @@ def command(
     dims: dict[str, int],
     freeze: tuple[str, ...],
     plan_only: bool,
+    assumed: Assumed,
     call: Call,
 ) -> int:
     """Express operators by others, at the opsets that the models have, all or nothing.
@@ -37,4 +40,5 @@ def command(
     beside the input as <name>-lowered.onnx unless -o or --in-place says otherwise.
     """
     names = [name.strip() for argument in ops for name in argument.split(",") if name.strip()]
-    return convert_files(inputs, call, Settings(target_without(names, call.known.registry()), dims, freeze, plan_only))
+    target = target_without(names, call.known.registry())
+    return convert_files(inputs, call, Settings(target, dims, freeze, plan_only, assumed))

@@ -26,6 +26,15 @@ format_option = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the output."
 )
 
+findings_format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "sarif", "github", "junit"]),
+    default="text",
+    help="Form of the output.",
+)
+"""The option of verbs that find faults; opset/cli/findings_formats.py has the further forms."""
+
 
 def write_product(report: object, text: Callable[[], Iterable[str]], form: str, stream: IO[str] | None = None) -> None:
     """Write a verb's product to stdout or another stream: a report as JSON, or the lines that `text` gives."""

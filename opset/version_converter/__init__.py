@@ -13,7 +13,7 @@ from typing import Any
 
 from opset.budget import Limits
 from opset.errors import ConversionError, Finding, UsageError
-from opset.model import load
+from opset.model import Model, load
 from opset.opsets.registry import Registry, Schemas, default_registry, registry_with
 from opset.preparation import Freeze
 from opset.version_converter.conversion import convert_model
@@ -88,6 +88,7 @@ def plan(
     inexact_types: bool = False,
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
+    assume_opset: int | str | Mapping[str, int] | None = None,
 ) -> Conversion:
     """Return the conversion to the target, with every refusal, but without the converted model.
 
@@ -109,7 +110,9 @@ def plan(
         keeps_opsets=bool(dims or freeze),
     )
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    loaded, notes = _assume(loaded, assume_opset, registry, limits)
     conversion = convert_model(loaded, target, registry, dims, limits, freeze)
+    conversion.notes[:0] = notes
     conversion.model = None
     return conversion
 
@@ -128,6 +131,7 @@ def convert(
     inexact_types: bool = False,
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
+    assume_opset: int | str | Mapping[str, int] | None = None,
 ) -> Any:
     """Return the model at other operator set versions, computing the same; the given one is not touched.
 
@@ -149,6 +153,8 @@ def convert(
             may differ: double in float, int64 in int32. The notes of the plan name them.
         allow_external_roots: Folders outside the model's own from which external data may be read.
         limits: How much the conversion may do and add; without them, that is in proportion to the model.
+        assume_opset: The versions that the model was written for if it states others, in a form of `to`; "auto" finds
+            them (`opset explain C106`).
 
     Returns:
         A ModelProto of the onnx package for one, else an opset.Model.
@@ -171,6 +177,7 @@ def convert(
         keeps_opsets=bool(dims or freeze),
     )
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    loaded, _ = _assume(loaded, assume_opset, registry, limits)
     return _model_of(convert_model(loaded, target, registry, dims, limits, freeze))
 
 
@@ -201,6 +208,18 @@ def lower(
     target = target_without(operators, registry)
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     return _model_of(convert_model(loaded, target, registry, dims, limits, freeze))
+
+
+def _assume(
+    model: Model, versions: int | str | Mapping[str, int] | None, registry: Registry, limits: Limits | None
+) -> tuple[Model, list[str]]:
+    """Return a model read as written for other versions, and notes about these. Raises ConversionError C106."""
+    if versions is None:
+        return model, []
+    from opset.version_converter.stamps import AUTO, assume_opsets  # few models need it
+
+    named = versions if versions == AUTO else target_of_version(versions, registry).opsets
+    return assume_opsets(model, named, registry, limits)
 
 
 def _model_of(conversion: Conversion) -> Any:

@@ -483,7 +483,7 @@ def test_an_internal_error_is_one_line_and_a_request(monkeypatch, small, folder)
     (line,) = (line for line in result.stderr.splitlines() if "internal error" in line)
     assert line.startswith("small.onnx: opset: internal error: KeyError: 'such\\x1b things' (test_verbs.py:")
     assert "please report it" in line and "Traceback" not in result.stderr
-    monkeypatch.setattr(opset.cli.convert, "load_input", broken)
+    monkeypatch.setattr(opset.cli.convert, "load_assumed", broken)
     monkeypatch.setenv("OPSET_DEBUG", "1")
     result = CliRunner().invoke(cli, ["convert", "small.onnx", "--to", "21"])
     assert result.exit_code == 70 and "Traceback" in result.stderr

@@ -10,6 +10,7 @@ from opset.checker.table import CHECKER, WARNING, CheckContext
 from opset.errors import Finding, ModelError, brief_name, quote
 from opset.model import proto as pb
 from opset.model.graph.index import Body, check_head, imports_of, normalize_domain
+from opset.opsets.registry import default_registry
 
 NEWEST_IR = max(pb.Version.values())
 """The newest version of the IR that this package knows."""
@@ -77,10 +78,21 @@ def check_imports_known(context: CheckContext) -> Iterator[Finding]:
     for holder, place in importers(context):
         for domain, version in _versions(holder):
             newest = context.registry.domains.get(domain)
-            if newest is not None and version > newest:
+            if newest is not None and version > newest and not _is_in_development(domain, version):
                 message = f"the model imports {shown_domain(domain)} at version {version}, which is not known"
                 help = "read it as written for another opset: --assume-opset auto; or use a newer opset"
                 yield Finding("C104", message, place, f"the newest known version is {newest}", help)
+
+
+@CHECKER.rule("W106", CheckContext, severity=WARNING)
+def check_imports_released(context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each operator set of the standard that is imported while it is in development."""
+    for holder, place in _importers(context):
+        for domain, version in _versions(holder):
+            if _is_in_development(domain, version):
+                message = f"the model imports {_shown(domain)} {version}, which is not released"
+                why = f"its nodes are read as those of version {version - 1}; the release may differ"
+                yield Finding("W106", message, place, why, "export the model for a released opset")
 
 
 @CHECKER.rule("W101", CheckContext, severity=WARNING)
@@ -148,6 +160,12 @@ def check_operator_set_domains(context: CheckContext) -> Iterator[Finding]:
                 why = "domains of operator sets are reversed DNS names, so that no two organizations share one"
                 help = "use a domain such as com.example"
                 yield Finding("W105", f"the domain {shown_domain(domain)} is no reversed DNS name", place, why, help)
+
+
+def _is_in_development(domain: Any, version: int) -> bool:
+    """Whether a version of an operator set of the standard is the one after the newest that is known."""
+    newest = default_registry().domains.get(domain)
+    return newest is not None and version == newest + 1
 
 
 def importers(context: CheckContext) -> Iterator[tuple[Any, str]]:

@@ -107,6 +107,10 @@ class Inference:
         type_ = self.type(name)
         return None if type_ is None else type_.shape
 
+    def imports(self, body: Body) -> Mapping[str, int]:
+        """Return the opset version of each domain that a body of `values` is written in."""
+        return self._engine.index.imports(body)
+
     @property
     def scopes(self) -> list[Scope]:
         """The scopes of all graphs, the main one first, then those of functions, one for each different call."""

@@ -1,0 +1,243 @@
+"""Wrong stamps: models that import another version of an operator set than their nodes were written for.
+
+    model, notes = assume_opsets(model, AUTO, registry)
+
+A version is possible if every node is valid at it, in forms that runtimes accept too, and if no stated type contradicts
+what is inferred. Versions between which no node changes its meaning are one class. If one class is possible, the model
+was written for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from opset.budget import Limits
+from opset.checker.rules.inferred import output_misfits
+from opset.errors import ConversionError, Finding, FindingList, safe_text
+from opset.inference.engine.result import infer
+from opset.model import Model
+from opset.model import proto as pb
+from opset.model.graph.index import bodies, normalize_domain
+from opset.opsets.registry import Registry
+from opset.schemas import quirks
+from opset.schemas.names import domain_name
+from opset.version_converter.conversion import convert_model
+from opset.version_converter.result import Conversion
+from opset.version_converter.targets import Target
+
+AUTO: Final = "auto"
+"""Stands for the versions that are found."""
+
+
+class VersionRange(NamedTuple):
+    """Versions of an operator set from `first` to `last`, at which the nodes of a model mean the same."""
+
+    first: int
+    last: int
+
+    @property
+    def text(self) -> str:
+        """The range as people write it: "13", "11 to 17"."""
+        return f"{self.first}" if self.first == self.last else f"{self.first} to {self.last}"
+
+    def nearest_to(self, version: int) -> int:
+        """Return the version of the range that is nearest to another one."""
+        return min(max(version, self.first), self.last)
+
+
+@dataclass(frozen=True)
+class StampGuess:
+    """What a model's nodes say about the version of one operator set.
+
+    Attributes:
+        domain: The domain.
+        stated: The version that the model imports.
+        reasons: The findings that the nodes have at the stated version; none if it fits.
+        candidates: The classes of versions that are possible, oldest first; none if the stated one fits.
+    """
+
+    domain: str
+    stated: int
+    reasons: FindingList
+    candidates: tuple[VersionRange, ...] = ()
+
+    @property
+    def chosen(self) -> int | None:
+        """The version that the nodes were written for, the stated one if it fits; None if that is not certain."""
+        if not self.reasons:
+            return self.stated
+        return self.candidates[0].nearest_to(self.stated) if len(self.candidates) == 1 else None
+
+
+def assume_opsets(
+    model: Model, versions: Mapping[str, int] | str, registry: Registry, limits: Limits | None = None
+) -> tuple[Model, list[str]]:
+    """Return a model read as written for other versions of operator sets, and notes that say which and why.
+
+    Args:
+        model: The model, which is not touched.
+        versions: Versions by domain, or AUTO to find them.
+        registry: The operators that are known.
+        limits: How much each trial may do.
+
+    Returns:
+        The given model if nothing changes.
+
+    Raises:
+        ConversionError: C106 if the version of a domain is not certain.
+        ModelError: The model is malformed.
+    """
+    notes = []
+    if versions != AUTO:
+        assert not isinstance(versions, str)
+        for domain, version in versions.items():
+            stated = _stated_version(model.proto, domain)
+            if stated != version:
+                model = _restamp(model, domain, version)
+                notes.append(
+                    f"read as written for {domain_name(domain)} {version}, not {stated or 'none'} as it states"
+                )
+        return model, notes
+    findings = FindingList()
+    for domain in _known_domains(model.proto, registry):
+        guess = guess_opset(model, domain, registry, limits)
+        if guess.chosen is None:
+            findings.append(_uncertain(guess))
+        elif guess.chosen != guess.stated:
+            model = _restamp(model, domain, guess.chosen)
+            notes.append(
+                f"read as written for {domain_name(domain)} {guess.chosen}, not {guess.stated} as it states: "
+                f"{_reason_text(guess.reasons[0])}"
+            )
+    if findings:
+        raise ConversionError(findings)
+    return model, notes
+
+
+def guess_opset(model: Model, domain: str, registry: Registry, limits: Limits | None = None) -> StampGuess:
+    """Return what the nodes of a model say about the version of one operator set that it imports.
+
+    Raises ModelError if the model is malformed.
+    """
+    stated = _stated_version(model.proto, domain)
+    newest = registry.domains[domain]
+    reasons = FindingList()
+    if stated <= newest:
+        reasons = _refusals_at(model, domain, stated, registry, limits) or _contradictions(model, registry, limits)
+        if not reasons:
+            return StampGuess(domain, stated, reasons)
+    else:
+        message = f"{domain_name(domain)} {stated} is not known"
+        reasons.append(Finding("C104", message, "opset_import", f"the newest known version is {newest}"))
+    valid = [
+        each
+        for each in _version_groups(model.proto, domain, registry)
+        if not _refusals_at(_restamp(model, domain, each.first), domain, each.first, registry, limits)
+    ]
+    doubts = [_contradictions(_restamp(model, domain, each.first), registry, limits) for each in valid]
+    common = set.intersection(*({finding.place for finding in each} for each in doubts)) if doubts else set()
+    # What contradicts at every version is a fault of the model, and says nothing about the version.
+    sound = [
+        each for each, found in zip(valid, doubts, strict=True) if all(finding.place in common for finding in found)
+    ]
+    if stated <= newest and any(each.first <= stated <= each.last for each in sound):
+        return StampGuess(domain, stated, FindingList())
+    return StampGuess(domain, stated, reasons, _join_equal(model, domain, sound, registry, limits))
+
+
+def _join_equal(
+    model: Model, domain: str, groups: Sequence[VersionRange], registry: Registry, limits: Limits | None
+) -> tuple[VersionRange, ...]:
+    """Return ranges of versions, with those joined between which a conversion changes no node."""
+    joined: list[VersionRange] = []
+    for group in groups:
+        if joined and _is_unchanged(_restamp(model, domain, joined[-1].last), domain, group.first, registry, limits):
+            joined[-1] = VersionRange(joined[-1].first, group.last)
+        else:
+            joined.append(group)
+    return tuple(joined)
+
+
+def _is_unchanged(model: Model, domain: str, version: int, registry: Registry, limits: Limits | None) -> bool:
+    """Whether the conversion of a model to a version changes no node."""
+    conversion = convert_model(model, Target({domain: version}), registry, limits=limits)
+    return not conversion.refusals and not conversion.actions
+
+
+def _version_groups(proto: Any, domain: str, registry: Registry) -> list[VersionRange]:
+    """Return the ranges of versions in which every operator of a model has one definition, oldest first."""
+    newest = registry.domains[domain]
+    starts = {1}
+    for name in {name for body in bodies(proto) for name, own in {*body.operators} if own == domain}:
+        starts |= {schema.since_version for schema in registry.versions(name, domain)}
+        for quirk in quirks.QUIRKS if not domain else ():
+            if name in quirk.operators:
+                starts |= {quirk.first, quirk.last + 1}
+    ordered = sorted(each for each in starts if 1 <= each <= newest)
+    return [VersionRange(first, after - 1) for first, after in zip(ordered, (*ordered[1:], newest + 1), strict=True)]
+
+
+def _refusals_at(model: Model, domain: str, version: int, registry: Registry, limits: Limits | None) -> FindingList:
+    """Return the findings on nodes of a domain that are not valid at the version that the model states."""
+    conversion: Conversion = convert_model(model, Target({domain: version}), registry, limits=limits)
+    others = {
+        body.location(index)
+        for body in bodies(model.proto)
+        for index, (_, own) in enumerate(body.operators)
+        if own != domain
+    }
+    return FindingList(each for each in conversion.refusals if each.place not in others)
+
+
+def _contradictions(model: Model, registry: Registry, limits: Limits | None) -> FindingList:
+    """Return the findings on types and shapes that contradict each other, or that nodes do not take."""
+    inference = infer(model, check_type=True, schemas=registry, limits=limits)
+    return FindingList([*inference.findings, *output_misfits(inference, registry)])
+
+
+def _known_domains(proto: Any, registry: Registry) -> Iterator[str]:
+    """Yield the domains with schemas that a ModelProto imports, each once."""
+    imported = dict.fromkeys(normalize_domain(entry.domain) for entry in proto.opset_import)
+    yield from (domain for domain in imported if domain in registry.domains)
+
+
+def _stated_version(proto: Any, domain: str) -> int:
+    """Return the version of a domain that a ModelProto imports, 0 without one."""
+    found: list[int] = [each.version for each in proto.opset_import if normalize_domain(each.domain) == domain]
+    return found[0] if found else 0
+
+
+def _restamp(model: Model, domain: str, version: int) -> Model:
+    """Return a model that imports a version of a domain; its functions too, if they stated the same as the model."""
+    message = pb.ModelProto()
+    message.CopyFrom(model.proto)
+    stated = _stated_version(message, domain)
+    if not stated:
+        message.opset_import.add(domain=domain, version=version)
+    for holder in (message, *message.functions):
+        for entry in holder.opset_import:
+            if normalize_domain(entry.domain) == domain and entry.version == stated:
+                entry.version = version
+    return model.with_proto(message, changed=True)
+
+
+def _uncertain(guess: StampGuess) -> Finding:
+    """Return the finding that a model's true version is not certain."""
+    label = domain_name(guess.domain)
+    if not guess.candidates:
+        message = f"no version of {label} fits: at each one, some node is not valid"
+        why = f"at {guess.stated}, as it states: {_reason_text(guess.reasons[0])}"
+        return Finding("C106", message, "opset_import", why, "correct the nodes; opset check names each of them")
+    classes = "; ".join(each.text for each in guess.candidates)
+    message = f"the model was not written for {label} {guess.stated}, and several versions fit"
+    why = f"its nodes are valid at these, and mean something else at each: {classes}"
+    help = f"say which the exporter wrote: --assume-opset {guess.candidates[0].nearest_to(guess.stated)}"
+    return Finding("C106", message, "opset_import", why, help)
+
+
+def _reason_text(finding: Finding) -> str:
+    """Return a finding in one line: place, message and reason."""
+    parts = [finding.place, finding.message, finding.why]
+    return safe_text(": ".join(part for part in parts if part))

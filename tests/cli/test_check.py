@@ -1,0 +1,119 @@
+"""`opset check`."""
+
+import json
+from xml.etree import ElementTree
+
+import onnx
+import pytest
+
+from opset.cli.findings_formats import fingerprint
+from opset.errors import Finding
+from tests.cli.commands import run
+
+GOOD = '<ir_version: 8, opset_import: ["": 17]>\nmain (float[N, 3] x) => (float[N, 3] y) { y = Relu (x) }'
+WARNED = GOOD.replace('["": 17]', '["": 17, "com.example": 1]')
+BROKEN = WARNED.replace("Relu (x)", 'Relu <slope = 1, "a\\u001b" = 2> (x)').replace('"a\\u001b" = 2', "b = 2")
+STAMPED = '<ir_version: 8, opset_import: ["": 9]>\nmain (float[2] x, int64[1] a) => (y) { y = ReduceMean (x, a) }'
+
+
+@pytest.fixture
+def models(folder):
+    """A folder with a clean model, one with a warning, one with errors, and one that is none."""
+    for name, text in {"good": GOOD, "warned": WARNED, "broken": BROKEN, "none": "no model"}.items():
+        (folder / f"{name}.onnxtxt").write_text(text)
+    return folder
+
+
+def test_statuses_and_lines(models):
+    assert run("check", "good.onnxtxt").stdout == "good.onnxtxt: no findings\n"
+    warned = run("check", "warned.onnxtxt")
+    assert warned.exit_code == 0 and warned.stdout.startswith("warning[W101] ")
+    broken = run("check", "broken.onnxtxt")
+    assert broken.exit_code == 1 and broken.stdout.count("error[G324] ") == 2
+    assert broken.stdout.endswith("broken.onnxtxt: 2 errors, 1 warning\n")
+    assert run("check", "none.onnxtxt").exit_code == 3
+    assert run("check", "good.onnxtxt", "-q").stdout == ""
+    every = run("check", ".")
+    assert every.exit_code == 3
+    assert every.stdout.endswith("4 models: 1 clean, 1 with warnings, 1 with errors, 1 failed\n")
+    assert run("check", ".", "-j", 2).stdout == every.stdout
+
+
+def test_rules_are_selected_and_ignored(models):
+    assert run("check", "broken.onnxtxt", "--ignore", "G324,W1").stdout == "broken.onnxtxt: no findings\n"
+    assert run("check", "broken.onnxtxt", "--select", "w").exit_code == 0
+    assert "U103" in run("check", "broken.onnxtxt", "--select", "X1").stderr
+    (models / "pyproject.toml").write_text('[tool.opset]\nselect = ["W"]\n')
+    assert run("check", "broken.onnxtxt").exit_code == 0
+    assert run("check", "broken.onnxtxt", "--select", "G").exit_code == 1
+    (models / "pyproject.toml").write_text("[tool.opset]\nignore = [1]\n")
+    assert run("check", "broken.onnxtxt").exit_code == 2
+
+
+def test_statistics_stand_in_place_of_findings(models):
+    text = run("check", ".", "--statistics").stdout
+    assert "error[" not in text
+    assert [line.split()[:3] for line in text.splitlines()[-3:-1]] == [["G324", "2", "1"], ["W101", "2", "2"]]
+    data = json.loads(run("check", "warned.onnxtxt", "broken.onnxtxt", "--statistics", "--format", "json").stdout)
+    assert [(each["code"], each["findings"], each["models"]) for each in data["statistics"]] == [
+        ("G324", 2, 1),
+        ("W101", 2, 2),
+    ]
+
+
+def test_json_has_findings_and_counts(models):
+    data = json.loads(run("check", "broken.onnxtxt", "--format", "json").stdout)
+    (one,) = data["models"]
+    assert (one["error_count"], one["warning_count"], one["status"]) == (2, 1, "broken")
+    assert [each["code"] for each in one["errors"]] == ["W101", "G324", "G324"]
+
+
+def test_sarif_names_rules_places_and_fingerprints(models):
+    result = run("check", "broken.onnxtxt", "none.onnxtxt", "--format", "sarif")
+    assert result.exit_code == 3
+    log = json.loads(result.stdout)
+    (made,) = log["runs"]
+    assert [rule["id"] for rule in made["tool"]["driver"]["rules"]] == ["G324", "M301", "W101"]
+    found = made["results"]
+    assert [each["level"] for each in found] == ["warning", "error", "error", "error"]
+    assert [made["tool"]["driver"]["rules"][each["ruleIndex"]]["id"] for each in found] == [
+        each["ruleId"] for each in found
+    ]
+    assert found[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "broken.onnxtxt"
+    assert found[0]["partialFingerprints"]["finding/v1"] == fingerprint(
+        Finding("W101", "the domain 'com.example' is imported, and no node uses it", "opset_import")
+    )
+
+
+def test_github_and_junit(models):
+    (models / "a,b 100%.onnxtxt").write_text(BROKEN)
+    lines = run("check", "a,b 100%.onnxtxt", "--format", "github").stdout.splitlines()
+    assert [line.partition(" ")[0] for line in lines] == ["::warning", "::error", "::error"]
+    assert all("file=a%2Cb 100%25.onnxtxt," in line for line in lines)
+    suites = ElementTree.fromstring(run("check", ".", "--format", "junit").stdout)
+    assert [(each.get("name"), each.get("failures")) for each in suites][:3] == [
+        ("a,b 100%.onnxtxt", "2"),
+        ("broken.onnxtxt", "2"),
+        ("good.onnxtxt", "0"),
+    ]
+
+
+def test_a_runtime_adds_what_it_does_not_take(models):
+    (models / "new.onnxtxt").write_text(GOOD.replace("17", "21"))
+    result = run("check", "new.onnxtxt", "--for", "onnxruntime==1.16")
+    assert result.exit_code == 1
+    assert "error[C209] onnxruntime-cpu 1.16 takes ai.onnx at most 19" in result.stdout
+    assert "opset convert --for onnxruntime==1.16" in result.stdout
+    assert run("check", "good.onnxtxt", "--for", "onnxruntime==1.16").exit_code == 0
+
+
+def test_another_opset_is_assumed(models):
+    (models / "stamped.onnxtxt").write_text(STAMPED)
+    assert run("check", "stamped.onnxtxt").exit_code == 1
+    result = run("check", "stamped.onnxtxt", "--assume-opset", "auto")
+    assert result.exit_code == 0 and "read as written for ai.onnx 18, not 9" in result.stdout
+    assert run("check", "stamped.onnxtxt", "--assume-opset", 18).exit_code == 0
+    assert run("convert", "stamped.onnxtxt", "--to", 18, "--assume-opset", "auto", "-o", "out.onnx").exit_code == 0
+    assert onnx.load(models / "out.onnx").opset_import[0].version == 18
+    both = run("check", "stamped.onnxtxt", "--assume-opset", "auto", "--assume-opset", 18)
+    assert both.exit_code == 2
