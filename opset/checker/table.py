@@ -27,7 +27,7 @@ from opset.rules import RuleTable
 ERROR, WARNING = "error", "warning"
 CHECKER: RuleTable[Finding] = RuleTable(
     "opset.checker.rules",
-    ("models", "nodes", "inferred"),
+    ("models", "graphs", "nodes", "functions", "inferred"),
     fixes=[f"opset.checker.fixes.{name}" for name in ("imports", "order", "names", "nodes", "types", "casts", "versions")],
     severity=ERROR,
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from opset.errors import Finding
 from opset.model import proto as pb
-from opset.model.elements import ELEMENTS
+from opset.model.features import UNLISTED, Feature, body_features, model_features
 from opset.model.graph.index import Body, bodies
 from opset.model.graph.walking import list_as_input
 from opset.opsets import releases
@@ -15,11 +15,8 @@ from opset.schemas.names import normalize_domain
 from opset.version_converter.ir_functions import lower_functions
 from opset.version_converter.targets import Target
 
-Feature = tuple[int, str, bool]
-"""IR version that it needs, its name, and whether it is an annotation, which older readers skip."""
 _INITIALIZERS = 4
 """The IR version from which initializers need not be graph inputs."""
-_UNLISTED = "initializers that are no graph inputs"
 
 
 def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding]:
@@ -53,8 +50,8 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
         lower_functions(proto, all_bodies, wanted, notes)
     features = sorted(set(_features(proto, all_bodies, wanted, before)), reverse=True)
     if not asked and wanted < 4 <= before and any(map(_has_overridable, all_bodies)):
-        features.append((4, "initializers that a caller may override", False))
-    needed = [feature for feature in features if not feature[2]]
+        features.append(Feature(4, "initializers that a caller may override"))
+    needed = [feature for feature in features if not feature.is_annotation]
     findings = []
     if asked:
         findings = [
@@ -69,8 +66,8 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
         ]
     elif needed:
         names = ", ".join(name for _, name, _ in needed)
-        notes.append(f"the IR version is {needed[0][0]}, not {wanted}, because of: {names}")
-        wanted = needed[0][0]
+        notes.append(f"the IR version is {needed[0].ir_version}, not {wanted}, because of: {names}")
+        wanted = needed[0].ir_version
     notes.extend(
         f"kept for readers of IR version {version}, older ones skip it: {name}"
         for version, name, is_annotation in features
@@ -88,7 +85,7 @@ def needed_ir_version(proto: Any, all_bodies: list[Body]) -> tuple[int, list[str
     """
     needed: dict[int, dict[str, None]] = {3: {}}
     for version, name, is_annotation in _features(proto, all_bodies, 3, proto.ir_version):
-        if not is_annotation and name != _UNLISTED:
+        if not is_annotation and name != UNLISTED:
             needed.setdefault(version, {})[name] = None
     for version in sorted(needed) if proto.functions else ():
         changed = pb.ModelProto()
@@ -124,96 +121,9 @@ def _features(proto: Any, all_bodies: list[Body], above: int, before: int) -> It
     # A feature that a model has before its IR version needs no higher one: some exporters write ZipMap at 3.
     # Adapters add initializers at most, which are no inputs from version 4 on.
     for version, name, is_annotation in (
-        *_model_features(proto),
-        *(f for body in all_bodies for f in _body_features(body, above)),
+        *model_features(proto),
+        *(feature for body in all_bodies for feature, _ in body_features(body, above)),
     ):
         needed = version if is_annotation or version <= _INITIALIZERS else min(version, before)
         if needed > above:
-            yield needed, name, is_annotation
-
-
-def _model_features(proto: Any) -> Iterator[Feature]:
-    """Yield the features of a ModelProto, apart from the contents of its graphs and functions."""
-    if proto.opset_import:
-        yield 3, "imports of operator sets", False
-    if proto.training_info:
-        yield 7, "training_info", False
-    if proto.functions:
-        yield 8, "model-local functions", False
-    if proto.configuration:
-        yield 11, "device configurations", True
-    for function in proto.functions:
-        if function.attribute_proto:
-            yield 9, "defaults of function attributes", False
-        if function.overload:
-            yield 10, "overloads of functions", False
-        if function.value_info:
-            yield 10, "value_info of functions", True
-
-
-def _body_features(body: Body, above: int) -> Iterator[Feature]:
-    """Yield the features in a body; `above` only spares the search for some that this IR version has."""
-    graph = body.proto
-    values = [graph.value_info]
-    if not body.function:
-        values += [graph.input, graph.output]
-        inputs = {value.name for value in graph.input}
-        if above < 4 and any(tensor.name not in inputs for tensor in graph.initializer):
-            yield 4, _UNLISTED, False
-        if graph.quantization_annotation:
-            yield 5, "quantization annotations", True
-        if graph.sparse_initializer:
-            yield 6, "sparse initializers", False
-        for tensor in graph.initializer:
-            yield from _features_of_element(tensor.data_type)
-    if graph.metadata_props:
-        yield 10, "metadata of graphs, nodes or functions", True
-    for entries in values:
-        for value in entries:
-            yield from _features_of_type(value.type)
-            if value.metadata_props:
-                yield 10, "metadata of values", True
-    for node in graph.node:
-        if above < 11 and node.device_configurations:
-            yield 11, "device configurations", True
-        if above < 10 and node.metadata_props:
-            yield 10, "metadata of graphs, nodes or functions", True
-        if above < 10 and node.overload:
-            yield 10, "overloads of functions", False
-        for attribute in node.attribute:
-            if attribute.type == 4:
-                yield from _features_of_element(attribute.t.data_type)
-            elif attribute.type == 13:
-                yield from _features_of_type(attribute.tp)
-            elif attribute.name in ("to", "dtype", "output_dtype") and attribute.type == 2:
-                yield from _features_of_element(attribute.i)
-
-
-def _features_of_element(number: int) -> Iterator[Feature]:
-    """Yield a feature for an element type, given by its number, if IR version 3 does not have the type."""
-    element = ELEMENTS.get(number)
-    if element is not None and element.ir_version > 3:
-        yield element.ir_version, f"the type {element.name}", False
-
-
-def _features_of_type(proto: Any) -> Iterator[Feature]:
-    """Yield the features in a TypeProto: element types, sequences, maps, optionals, sparse tensors."""
-    while True:
-        match proto.WhichOneof("value"):
-            case "tensor_type":
-                yield from _features_of_element(proto.tensor_type.elem_type)
-                return
-            case "sparse_tensor_type":
-                yield 8, "sparse tensor types", False
-                return
-            case "optional_type":
-                yield 8, "optional types", False
-                proto = proto.optional_type.elem_type
-            case "sequence_type":
-                yield 6, "sequence and map types", False
-                proto = proto.sequence_type.elem_type
-            case "map_type":
-                yield 6, "sequence and map types", False
-                proto = proto.map_type.value_type
-            case _:
-                return
+            yield Feature(needed, name, is_annotation)

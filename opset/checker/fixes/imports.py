@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from opset.checker.rules.models import holder_of, importers, shown_domain, unused_domains
+from opset.checker.rules.models import holder_of, importers, shown_domain, unused_imports
 from opset.checker.rules.nodes import form_of, node_findings
 from opset.checker.table import CHECKER, CheckContext, Mend
 from opset.model.graph.index import Body, normalize_domain
@@ -23,7 +23,7 @@ def remove_equal_imports(context: CheckContext) -> Iterator[Mend]:
             yield Mend("G103", message, place)
 
 
-@CHECKER.fix("G104")
+@CHECKER.fix("G104 W401")
 def add_missing_imports(context: CheckContext) -> Iterator[Mend]:
     """Import domains that nodes use and nothing imports, if their version is certain."""
     for holder, place in importers(context):
@@ -34,25 +34,25 @@ def add_missing_imports(context: CheckContext) -> Iterator[Mend]:
                 for index, (_, domain) in enumerate(body.operators):
                     if domain not in imported and isinstance(domain, str):
                         users.setdefault(domain, []).append((body, index))
+        for domain in (each for each, _, _ in context.functions if holder is context.proto):
+            if domain not in imported and isinstance(domain, str):
+                users.setdefault(domain, [])  # W401
         for domain, nodes in users.items():
             version, why = _certain_version(domain, nodes, holder, context)
             if version:
                 holder.opset_import.add(domain=domain, version=version)
                 message = f"the domain {shown_domain(domain)} is imported at version {version}: {why}"
-                yield Mend("G104", message, place)
+                yield Mend("G104" if nodes else "W401", message, place)
 
 
 @CHECKER.fix("W101")
 def remove_unused_imports(context: CheckContext) -> Iterator[Mend]:
     """Remove imports of domains that no node uses."""
-    for holder, place in importers(context):
-        unused = unused_domains(holder, context)
-        for position in reversed(range(len(holder.opset_import) if unused else 0)):
-            entry = holder.opset_import[position]
-            if normalize_domain(entry.domain) in unused:
-                message = f"the import of {shown_domain(entry.domain)}, which no node uses, was removed"
+    for holder, place, domain in [*unused_imports(context)]:
+        for position in reversed(range(len(holder.opset_import))):
+            if normalize_domain(holder.opset_import[position].domain) == domain:
                 del holder.opset_import[position]
-                yield Mend("W101", message, place)
+        yield Mend("W101", f"the import of {shown_domain(domain)}, which no node uses, was removed", place)
 
 
 def _certain_version(
@@ -77,7 +77,7 @@ def _certain_version(
     if elsewhere:
         return 0, ""
     if not calls:
-        return 1, "its nodes call functions of the model"
+        return 1, "its operators are functions of the model"
     if fitting and len({*fitting.values()}) == 1:
         return min(fitting), "its nodes mean the same at all versions at which they fit"
     return 0, ""

@@ -87,29 +87,35 @@ def check_imports_known(context: CheckContext) -> Iterator[Finding]:
 @CHECKER.rule("W106", CheckContext, severity=WARNING)
 def check_imports_released(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each operator set of the standard that is imported while it is in development."""
-    for holder, place in _importers(context):
+    for holder, place in importers(context):
         for domain, version in _versions(holder):
             if _is_in_development(domain, version):
-                message = f"the model imports {_shown(domain)} {version}, which is not released"
+                message = f"the model imports {shown_domain(domain)} {version}, which is not released"
                 why = f"its nodes are read as those of version {version - 1}; the release may differ"
                 yield Finding("W106", message, place, why, "export the model for a released opset")
 
 
 @CHECKER.rule("W101", CheckContext, severity=WARNING)
 def check_imports_used(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each domain that is imported and not used by any node."""
+    """Yield a finding for each domain that is imported and not used by any node.
+
+    The model imports the domains of its functions, which gives them a version, also if functions alone call them.
+    """
+    for holder, place, domain in unused_imports(context):
+        message = f"the domain {shown_domain(domain)} is imported, and no node uses it"
+        why = "a runtime that does not have the operator set refuses the model"
+        yield Finding("W101", message, place, why, "remove the import; `opset check --fix` does")
+
+
+def unused_imports(context: CheckContext) -> Iterator[tuple[Any, str, Any]]:
+    """Yield the domains that are imported and not used, but ai.onnx, each after what imports it and its place."""
+    used = {id(context.proto): {domain for domain, _, _ in context.functions}}
+    for body in context.bodies:
+        used.setdefault(id(holder_of(body, context)), set()).update(domain for _, domain in {*body.operators})
     for holder, place in importers(context):
-        for domain in unused_domains(holder, context):
-            message = f"the domain {shown_domain(domain)} is imported, and no node uses it"
-            why = "a runtime that does not have the operator set refuses the model"
-            yield Finding("W101", message, place, why, "remove the import: opset check --fix")
-
-
-def unused_domains(holder: Any, context: CheckContext) -> list[Any]:
-    """Return the domains that a ModelProto or FunctionProto imports and that none of its nodes uses, but ai.onnx."""
-    inside = [body for body in context.bodies if holder_of(body, context) is holder]
-    used = {domain for body in inside for _, domain in {*body.operators}}
-    return [domain for domain in dict(_versions(holder)) if domain and domain not in used]
+        for domain in dict(_versions(holder)):
+            if domain and domain not in used[id(holder)]:
+                yield holder, place, domain
 
 
 @CHECKER.rule("W102", CheckContext, severity=WARNING)

@@ -89,15 +89,15 @@ def check_attributes(body: Body, context: CheckContext) -> Iterator[Finding]:
             continue
         names: set[str] = set()
         for attribute in attributes:
-            fault = _attribute_fault(attribute, declared, context.ir_version)
+            fault = attribute_fault(attribute, declared, context.ir_version)
             if attribute.name in names:
                 fault = "G304", f"the attribute {quote(attribute.name)} stands twice", "keep the one that is meant"
             names.add(attribute.name)
             if fault:
-                yield Finding(fault[0], fault[1], body.location(index), _WHY[fault[0]], fault[2])
+                yield Finding(fault[0], fault[1], body.location(index), WHY_OF_ATTRIBUTES[fault[0]], fault[2])
 
 
-_WHY = {
+WHY_OF_ATTRIBUTES = {
     "G303": "attributes are found by their names",
     "G304": "a reader may take either",
     "G305": "a reader looks for the value in the field of this type",
@@ -105,9 +105,10 @@ _WHY = {
     "G307": "only a function has attributes that its nodes can refer to",
     "G308": "the value comes from the call of the function, by the name of one of its attributes",
 }
+"""What attributes are for, by the codes of those that are malformed."""
 
 
-def _attribute_fault(attribute: Any, declared: set[str] | None, ir_version: int) -> tuple[str, str, str] | None:
+def attribute_fault(attribute: Any, declared: set[str] | None, ir_version: int) -> tuple[str, str, str] | None:
     """Return the code, the message and the help for an attribute that is malformed, None if it is not.
 
     `declared` are the attributes of the function that it is in, None outside of functions.

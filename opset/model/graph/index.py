@@ -220,7 +220,7 @@ class ModelIndex:
     def call_order(self) -> list[Body]:
         """Return the functions, callers before the functions that they call; raise ModelError M114 for a cycle."""
         if self._call_order is None:
-            self._call_order = _call_order(self.functions)
+            self._call_order = call_order(self.functions)
         return self._call_order
 
 
@@ -303,43 +303,56 @@ def verify_names(all_bodies: Collection[Body]) -> None:
     Raises:
         ModelError: With all findings: M106, M110, M112, M113.
     """
-    findings = FindingList()
+    findings = FindingList(function_faults(all_bodies))
+    for body in all_bodies:
+        findings += definition_faults(body)
+        findings += _attribute_faults(body)
+    for body in all_bodies:
+        findings += use_faults(body)
+    if findings:
+        raise ModelError(findings)
+
+
+def function_faults(all_bodies: Iterable[Body]) -> Iterator[Finding]:
+    """Yield a finding for each function with the identity of an earlier one."""
     seen: set[FunctionKey] = set()
     for body in filter(lambda each: each.function, all_bodies):
         key = function_key(body.proto)
         if key in seen:
             why = "a call names a function by its domain, name and overload"
             message = f"the function {quote(key[1])} is defined twice"
-            findings.append(Finding("M113", message, body.label, why, "remove one, or rename it and its calls"))
+            yield Finding("M113", message, body.label, why, "remove one, or rename it and its calls")
         seen.add(key)
-    for body in all_bodies:
-        findings += _name_faults(body)
-        for subgraph in body.inner_bodies:
-            if body.subgraphs[subgraph.index, subgraph.name] is not subgraph:
-                message = f"the attribute {quote(subgraph.name)} is defined twice"
-                place = body.location(subgraph.index)
-                findings.append(Finding("M113", message, place, help="keep the graph that is meant"))
-    for body in all_bodies:
-        here = body.definitions
-        for index, names in enumerate(body.reads):
-            for name in names:
-                position = here.get(name)
-                if position is not None and position < index:
-                    continue
-                if name and not _is_visible(name, body):
-                    findings.append(_undefined_input(body, index, name, position))
-                elif name and position is not None:
-                    message = f"the value {quote(name)} of a graph around is defined again, after it was used"
-                    why = "a name would stand for two values in one graph"
-                    findings.append(Finding("M113", message, body.location(index), why, "rename one of the two"))
-        for name in body.output_names():
-            if name and name not in here and not _is_visible(name, body):
-                findings.append(Finding("M112", f"the output {quote(name)} is never computed", body.label))
-    if findings:
-        raise ModelError(findings)
 
 
-def _name_faults(body: Body) -> Iterator[Finding]:
+def _attribute_faults(body: Body) -> Iterator[Finding]:
+    """Yield a finding for each graph in a node whose attribute has the name of another one."""
+    for subgraph in body.inner_bodies:
+        if body.subgraphs[subgraph.index, subgraph.name] is not subgraph:
+            message = f"the attribute {quote(subgraph.name)} is defined twice"
+            yield Finding("M113", message, body.location(subgraph.index), help="keep the graph that is meant")
+
+
+def use_faults(body: Body) -> Iterator[Finding]:
+    """Yield a finding for each value that a body uses and that is not defined before, and for each ambiguous one."""
+    here = body.definitions
+    for index, names in enumerate(body.reads):
+        for name in names:
+            position = here.get(name)
+            if position is not None and position < index:
+                continue
+            if name and not is_visible(name, body):
+                yield _undefined_input(body, index, name, position)
+            elif name and position is not None:
+                message = f"the value {quote(name)} of a graph around is defined again, after it was used"
+                why = "a name would stand for two values in one graph"
+                yield Finding("M113", message, body.location(index), why, "rename one of the two")
+    for name in body.output_names():
+        if name and name not in here and not is_visible(name, body):
+            yield Finding("M112", f"the output {quote(name)} is never computed", body.label)
+
+
+def definition_faults(body: Body) -> Iterator[Finding]:
     """Yield the names of a body that are not valid UTF-8, and those that are defined twice."""
     here = body.definitions
     computed = sum(map(len, body.computes)) - sum(names.count("") for names in body.computes if "" in names)
@@ -377,7 +390,7 @@ def _are_text(names: Iterable[Any]) -> bool:
     return bytes not in {*map(type, names)}
 
 
-def _is_visible(name: str, body: Body) -> bool:
+def is_visible(name: str, body: Body) -> bool:
     """Whether a body around defines a name: before the owner of a subgraph, anywhere for a training graph."""
     while body.parent is not None:
         limit = body.index if body.owner is not None else len(body.parent.nodes)
@@ -446,7 +459,7 @@ class FreshNames:
         return name in self._used_names
 
 
-def _call_order(functions: Mapping[FunctionKey, Body]) -> list[Body]:
+def call_order(functions: Mapping[FunctionKey, Body]) -> list[Body]:
     """Return functions, callers before the functions that they call; raise ModelError M114 for a cycle."""
     if not functions:
         return []
