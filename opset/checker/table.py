@@ -16,7 +16,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from opset.budget import Limits
-from opset.errors import Finding, ModelError, quote
+from opset.checker.data_files import DataFiles
+from opset.errors import Finding, ModelError, quote, safe_text
 from opset.inference.engine.result import Inference, infer
 from opset.model import Model
 from opset.model.graph.index import Body, FunctionKey, bodies, normalize_domain
@@ -27,7 +28,7 @@ from opset.rules import RuleTable
 ERROR, WARNING = "error", "warning"
 CHECKER: RuleTable[Finding] = RuleTable(
     "opset.checker.rules",
-    ("models", "graphs", "nodes", "functions", "inferred"),
+    ("models", "graphs", "nodes", "functions", "tensors", "sparse_tensors", "types", "inferred"),
     fixes=[f"opset.checker.fixes.{name}" for name in ("imports", "order", "names", "nodes", "types", "casts", "versions")],
     severity=ERROR,
 )
@@ -53,7 +54,7 @@ class StoredTensor(NamedTuple):
     """A TensorProto of a body; `role` is INITIALIZER, SPARSE or ATTRIBUTE.
 
     `node` is the index of the node with the attribute, -1 for an initializer or the default of a function's attribute;
-    `part` names the message inside it: "value", "values of 'w'".
+    `part` names the message inside it: "value", "w.indices" of a sparse tensor.
     """
 
     proto: Any
@@ -81,6 +82,13 @@ class StoredSparseTensor(NamedTuple):
     def place(self) -> str:
         """The path of the tensor, as messages show it."""
         return _place_of(self.body, self.node, self.role, self.part)
+
+    def parts(self) -> Iterator[StoredTensor]:
+        """Yield the tensors that hold its values and their indices."""
+        for part in ("values", "indices"):
+            if self.proto.HasField(part):
+                name = f"{safe_text(self.part)}.{part}"
+                yield StoredTensor(getattr(self.proto, part), self.body, self.role, self.node, name)
 
 
 def _place_of(body: Body, index: int, role: str, name: str) -> str:
@@ -133,6 +141,11 @@ class CheckContext:
         for body in self.bodies:
             if body.function:
                 self.functions.setdefault(function_key(body.proto), body)
+
+    @cached_property
+    def data_files(self) -> DataFiles | None:
+        """The files of external data, None if the model did not come from a path."""
+        return DataFiles(self.model.folder) if self.model.folder is not None else None
 
     @property
     def main(self) -> Body:
@@ -199,7 +212,9 @@ class CheckContext:
         yield from self.bodies
         yield from self.values()
         yield from self.tensors()
-        yield from self.sparse_tensors()
+        for sparse in self.sparse_tensors():
+            yield from sparse.parts()
+            yield sparse
         if self.options.full:
             yield Inferred(self.inference)
 

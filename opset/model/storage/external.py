@@ -36,6 +36,7 @@ from opset.model.storage.wire import Segment
 
 EXTERNAL = 1
 KEYS = ("location", "offset", "length", "checksum")
+ODD_KEYS = "external data has keys without a clear meaning"
 
 
 class Reference(NamedTuple):
@@ -131,6 +132,26 @@ class ExternalFile:
             raise file_changed_error(self.name)
 
 
+class KnownFiles:
+    """The files in a folder, each looked at once: a later look finds the same file, or the same fault."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._found: dict[str, ExternalFile | ModelError] = {}
+
+    def file(self, location: str, where: str) -> ExternalFile:
+        """Return the file at a location; raise ModelError as `Folder.file` does, `where` being the first one asked."""
+        if location not in self._found:
+            try:
+                self._found[location] = self._folder.file(location, where)
+            except ModelError as error:
+                self._found[location] = error
+        found = self._found[location]
+        if isinstance(found, ModelError):
+            raise ModelError(found.finding_list)
+        return found
+
+
 def is_external(tensor: Any) -> bool:
     """Return whether a tensor's data is in another file."""
     return bool(tensor.data_location == EXTERNAL)
@@ -143,11 +164,18 @@ def reference(tensor: Any) -> Reference:
         ModelError: M207 if there is no location, M204 if offset or length is not a plain number.
     """
     entries = {_path_text(entry.key): _path_text(entry.value) for entry in tensor.external_data}
+    faults = FindingList()
     if not entries.get("location"):
-        raise ModelError(Finding("M207", "external data has no location", tensor_label(tensor)))
-    length = _parse_number("length", entries["length"], tensor) if "length" in entries else None
-    offset = _parse_number("offset", entries.get("offset", "0"), tensor)
-    return Reference(entries["location"], offset, length, entries.get("checksum", ""))
+        faults.append(Finding("M207", "external data has no location", tensor_label(tensor)))
+    numbers = {key: entries.get(key) for key in ("offset", "length")}
+    for key, text in numbers.items():
+        if text is not None and not _is_plain_number(text):
+            message = "offset or length of external data is not a plain number"
+            faults.append(Finding("M204", message, tensor_label(tensor), f"{key} is {quote(text)}"))
+    if faults:
+        raise ModelError(faults)
+    offset, length = (None if text is None else int(text) for text in numbers.values())
+    return Reference(entries["location"], offset or 0, length, entries.get("checksum", ""))
 
 
 def data_range(folder: Folder | None, tensor: Any) -> Segment:
@@ -156,20 +184,48 @@ def data_range(folder: Folder | None, tensor: Any) -> Segment:
     Raises:
         ModelError: M201 to M207, or M209, if the data cannot be used.
     """
-    said = reference(tensor)
-    size = data_size(tensor)
-    if said.length is not None and said.length != size:
-        raise tensor_error(tensor, f"external data is {said.length} bytes long, and dims and type ask for {size}")
-    if folder is None:
-        why = f"it is in {quote(said.location)} beside the model's file"
+    segment, faults = locate(folder, tensor)
+    if segment is None and not faults:
+        why = f"it is in {quote(reference(tensor).location)} beside the model's file"
         message = "the model has external data, and no folder to look for it"
-        raise ModelError(Finding("M202", message, tensor_label(tensor), why, "load the model by its path"))
-    file = folder.file(said.location, tensor_label(tensor))
+        faults.append(Finding("M202", message, tensor_label(tensor), why, "load the model by its path"))
+    if segment is None or faults:
+        raise ModelError(faults)
+    return segment
+
+
+def locate(folder: Folder | KnownFiles | None, tensor: Any) -> tuple[Segment | None, FindingList]:
+    """Return the part of a file that holds a tensor's external data, and all reasons why it cannot be used.
+
+    Without a folder no file is looked for, and the part is None.
+    """
+    faults = FindingList()
+    said = size = None
+    try:
+        said = reference(tensor)
+    except ModelError as error:
+        faults += error.findings
+    try:
+        size = data_size(tensor)
+    except ModelError as error:
+        faults += error.findings
+    if said is None or size is None:
+        return None, faults
+    if said.length is not None and said.length != size:
+        why = f"external data is {said.length} bytes long, and dims and type ask for {size}"
+        faults += tensor_error(tensor, why).findings
+    if folder is None:
+        return None, faults
+    try:
+        file = folder.file(said.location, tensor_label(tensor))
+    except ModelError as error:
+        faults += error.findings
+        return None, faults
     if said.offset + size > file.size:
         why = f"it needs bytes {said.offset} to {said.offset + size}, and the file has {file.size}"
         what = "external data ends before offset plus length"
-        raise ModelError(Finding("M205", what, tensor_label(tensor), why, file=file.name))
-    return Segment(file, said.offset, said.offset + size)
+        faults.append(Finding("M205", what, tensor_label(tensor), why, file=file.name))
+    return Segment(file, said.offset, said.offset + size), faults
 
 
 def findings(model: Any, folder: Folder | None) -> FindingList:
@@ -190,16 +246,18 @@ def findings(model: Any, folder: Folder | None) -> FindingList:
 def odd_keys(model: Any) -> FindingList:
     """Return a finding M208 for each tensor of a ModelProto whose external data has keys without a clear meaning."""
     problems = FindingList()
-    if not locations(model):
-        return problems
-    for tensor in filter(is_external, tensors(model)):
-        keys = Counter(_path_text(entry.key) for entry in tensor.external_data)
-        odd = [key for key, count in keys.items() if key not in KEYS or count > 1]
-        if odd:
-            why = "not known, or given twice: " + ", ".join(map(quote, odd[:8]))
-            message = "external data has keys without a clear meaning"
-            problems.append(Finding("M208", message, tensor_label(tensor), why))
+    if locations(model):
+        for tensor in filter(is_external, tensors(model)):
+            if why := odd_keys_of(tensor):
+                problems.append(Finding("M208", ODD_KEYS, tensor_label(tensor), why))
     return problems
+
+
+def odd_keys_of(tensor: Any) -> str:
+    """Return a reason that names the keys of a tensor's external data without a clear meaning, "" if there are none."""
+    keys = Counter(_path_text(entry.key) for entry in tensor.external_data)
+    odd = [key for key, count in keys.items() if key not in KEYS or count > 1]
+    return "not known, or given twice: " + ", ".join(map(quote, odd[:8])) if odd else ""
 
 
 def set_reference(tensor: Any, location: str, offset: int, length: int) -> None:
@@ -257,12 +315,9 @@ def _path_text(value: str | bytes) -> str:
     return os.fsdecode(value)
 
 
-def _parse_number(key: str, text: str, tensor: Any) -> int:
-    """Return the value of plain ASCII digits; raise ModelError M204 for anything else, or beyond 63 bits."""
-    if text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= MAX_OFFSET:
-        return int(text)
-    message = "offset or length of external data is not a plain number"
-    raise ModelError(Finding("M204", message, tensor_label(tensor), f"{key} is {quote(text)}"))
+def _is_plain_number(text: str) -> bool:
+    """Whether a text consists of plain ASCII digits, for a number of at most 63 bits."""
+    return text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= MAX_OFFSET
 
 
 def _outside_error(location: str, where: str, why: str) -> ModelError:

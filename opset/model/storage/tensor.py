@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from google.protobuf.message import DecodeError
 
@@ -14,6 +14,16 @@ from opset.model.storage import external, wire
 from opset.model.storage.encoding import data_size, decode, element_count, encode, pack, tensor_error
 from opset.model.storage.parts import ModelParts
 from opset.model.storage.source import BytesSource
+
+SMALL: Final = 1 << 16
+"""Bytes of the largest tensor in a model's file of which values are read to check them."""
+_VALUE_FIELDS: Final = ("string_data", *wire.TYPED_FIELDS)
+_FIELD_NAMES: Final = {number: name for name, number in wire.TYPED_FIELDS.items()}
+_WIDTHS: Final = {"float_data": 4, "double_data": 8}
+_LONGEST: Final = 10
+"""Bytes of the longest number of variable length."""
+_CONTINUED: Final = bytes(range(128, 256))
+"""The bytes of such numbers that are not the last one of a number."""
 
 
 def data_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:
@@ -30,16 +40,70 @@ def data_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:
     """
     if external.is_external(tensor):
         return external.data_range(model.folder if model else None, tensor)
-    segment_of_data = None
-    segments = model.segments(tensor) if model else []
-    for segment in segments:
-        for item in wire.fields(segment.source, segment.start, segment.end):
-            if item.number == wire.RAW_DATA and item.wire == wire.LENGTH:
-                segment_of_data = wire.Segment(segment.source, item.start, item.end)
+    segment_of_data = raw_range(model, tensor)
     size = data_size(tensor)
     if segment_of_data and segment_of_data.size != size:
         raise tensor_error(tensor, f"it has {segment_of_data.size} bytes, and dims and type ask for {size}")
     return segment_of_data
+
+
+def raw_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:
+    """Return the content of raw_data if it was left in the model's file, whatever its length."""
+    segment_of_data = None
+    for segment in model.segments(tensor) if model else ():
+        for item in wire.fields(segment.source, segment.start, segment.end):
+            if item.number == wire.RAW_DATA and item.wire == wire.LENGTH:
+                segment_of_data = wire.Segment(segment.source, item.start, item.end)
+    return segment_of_data
+
+
+def held_entries(model: ModelParts, tensor: Any) -> dict[str, tuple[int, int]]:
+    """Return the fields that hold values of a tensor, each with the least and the greatest number of its entries.
+
+    Of raw_data the number of bytes is returned. The data is not read, so of many numbers of variable length that were
+    left in the model's file the bounds differ.
+
+    Raises:
+        ModelError: M206 if a field is damaged.
+    """
+    held = {name: (count, count) for name in _VALUE_FIELDS if (count := len(getattr(tensor, name)))}
+    if tensor.HasField("raw_data"):
+        held["raw_data"] = len(tensor.raw_data), len(tensor.raw_data)
+    for segment in model.segments(tensor):
+        for item in wire.fields(segment.source, segment.start, segment.end):
+            size = item.end - item.start
+            if item.number == wire.RAW_DATA and item.wire == wire.LENGTH:
+                held["raw_data"] = size, size  # the last one counts
+            elif name := _FIELD_NAMES.get(item.number):
+                width = _WIDTHS.get(name, 0)
+                if item.wire == wire.LENGTH and width and size % width:
+                    raise tensor_error(tensor, f"{name} is damaged: it has {size} bytes")
+                least, most = (size // width, size // width) if width else (-(-size // _LONGEST), size)
+                if item.wire != wire.LENGTH:
+                    least = most = 1
+                elif not width and size <= SMALL:
+                    data = segment.source.read(item.start, size)
+                    least = most = len(data.translate(None, _CONTINUED))
+                before = held.get(name, (0, 0))
+                held[name] = before[0] + least, before[1] + most
+    return held
+
+
+def whole_tensor(model: ModelParts, tensor: Any, limit: int) -> Any | None:
+    """Return a tensor with its data that was left in the model's file, None if that has more than `limit` bytes.
+
+    Raises:
+        ModelError: M206 if a field is damaged.
+    """
+    segments = model.segments(tensor)
+    if not segments:
+        return tensor
+    if sum(segment.size for segment in segments) > limit:
+        return None
+    try:
+        return proto.TensorProto.FromString(b"".join([tensor.SerializeToString(), *(each.read() for each in segments)]))
+    except DecodeError as error:
+        raise tensor_error(tensor, f"its data is damaged: {error}") from error
 
 
 def tensor_bytes(model: ModelParts | None, tensor: Any, limit: int | None = None) -> bytes:

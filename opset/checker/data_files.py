@@ -1,0 +1,27 @@
+"""The files of a model's external data, as the checker looks at them: each one once."""
+
+from __future__ import annotations
+
+import hashlib
+
+from opset.model.storage.external import ExternalFile, Folder, KnownFiles
+from opset.model.storage.parts import chunks
+from opset.model.storage.wire import Segment
+
+
+class DataFiles(KnownFiles):
+    """The files of external data of one model; `reported` are locations whose file has a finding already."""
+
+    def __init__(self, folder: Folder) -> None:
+        super().__init__(folder)
+        self.reported: set[str] = set()
+        self._checksums: dict[str, str] = {}
+
+    def checksum(self, file: ExternalFile) -> str:
+        """Return the SHA-1 digest of a whole file in hexadecimal digits; it is read once."""
+        if file.real not in self._checksums:
+            digest = hashlib.sha1(usedforsecurity=False)
+            for chunk in chunks([Segment(file, 0, file.size)]):
+                digest.update(chunk)
+            self._checksums[file.real] = digest.hexdigest()
+        return self._checksums[file.real]

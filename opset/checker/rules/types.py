@@ -1,0 +1,288 @@
+"""Rules about types and shapes that a model states, of values and in attributes.
+
+Equal types of a body are checked once: they are compared by their bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from opset.checker.table import (
+    CHECKER,
+    INITIALIZER,
+    INPUT,
+    OUTPUT,
+    SPARSE,
+    VALUE_INFO,
+    WARNING,
+    CheckContext,
+    StatedValue,
+)
+from opset.errors import Finding, brief_name, quote
+from opset.model.elements import ELEMENTS, STRING, element_name
+from opset.model.graph.index import Body
+
+_KEYS: Final = frozenset(n for n, e in ELEMENTS.items() if n == STRING or re.fullmatch(r"u?int(8|16|32|64)", e.name))
+"""Element types that keys of maps may have."""
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TYPE_DENOTATIONS: Final = frozenset({"TENSOR", "IMAGE", "AUDIO", "TEXT"})
+_DIM_DENOTATIONS: Final = frozenset(
+    "DATA_BATCH DATA_CHANNEL DATA_TIME DATA_FEATURE FILTER_IN_CHANNEL FILTER_OUT_CHANNEL FILTER_SPATIAL".split()
+)
+_TYPE_ATTRIBUTES: Final = (13, 14)
+"""The numbers of TYPE_PROTO and TYPE_PROTOS in AttributeProto.AttributeType."""
+_LISTED: Final = 8
+
+
+class Fault(NamedTuple):
+    """What is wrong with a type: code, message, reason and help."""
+
+    code: str
+    message: str
+    why: str
+    help: str
+
+
+Faults = Callable[[Any], Iterator[Fault]]
+
+
+def _check_all(body: Body, faults_of: Faults) -> Iterator[Finding]:
+    """Yield the faults of all types in a body at their places."""
+    sound: set[bytes] = set()
+    values = [(each, VALUE_INFO) for each in body.proto.value_info[:]]
+    if not body.function:
+        values += [(each, INPUT) for each in body.proto.input[:]] + [(each, OUTPUT) for each in body.proto.output[:]]
+    for value, role in values:
+        if value.HasField("type"):
+            for fault in _new_faults(value.type, sound, faults_of):
+                yield Finding(fault.code, fault.message, StatedValue(value, body, role).place, fault.why, fault.help)
+    for index, attributes in enumerate(body.attributes):
+        for attribute in attributes:
+            if attribute.type in _TYPE_ATTRIBUTES:
+                for each in (
+                    (attribute.tp, *attribute.type_protos) if attribute.HasField("tp") else attribute.type_protos
+                ):
+                    for fault in _new_faults(each, sound, faults_of):
+                        place = f"{body.location(index)}, attribute {quote(attribute.name)}"
+                        yield Finding(fault.code, fault.message, place, fault.why, fault.help)
+
+
+def _new_faults(proto: Any, sound: set[bytes], faults_of: Faults) -> Sequence[Fault]:
+    """Return the faults of a type, none if an equal one was sound."""
+    data = proto.SerializeToString()
+    if data in sound:
+        return ()
+    faults = [*faults_of(proto)]
+    if not faults:
+        sound.add(data)
+    return faults
+
+
+def _parts(proto: Any) -> Iterator[Any]:
+    """Yield a type and those inside it: of elements, of a map's values."""
+    while True:
+        yield proto
+        kind = proto.WhichOneof("value")
+        if kind in ("sequence_type", "optional_type") and getattr(proto, kind).HasField("elem_type"):
+            proto = getattr(proto, kind).elem_type
+        elif kind == "map_type" and proto.map_type.HasField("value_type"):
+            proto = proto.map_type.value_type
+        else:
+            return
+
+
+def _dims(proto: Any) -> Sequence[Any]:
+    """Return the dimensions that a type itself states."""
+    kind = proto.WhichOneof("value")
+    dims: Sequence[Any] = getattr(proto, kind).shape.dim[:] if kind in ("tensor_type", "sparse_tensor_type") else ()
+    return dims
+
+
+@CHECKER.rule("G601 G602 G603 G604 G605 G606 G607 G609", Body)
+def check_types(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each type of a body that is malformed.
+
+    - G601: it says nothing;
+    - G602: the element type of a tensor is missing or does not exist;
+    - G603: the keys of a map are of no type that keys have;
+    - G604: a sequence, optional or map does not say what it holds;
+    - G605: an optional holds neither tensor, sequence nor map;
+    - G606: a dimension is negative;
+    - G607: a dimension variable stands for several dimensions;
+    - G609: an opaque type has no name.
+    """
+    yield from _check_all(body, _type_faults)
+
+
+def _type_faults(proto: Any) -> Iterator[Fault]:
+    """Yield what is wrong with a type and those inside it."""
+    outer = ""
+    for part in _parts(proto):
+        kind = part.WhichOneof("value") or ""
+        if outer == "optional_type" and kind in ("optional_type", "opaque_type"):
+            why = "an optional holds a tensor, a sequence or a map, or nothing"
+            message = f"an optional of {'another optional' if kind == 'optional_type' else 'an opaque type'} is stated"
+            yield Fault("G605", message, why, "state the type inside it alone")
+        yield from _part_faults(part, kind)
+        outer = kind
+
+
+def _part_faults(proto: Any, kind: str) -> Iterator[Fault]:
+    """Yield what is wrong with a type itself."""
+    match kind:
+        case "tensor_type" | "sparse_tensor_type":
+            number = getattr(proto, kind).elem_type
+            if number not in ELEMENTS:
+                message = f"the element type {number} does not exist" if number else "the element type is missing"
+                yield Fault("G602", message, "a tensor's type names that of its elements", "set elem_type")
+            yield from _dim_faults(_dims(proto))
+        case "sequence_type" | "optional_type":
+            if not getattr(proto, kind).HasField("elem_type"):
+                what = kind.removesuffix("_type")
+                yield Fault("G604", f"the {what} does not say what it holds", "its type names it", "set elem_type")
+        case "map_type":
+            key = proto.map_type.key_type
+            if key not in _KEYS:
+                shown = element_name(key) or (f"{key}, which does not exist" if key else "missing")
+                why = "keys are integers of 8 to 64 bits, or strings"
+                yield Fault("G603", f"the type of the map's keys is {shown}", why, "set key_type to one of these")
+            if not proto.map_type.HasField("value_type"):
+                yield Fault("G604", "the map does not say what it holds", "its type names it", "set value_type")
+        case "opaque_type":
+            if not proto.opaque_type.name:
+                why = "domain and name say which type it is"
+                yield Fault("G609", "the opaque type has no name", why, "set its name")
+        case _:
+            yield Fault("G601", "the type says nothing", "it names no kind of value", "state the type, or leave it out")
+
+
+def _dim_faults(dims: Sequence[Any]) -> Iterator[Fault]:
+    """Yield what is wrong with the dimensions of a shape."""
+    for axis, dim in enumerate(dims):
+        if dim.dim_value < 0:
+            why = "a dimension is at least 0; one that is not known has neither dim_value nor dim_param"
+            yield Fault("G606", f"dimension {axis} is {dim.dim_value}", why, "clear dim_value, or name a variable")
+        elif dim.dim_param == "*":
+            why = "a shape has one entry for each dimension; '*' for any number of them was never supported"
+            yield Fault("G607", f"dimension {axis} is '*'", why, "name the dimension, or leave out the whole shape")
+
+
+@CHECKER.rule("W602", Body, severity=WARNING)
+def check_variables_named(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each type with a dimension variable whose name is empty."""
+    yield from _check_all(body, _empty_variables)
+
+
+def _empty_variables(proto: Any) -> Iterator[Fault]:
+    """Yield the first dimension variable of a type whose name is empty."""
+    for part in _parts(proto):
+        for axis, dim in enumerate(_dims(part)):
+            if not dim.dim_param and dim.HasField("dim_param"):
+                why = "a dimension that is not known has neither dim_value nor dim_param"
+                yield Fault("W602", f"the variable of dimension {axis} has an empty name", why, "clear dim_param")
+                return
+
+
+@CHECKER.rule("W601", Body, severity=WARNING, optional=True)
+def check_variables_identifiers(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each type with a dimension variable whose name is no identifier of C."""
+    yield from _check_all(body, _odd_variables)
+
+
+def _odd_variables(proto: Any) -> Iterator[Fault]:
+    """Yield the first dimension variable of a type whose name is no identifier of C."""
+    for part in _parts(proto):
+        for dim in _dims(part):
+            name = dim.dim_param
+            if name and not (isinstance(name, str) and _IDENTIFIER.fullmatch(name)):
+                why = "names are letters, digits and underscores, with no digit in front"
+                message = f"the dimension variable {quote(name)} is no identifier"
+                yield Fault("W601", message, why, "rename it in all shapes")
+                return
+
+
+@CHECKER.rule("W603", Body, severity=WARNING, optional=True)
+def check_denotations(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each type with a denotation that the standard does not define."""
+    yield from _check_all(body, _odd_denotations)
+
+
+def _odd_denotations(proto: Any) -> Iterator[Fault]:
+    """Yield the denotations of a type and of its dimensions that are not defined."""
+    why = "those that are defined have a meaning that readers know"
+    for part in _parts(proto):
+        if part.denotation and part.denotation not in _TYPE_DENOTATIONS:
+            message = f"the denotation {quote(part.denotation)} of a type is not defined"
+            yield Fault("W603", message, why, "use TENSOR, IMAGE, AUDIO or TEXT")
+        for axis, dim in enumerate(_dims(part)):
+            if dim.denotation and dim.denotation not in _DIM_DENOTATIONS:
+                message = f"the denotation {quote(dim.denotation)} of dimension {axis} is not defined"
+                yield Fault("W603", message, why, "use one such as DATA_BATCH, DATA_CHANNEL or DATA_FEATURE")
+
+
+@CHECKER.rule("G608", Body)
+def check_types_of_initializers(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each initializer whose type or dims contradict those that the graph states for its name."""
+    if body.function:
+        return
+    constants = [(each.name, each.data_type, each, INITIALIZER) for each in body.proto.initializer[:]]
+    constants += [(each.values.name, each.values.data_type, each, SPARSE) for each in body.proto.sparse_initializer[:]]
+    if not constants:
+        return
+    stated: dict[str, Any] = {}
+    for values in (body.proto.value_info[:], body.proto.output[:], body.proto.input[:]):
+        stated.update((value.name, value) for value in values)
+    for name, data_type, constant, role in constants:
+        if name and name in stated and stated[name].HasField("type"):
+            contradiction = _contradiction(stated[name].type, data_type, constant.dims[:], role)
+            if contradiction:
+                place = f"{body.label}, {role} {quote(name)}"
+                why = "a value has one type, and readers trust either"
+                yield Finding("G608", contradiction, place, why, "correct the stated type, or the initializer")
+
+
+def _contradiction(proto: Any, data_type: int, dims: Sequence[int], role: str) -> str:
+    """Return the respect in which a constant contradicts its stated type, "" if it does not."""
+    kind = proto.WhichOneof("value")
+    if kind is None:
+        return ""
+    if kind != "tensor_type" and not (role == SPARSE and kind == "sparse_tensor_type"):
+        return (
+            f"the initializer is a tensor, and the graph states {'an' if kind[0] == 'o' else 'a'} {_KIND_NAMES[kind]}"
+        )
+    stated = getattr(proto, kind)
+    if stated.elem_type != data_type and {stated.elem_type, data_type} <= ELEMENTS.keys():
+        wanted, found = ELEMENTS[stated.elem_type].name, ELEMENTS[data_type].name
+        return f"the initializer has elements of type {found}, and the graph states {wanted}"
+    if not stated.HasField("shape"):
+        return ""
+    shape = stated.shape.dim[:]
+    fits = len(shape) == len(dims) and all(
+        not dim.HasField("dim_value") or dim.dim_value < 0 or dim.dim_value == size
+        for dim, size in zip(shape, dims, strict=True)
+    )
+    return "" if fits else f"the initializer has dims {_shown(dims)}, and the graph states {_shown_shape(shape)}"
+
+
+_KIND_NAMES: Final = {
+    "sequence_type": "sequence",
+    "map_type": "map",
+    "optional_type": "optional",
+    "opaque_type": "opaque type",
+    "sparse_tensor_type": "sparse tensor",
+}
+
+
+def _shown_shape(shape: Sequence[Any]) -> str:
+    """Return a shape for a message."""
+    return _shown(
+        [each.dim_value if each.HasField("dim_value") else each.dim_param or "?" for each in shape[: _LISTED + 1]]
+    )
+
+
+def _shown(dims: Sequence[Any]) -> str:
+    """Return dims for a message."""
+    more = ", …" if len(dims) > _LISTED else ""
+    return f"[{', '.join(brief_name(str(dim)) for dim in dims[:_LISTED])}{more}]"
