@@ -86,7 +86,7 @@ def _read_unreleased(model: Model, registry: Registry, notes: list[str]) -> Mode
     ]
     if not found:
         return model
-    model = _copy_model(model)
+    model = copy_model(model)
     holders = [model.proto, *model.proto.functions]
     for number, position in found:
         holders[number].opset_import[position].version -= 1

@@ -17,7 +17,11 @@ from opset.schemas.yaml.reader import Findings, read
 FIXTURES = Path(__file__).parent / "fixtures.yaml"
 MODELS, USUAL = "models", "relu"
 WIDTH = 118
-DOCUMENTS = {"IR": "the IR specification", "versioning": "the versioning document"}
+DOCUMENTS = {
+    "IR": "the IR specification",
+    "early IR": "the early IR specification",
+    "versioning": "the versioning document",
+}
 _STEP = re.compile(r"(\w+)(?:\[(\d+|\+)\])?")
 
 
@@ -28,7 +32,8 @@ def fixtures() -> dict[str, dict[str, Any]]:
     models = plain.pop(MODELS)
     for fixture in plain.values():
         good = fixture.setdefault("good", USUAL)
-        fixture["good"] = models.get(good, good)
+        model = models.get(good, good)
+        fixture |= model if isinstance(model, dict) else {"good": model}
     return plain
 
 
@@ -40,7 +45,11 @@ def section_of(code: str) -> str:
 
 def good_model(code: str) -> Any:
     """Return the ModelProto of a fixture that no rule finds anything in."""
-    return parse_model(fixtures()[code]["good"])
+    fixture = fixtures()[code]
+    model = parse_model(fixture["good"])
+    for path, value in fixture.get("add", {}).items():
+        set_field(model, path, value)
+    return model
 
 
 def bad_model(code: str) -> bytes:
@@ -126,7 +135,7 @@ def _scalar(field: Any, value: Any) -> Any:
 def page_body(code: str) -> str:
     """Return the page of a rule in Markdown, without its title."""
     rule, fixture = CHECKER.by_code[code], fixtures()[code]
-    bad = fixture["bad"]
+    bad, has_more = fixture["bad"], "add" in fixture
     parts = [
         _paragraph(fixture["why"]),
         _paragraph(_report_text(code, rule)),
@@ -135,6 +144,7 @@ def page_body(code: str) -> str:
         _block(bad if isinstance(bad, str) else _edits_text(bad)),
         "## Good",
         _block(fixture["good"]),
+        *(["with these fields, which the text syntax does not have:", _block(_edits_text(fixture["add"]))] * has_more),
         "## What to do",
         _paragraph(fixture["do"]),
     ]

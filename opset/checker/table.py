@@ -28,8 +28,21 @@ from opset.rules import RuleTable
 ERROR, WARNING = "error", "warning"
 CHECKER: RuleTable[Finding] = RuleTable(
     "opset.checker.rules",
-    ("models", "graphs", "nodes", "functions", "tensors", "sparse_tensors", "types", "inferred"),
-    fixes=[f"opset.checker.fixes.{name}" for name in ("imports", "order", "names", "nodes", "types", "casts", "versions")],
+    (
+        "models",
+        "graphs",
+        "nodes",
+        "functions",
+        "tensors",
+        "sparse_tensors",
+        "types",
+        "training",
+        "devices",
+        "inferred",
+    ),
+    fixes=[
+        f"opset.checker.fixes.{name}" for name in ("imports", "order", "names", "nodes", "types", "casts", "versions")
+    ],
     severity=ERROR,
 )
 """The rules of the checker."""
@@ -164,6 +177,17 @@ class CheckContext:
     @cached_property
     def _imports_of_functions(self) -> dict[Body, dict[str, int]]:
         return {body: _first_imports(body.proto) for body in self.bodies if body.function and body.root is body}
+
+    @cached_property
+    def device_configurations(self) -> list[tuple[Any, Body, int]]:
+        """The device configurations of nodes, each with the body and index of its node."""
+        return [
+            (given, body, index)
+            for body in self.bodies
+            for index, configurations in enumerate([node.device_configurations for node in body.nodes])
+            if configurations
+            for given in configurations
+        ]
 
     def values(self) -> Iterator[StatedValue]:
         """Yield the values of which the model states a type."""

@@ -47,7 +47,9 @@ def insert_casts(context: CheckContext) -> Iterator[Mend]:
             cast.attribute.add(name=_TO, type=pb.AttributeProto.INT, i=NUMBERS[wanted])
             body.nodes[index].input[position] = cast.output[0]
             body.proto.node.insert(index, cast)
-            yield Mend("I202", f"a Cast of {quote(name)} from {given} to {wanted} was inserted: it changes values", place)
+            yield Mend(
+                "I202", f"a Cast of {quote(name)} from {given} to {wanted} was inserted: it changes values", place
+            )
 
 
 def _odd_input(scope: Scope, index: int, context: CheckContext) -> tuple[int, str, str] | None:

@@ -55,9 +55,7 @@ def remove_unused_imports(context: CheckContext) -> Iterator[Mend]:
         yield Mend("W101", f"the import of {shown_domain(domain)}, which no node uses, was removed", place)
 
 
-def _certain_version(
-    domain: str, nodes: list[tuple[Body, int]], holder: Any, context: CheckContext
-) -> tuple[int, str]:
+def _certain_version(domain: str, nodes: list[tuple[Body, int]], holder: Any, context: CheckContext) -> tuple[int, str]:
     """Return the version at which these nodes of a domain were surely written, and the reason; 0 if none is certain.
 
     That is the one at which the model's functions import the domain, or the model for a function, if all nodes fit it.
@@ -83,9 +81,7 @@ def _certain_version(
     return 0, ""
 
 
-def _fitting_versions(
-    domain: str, nodes: list[tuple[Body, int]], context: CheckContext
-) -> dict[int, tuple[int, ...]]:
+def _fitting_versions(domain: str, nodes: list[tuple[Body, int]], context: CheckContext) -> dict[int, tuple[int, ...]]:
     """Return the versions of a domain at which all nodes fit, each with the since_versions of their operators."""
     forms = {form_of(body, index): (body, index) for body, index in nodes}
     fits: dict[tuple[Any, int], bool] = {}

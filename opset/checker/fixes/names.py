@@ -14,6 +14,8 @@ from opset.model.graph.walking import rename_values, subgraphs
 
 MAIN = "main"
 """The name that a main graph without one gets."""
+_NAMES = "key", "name", "tensor_name"
+"""Fields that name an entry of a list."""
 
 
 @CHECKER.fix("G201")
@@ -43,7 +45,9 @@ def rename_nodes(context: CheckContext) -> Iterator[Mend]:
             if name in seen and isinstance(name, str):
                 fresh = body.nodes[index].name = names.fresh(name)
                 place = f"{body.location(index)}, node number {index}"
-                yield Mend("G213", f"the node, one of several with the name {quote(name)}, is {quote(fresh)} now", place)
+                yield Mend(
+                    "G213", f"the node, one of several with the name {quote(name)}, is {quote(fresh)} now", place
+                )
             elif name:
                 seen.add(name)
 
@@ -61,7 +65,9 @@ def rename_shadowing_values(context: CheckContext) -> Iterator[Mend]:
             if name and isinstance(name, str) and is_visible(name, body) and first.get(name, len(body.nodes)) > index:
                 new[name] = names.fresh(name)
                 place = body.location(index) if index >= 0 else body.label
-                yield Mend("G207", f"the value {quote(name)}, like one of a graph around, is {quote(new[name])} now", place)
+                yield Mend(
+                    "G207", f"the value {quote(name)}, like one of a graph around, is {quote(new[name])} now", place
+                )
         _rename_definitions(body.proto, new)
 
 
@@ -84,8 +90,21 @@ def remove_equal_attributes(context: CheckContext) -> Iterator[Mend]:
                     yield Mend("G304", f"a second equal attribute {quote(name)} was removed", place)
 
 
+@CHECKER.fix("G713 G714")
+def remove_equal_annotations(context: CheckContext) -> Iterator[Mend]:
+    """Remove quantization annotations, and entries of them, that repeat an earlier one."""
+    for body in context.bodies:
+        for annotation in () if body.function else body.proto.quantization_annotation:
+            place = f"{body.label}, quantization_annotation {quote(annotation.tensor_name)}"
+            for key in _remove_repeated(annotation.quant_parameter_tensor_names):
+                yield Mend("G714", f"a second equal entry of the key {quote(key)} was removed", place)
+        for name in [] if body.function else _remove_repeated(body.proto.quantization_annotation):
+            place = f"{body.label}, quantization_annotation {quote(name)}"
+            yield Mend("G713", "a second equal annotation was removed", place)
+
+
 def _remove_repeated(entries: Any) -> list[Any]:
-    """Remove the messages of a repeated field that equal an earlier one; return their keys or names."""
+    """Remove the messages of a repeated field that equal an earlier one; return the keys or names that they have."""
     seen: set[bytes] = set()
     repeated = []
     for position, entry in enumerate(entries):
@@ -93,7 +112,7 @@ def _remove_repeated(entries: Any) -> list[Any]:
         if encoded in seen:
             repeated.append(position)
         seen.add(encoded)
-    named = [getattr(entries[position], "key", "") or getattr(entries[position], "name", "") for position in repeated]
+    named = [next(getattr(entries[at], field) for field in _NAMES if hasattr(entries[at], field)) for at in repeated]
     for position in reversed(repeated):
         del entries[position]
     return named

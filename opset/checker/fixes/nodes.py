@@ -66,11 +66,11 @@ def make_axes_vectors(context: CheckContext) -> Iterator[Mend]:
             fresh = names.fresh(name)
             _add_copy(holder, producer, name, fresh, context.ir_version)
             for each in uses:
-                each.body.nodes[each.index].input[AXES] = fresh
+                each.body.nodes[each.node].input[AXES] = fresh
         for each in uses:
-            operator = brief_name(each.body.operators[each.index][0])
+            operator = brief_name(each.body.operators[each.node][0])
             message = f"the axes {quote(name)} of {operator} are a vector of one element"
-            yield Mend("W302", message, each.body.location(each.index))
+            yield Mend("W302", message, each.body.location(each.node))
 
 
 def _initializer_of(body: Body, name: str) -> Any:

@@ -16,4 +16,6 @@ def put_nodes_in_order(context: CheckContext) -> Iterator[Mend]:
         if body in moved:
             label = body.label
             count = sort_nodes(body.proto, moved[body])
-            yield Mend("M110", f"nodes were sorted, so that each follows those whose outputs it reads: {count} moved", label)
+            yield Mend(
+                "M110", f"nodes were sorted, so that each follows those whose outputs it reads: {count} moved", label
+            )

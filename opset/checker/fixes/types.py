@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Any
 
-from opset.checker.rules.graphs import check_interface, check_statements_agree
+from opset.checker.rules.graphs import check_interface, contradictions
 from opset.checker.table import CHECKER, OUTPUT, VALUE_INFO, CheckContext, Mend, StatedValue
 from opset.errors import quote
 from opset.inference.building.types import Type, fill_proto, map_sizes, type_to_proto
 from opset.inference.engine.scopes import Scope
-from opset.model.graph.index import Body, is_visible
+from opset.model.graph.index import is_visible
+
+_INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
+"""Kinds of types that hold others, and the fields with these."""
 
 
-@CHECKER.fix("W201 G202 G211 G212")
+@CHECKER.fix("W201 G202 G211 G212 G608")
 def remove_value_info(context: CheckContext) -> Iterator[Mend]:
     """Remove entries of value_info about no value, those that stand twice, and those that contradict other parts.
 
     - W201, G202: no value has the name of the entry, or it has none;
     - G211: of equal entries, the first stays; of different ones, none;
-    - G212: an input, output or initializer of the graph states another type.
+    - G212, G608: an input, output or initializer of the graph states another type.
     """
     for body in context.bodies:
         entries = [(value.name, value.SerializeToString()) for value in body.proto.value_info]
@@ -29,7 +33,7 @@ def remove_value_info(context: CheckContext) -> Iterator[Mend]:
         for name, encoded in entries:
             forms.setdefault(name, set()).add(encoded)
         counts = Counter(name for name, _ in entries)
-        contradicted = _contradicted_names(body, context)
+        contradicted = {name for name, *both in contradictions(body) if VALUE_INFO in [each.role for each in both]}
         seen: set[str] = set()
         removed = []
         for position, (name, _) in enumerate(entries):
@@ -49,12 +53,27 @@ def remove_value_info(context: CheckContext) -> Iterator[Mend]:
             del body.proto.value_info[position]
 
 
-def _contradicted_names(body: Body, context: CheckContext) -> set[str]:
-    """Return names of values whose type value_info states, and another part of the graph states differently."""
-    if not any(True for _ in check_statements_agree(body, context)):
-        return set()
-    others = {value.name for value in (*body.proto.input, *body.proto.output)}
-    return others | {name for name, index in body.definitions.items() if index < 0}
+@CHECKER.fix("G606 W602")
+def clear_dimensions(context: CheckContext) -> Iterator[Mend]:
+    """Clear sizes that are negative, and names of variables that are empty: both stand for a size that is not known."""
+    for value, body, role in context.values():
+        code = ""
+        for dim in _dimensions(value.type):
+            kind = dim.WhichOneof("value")
+            if (kind == "dim_value" and dim.dim_value < 0) or (kind == "dim_param" and not dim.dim_param):
+                code = code or ("G606" if kind == "dim_value" else "W602")
+                dim.ClearField(kind)
+        if code:
+            yield Mend(code, "a size that is not known is left open", StatedValue(value, body, role).place)
+
+
+def _dimensions(type_: Any) -> list[Any]:
+    """Return the dimensions in a TypeProto."""
+    kind = type_.WhichOneof("value")
+    while kind in _INNER:
+        type_ = getattr(getattr(type_, kind), _INNER[kind])
+        kind = type_.WhichOneof("value")
+    return [] if kind in (None, "opaque_type") else getattr(type_, kind).shape.dim[:]
 
 
 @CHECKER.fix("G203 G204")
@@ -107,11 +126,15 @@ def _replace_types(scope: Scope) -> Iterator[Mend]:
                 yield Mend("I101", f"the entry of {quote(value.name)}, which contradicts its node, was removed", place)
 
 
-def _scopes(context: CheckContext) -> Iterator[Scope]:
-    """Yield the scopes of an inference whose bodies are those of the context's message; none if it had to be mended."""
+def graph_scopes(context: CheckContext) -> list[Scope]:
+    """Return the scopes of graphs, the main one first, none if the inference is not of the message itself."""
+    return [scope for scope in _scopes(context) if not scope.body.root.function]
+
+
+def _scopes(context: CheckContext) -> Iterable[Scope]:
+    """Return all scopes of the inference, none if it is not of the message itself, but of a mended copy."""
     inference = context.inference
-    if inference is not None and inference.model.proto is context.proto:
-        yield from inference.scopes()
+    return inference.scopes if inference is not None and inference.model.proto is context.proto else ()
 
 
 def _plain_type(type_: Type | None, scope: Scope) -> Type | None:

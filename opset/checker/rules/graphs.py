@@ -170,7 +170,7 @@ def check_value_info_used(body: Body, context: CheckContext) -> Iterator[Finding
             yield Finding("W201", "no value has this name", place, why, "remove it; `opset check --fix` does")
 
 
-class _Statement(NamedTuple):
+class Statement(NamedTuple):
     """The type and shape that one part of a graph states for a value; `role` is the part."""
 
     role: str
@@ -181,7 +181,7 @@ class _Statement(NamedTuple):
         shape = "" if self.shape is None else f"[{', '.join(map(_size, self.shape))}]"
         return f"{self.type or 'a tensor'}{shape and ' '}{shape}"
 
-    def contradicts(self, other: _Statement) -> bool:
+    def contradicts(self, other: Statement) -> bool:
         """Whether no value is of both types and shapes."""
         if self.type and other.type and self.type != other.type:
             return True
@@ -196,6 +196,15 @@ class _Statement(NamedTuple):
 @CHECKER.rule("G212", Body)
 def check_statements_agree(body: Body, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each value of which two parts of a graph state types or shapes that exclude each other."""
+    for name, first, other in contradictions(body):
+        message = f"the {first.role} says {first}, and the {other.role} {other}"
+        place = f"{body.label}, value {quote(name)}"
+        help = "correct the one that is wrong; `opset check --fix` renews value_info"
+        yield Finding("G212", message, place, "both are about one value", help)
+
+
+def contradictions(body: Body) -> Iterator[tuple[str, Statement, Statement]]:
+    """Yield the names of values of which two parts of a graph state types that exclude each other, and both of them."""
     if body.function:
         return
     graph = body.proto
@@ -204,29 +213,26 @@ def check_statements_agree(body: Body, context: CheckContext) -> Iterator[Findin
     repeated = {name for name, _ in _repeated(names)}
     if not repeated:
         return
-    first: dict[str, _Statement] = {}
+    found: dict[str, Statement] = {}
     for name, statement in _statements(graph, repeated):
-        other = first.setdefault(name, statement)
-        if other.role != statement.role and statement.contradicts(other):
-            message = f"the {other.role} says {other}, and the {statement.role} {statement}"
-            place = f"{body.label}, value {quote(name)}"
-            help = "correct the one that is wrong; `opset check --fix` renews value_info"
-            yield Finding("G212", message, place, "both are about one value", help)
+        first = found.setdefault(name, statement)
+        if first.role != statement.role and statement.contradicts(first):
+            yield name, first, statement
 
 
-def _statements(graph: Any, names: Collection[str]) -> Iterator[tuple[str, _Statement]]:
+def _statements(graph: Any, names: Collection[str]) -> Iterator[tuple[str, Statement]]:
     """Yield what the parts of a GraphProto state for values of these names, initializers first."""
     for tensor in graph.initializer:
         if tensor.name in names:
             element = element_name(tensor.data_type)
-            yield tensor.name, _Statement(INITIALIZER, element and f"tensor({element})", (*tensor.dims,))
+            yield tensor.name, Statement(INITIALIZER, element and f"tensor({element})", (*tensor.dims,))
     for sparse in graph.sparse_initializer:
         if sparse.values.name in names:
-            yield sparse.values.name, _Statement(SPARSE, None, (*sparse.dims,))
+            yield sparse.values.name, Statement(SPARSE, None, (*sparse.dims,))
     for role, values in ((INPUT, graph.input), (OUTPUT, graph.output), (VALUE_INFO, graph.value_info)):
         for value in values:
             if value.name in names:
-                yield value.name, _Statement(role, type_string(value.type), shape_of(value.type))
+                yield value.name, Statement(role, type_string(value.type), shape_of(value.type))
 
 
 def _size(size: int | str | None) -> str:
@@ -253,7 +259,7 @@ def check_node_names(body: Body, context: CheckContext) -> Iterator[Finding]:
 @CHECKER.rule("G214", CheckContext)
 def check_features(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each feature that came with a later IR version than the model states."""
-    for feature, place in _late_features(context):
+    for feature, place in late_features(context, context.ir_version) if context.ir_version else ():
         if not feature.is_annotation:
             why = f"it came with IR version {feature.ir_version}, and readers of earlier ones misread it or refuse it"
             help = f"set the IR version to {feature.ir_version} or more, as `opset check --fix` does"
@@ -263,22 +269,19 @@ def check_features(context: CheckContext) -> Iterator[Finding]:
 @CHECKER.rule("W202", CheckContext, severity=WARNING)
 def check_annotations(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each annotation that came with a later IR version than the model states."""
-    for feature, place in _late_features(context):
+    for feature, place in late_features(context, context.ir_version) if context.ir_version else ():
         if feature.is_annotation:
             why = f"it came with IR version {feature.ir_version}, and readers of earlier ones skip it"
             help = f"set the IR version to {feature.ir_version} or more, or remove it"
             yield Finding("W202", f"IR version {context.ir_version} has no {feature.name}", place, why, help)
 
 
-def _late_features(context: CheckContext) -> Iterator[tuple[Feature, str]]:
-    """Yield the features that came after the model's IR version, of each body the first use, with its place.
+def late_features(context: CheckContext, version: int) -> Iterator[tuple[Feature, str]]:
+    """Yield the features that came after an IR version, of each body the first use, with its place.
 
     Sequences and maps have always been part of models with operators of ai.onnx.ml, and other codes are about
     initializers that are no inputs.
     """
-    version = context.ir_version
-    if not version:
-        return
     passed = {UNLISTED, COLLECTIONS} if "ai.onnx.ml" in context.imports(context.main) else {UNLISTED}
     for feature in model_features(context.proto):
         if feature.ir_version > version:

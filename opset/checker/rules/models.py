@@ -101,7 +101,7 @@ def check_imports_used(context: CheckContext) -> Iterator[Finding]:
 
     The model imports the domains of its functions, which gives them a version, also if functions alone call them.
     """
-    for holder, place, domain in unused_imports(context):
+    for _, place, domain in unused_imports(context):
         message = f"the domain {shown_domain(domain)} is imported, and no node uses it"
         why = "a runtime that does not have the operator set refuses the model"
         yield Finding("W101", message, place, why, "remove the import; `opset check --fix` does")

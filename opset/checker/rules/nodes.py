@@ -317,13 +317,13 @@ _AXES_SINCE = 13
 
 
 class ScalarAxes(NamedTuple):
-    """A node at `index` of a body whose axes are a scalar.
+    """A node of a body, by its index `node`, whose axes are a scalar.
 
     They are the value `name` that the node at `producer` of the body `holder` computes, -1 for an initializer of it.
     """
 
     body: Body
-    index: int
+    node: int
     holder: Body
     producer: int
     name: str
@@ -334,9 +334,9 @@ def check_scalar_axes(body: Body, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each Squeeze or Unsqueeze whose axes are a scalar that is an initializer or a Constant."""
     for axes in scalar_axes(body, context):
         message = f"the axes {quote(axes.name)} are a scalar"
-        why = f"{body.operators[axes.index][0]} takes a vector; some runtimes refuse a scalar"
+        why = f"{body.operators[axes.node][0]} takes a vector; some runtimes refuse a scalar"
         help = "give it one dimension: opset check --fix"
-        yield Finding("W302", message, body.location(axes.index), why, help)
+        yield Finding("W302", message, body.location(axes.node), why, help)
 
 
 def scalar_axes(body: Body, context: CheckContext) -> Iterator[ScalarAxes]:

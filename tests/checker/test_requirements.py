@@ -1,0 +1,48 @@
+"""Every requirement of the specification has a rule or a reason, and every rule a requirement in its section."""
+
+import re
+
+import pytest
+
+from opset.checker.pages import fixtures
+from opset.checker.table import CHECKER
+from tests.checker.requirements import GUIDE, guide, requirements, sections_of
+
+KEYS = {"section", "word", "text"}
+AWAITED = re.compile(r"G[2456]\d\d|W[2456]\d\d|M11[0234]|M20[1-9]")
+"""Codes that other branches add: after the merge, this pattern goes."""
+
+
+def of_code(code):
+    return [entry for entry in requirements() if code in entry.get("codes", ())]
+
+
+@pytest.mark.parametrize("entry", requirements(), ids=lambda entry: f"{entry['section']}: {entry['text'][:40]}")
+def test_a_requirement_has_rules_or_a_reason(entry):
+    assert entry.keys() - {"also"} in (KEYS | {"codes"}, KEYS | {"reason"})
+    assert entry.get("codes") or entry["reason"].endswith(".")
+    unknown = {code for code in entry.get("codes", ()) if code not in CHECKER.by_code}
+    assert {code for code in unknown if not AWAITED.fullmatch(code)} == set()
+
+
+def test_requirements_stand_once():
+    texts = [entry["text"] for entry in requirements()]
+    assert len(texts) == len({text.lower() for text in texts})
+    for entry in requirements():
+        assert len({*sections_of(entry)}) == len(sections_of(entry)), entry["text"]
+
+
+@pytest.mark.parametrize("code", sorted(CHECKER.by_code))
+def test_a_rule_enforces_a_requirement_of_its_section(code):
+    sections = {section for entry in of_code(code) for section in sections_of(entry)}
+    assert fixtures()[code]["section"] in sections
+
+
+def test_what_the_text_only_advises_is_a_warning():
+    advice = {code for entry in requirements() if entry["word"] == "SHOULD" for code in entry.get("codes", ())}
+    assert advice
+    assert {code[0] for code in advice} == {"W"}
+
+
+def test_the_guide_is_current():
+    assert GUIDE.read_text(encoding="utf-8") == guide(), "python -m tests.checker.requirements"
