@@ -3,6 +3,8 @@
 from opset.budget import Limits as Limits
 from opset.checker.checking import check as check
 from opset.checker.checking import check_model as check_model
+from opset.checker.repairing import Repair as Repair
+from opset.checker.repairing import repair as repair
 from opset.description.report import ModelDescription as ModelDescription
 from opset.description.report import info as info
 from opset.errors import CheckError as CheckError
