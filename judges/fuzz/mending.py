@@ -272,6 +272,7 @@ def _with_value_info(model: Any, draw: random.Random) -> tuple[Any, Any] | None:
     model.CopyFrom(onnx.ModelProto.FromString(inferred.written().SerializeToString()))
     faulty = _copy(model)
     computed = {name for node in faulty.graph.node for name in node.output}
+    computed -= {value.name for value in faulty.graph.output}
     found = [
         value
         for value in faulty.graph.value_info

@@ -58,11 +58,12 @@ def examine(name: str, kinds: Sequence[str] = ()) -> Generator[str, None, str]:
     if draw.random() < DRAWN:
         try:
             drawing = compose(name, run)
-        except LookupError:
+        except Exception:  # a drawing that came to nothing
             return UNFIT
         case = Case(name, drawing.model, drawing.feeds[0], [])
     else:
         case = draw.choice(sources())
+    yield "mending"
     return judge_model(case, draw, kinds)
 
 

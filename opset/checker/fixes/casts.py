@@ -44,6 +44,8 @@ def insert_casts(context: CheckContext) -> Iterator[Mend]:
             name = body.reads[index][position]
             place = body.location(index)
             cast = pb.NodeProto(op_type="Cast", input=[name], output=[names.fresh(f"{name}_{wanted}")])
+            if body.nodes[index].HasField("domain"):
+                cast.domain = ""
             cast.attribute.add(name=_TO, type=pb.AttributeProto.INT, i=NUMBERS[wanted])
             body.nodes[index].input[position] = cast.output[0]
             body.proto.node.insert(index, cast)

@@ -102,7 +102,8 @@ def _add_copy(holder: Body, producer: int, name: str, fresh: str, ir_version: in
     if producer >= 0:
         node = pb.NodeProto()
         node.CopyFrom(holder.nodes[producer])
-        node.output[0], node.name = fresh, ""
+        node.output[0] = fresh
+        node.ClearField("name")
         _make_vector(node)
         holder.proto.node.insert(producer + 1, node)
         return

@@ -8,7 +8,6 @@ from typing import Any
 
 from opset.checker.rules.graphs import check_interface, contradictions
 from opset.checker.table import CHECKER, OUTPUT, VALUE_INFO, CheckContext, Mend, StatedValue
-from opset.errors import quote
 from opset.inference.building.types import Type, fill_proto, map_sizes, type_to_proto
 from opset.inference.engine.scopes import Scope
 from opset.model.graph.index import is_visible
@@ -38,17 +37,17 @@ def remove_value_info(context: CheckContext) -> Iterator[Mend]:
         removed = []
         for position, (name, _) in enumerate(entries):
             if not name:
-                removed.append((position, "G202", "which has no name"))
+                removed.append((position, "G202", "it has no name"))
             elif name not in body.definitions and not is_visible(name, body):
-                removed.append((position, "W201", "of no value"))
+                removed.append((position, "W201", "no value has this name"))
             elif name in contradicted:
-                removed.append((position, "G212", "which contradicts what the graph states elsewhere"))
+                removed.append((position, "G212", "the graph states another type elsewhere"))
             elif counts[name] > 1 and (name in seen or len(forms[name]) > 1):
-                removed.append((position, "G211", "which stood there more than once"))
+                removed.append((position, "G211", "it stood there more than once"))
             seen.add(name)
         for position, code, why in removed:
             place = StatedValue(body.proto.value_info[position], body, VALUE_INFO).place
-            yield Mend(code, f"the entry, {why}, was removed", place)
+            yield Mend(code, f"it was removed: {why}", place)
         for position, _, _ in reversed(removed):
             del body.proto.value_info[position]
 
@@ -81,16 +80,18 @@ def state_output_types(context: CheckContext) -> Iterator[Mend]:
     """State the types and shapes of the main graph's outputs that are missing and follow from its nodes."""
     if not any(True for _ in check_interface(context.main, context)):
         return
-    scopes = graph_scopes(context)
-    for value in context.main.proto.output if scopes else ():
-        type_ = scopes[0].types.get(value.name)
+    types = next((scope.types for scope in _sound_scopes(context)), {})
+    for value in context.main.proto.output:
+        type_ = types.get(value.name)
         before = value.type.SerializeToString()
         if type_ is None:
             continue
         fill_proto(value.type, type_, False)
         if value.type.SerializeToString() != before:
             code = "G204" if before else "G203"
-            yield Mend(code, f"its type is stated: {type_}", StatedValue(value, context.main, OUTPUT).place)
+            yield Mend(
+                code, f"it states the inferred type now: {type_}", StatedValue(value, context.main, OUTPUT).place
+            )
 
 
 @CHECKER.fix("I101")
@@ -99,7 +100,7 @@ def replace_contradicted_types(context: CheckContext) -> Iterator[Mend]:
 
     In functions, where each call may have other types, the entry is removed.
     """
-    for scope in _scopes(context):
+    for scope in _sound_scopes(context):
         if scope.conflicts and not scope.unused and not scope.guarded:
             yield from _replace_types(scope)
 
@@ -120,10 +121,10 @@ def _replace_types(scope: Scope) -> Iterator[Mend]:
             type_ = None if body.root.function else _plain_type(scope.types.get(value.name), scope)
             if type_ is not None and type_.text is not None:
                 value.type.CopyFrom(type_to_proto(type_))
-                yield Mend("I101", f"the inferred type is stated: {type_}", place)
+                yield Mend("I101", f"it states the inferred type now: {type_}", place)
             elif role == VALUE_INFO:
                 del values[position]
-                yield Mend("I101", f"the entry of {quote(value.name)}, which contradicts its node, was removed", place)
+                yield Mend("I101", "it was removed: its node computes another type", place)
 
 
 def graph_scopes(context: CheckContext) -> list[Scope]:
@@ -135,6 +136,14 @@ def _scopes(context: CheckContext) -> Iterable[Scope]:
     """Return all scopes of the inference, none if it is not of the message itself, but of a mended copy."""
     inference = context.inference
     return inference.scopes if inference is not None and inference.model.proto is context.proto else ()
+
+
+def _sound_scopes(context: CheckContext) -> Iterable[Scope]:
+    """Return all scopes of the inference, none if a node does not fit: types behind such a node are guesses."""
+    inference = context.inference
+    if inference is None or any(finding.code[:2] == "I2" for finding in inference.findings):
+        return ()
+    return _scopes(context)
 
 
 def _plain_type(type_: Type | None, scope: Scope) -> Type | None:

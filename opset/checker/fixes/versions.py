@@ -44,8 +44,8 @@ def raise_ir_version(context: CheckContext) -> Iterator[Mend]:
         return
     context.proto.ir_version = needed
     code = "G101" if not before else "W202" if all(each.is_annotation for each in features) else "G214"
-    names = listing([feature.name for feature in features]) or "its operator sets"
-    yield Mend(code, f"the IR version is {needed} now, which has {names}", "model")
+    names = f", which has {listing([each.name for each in features])}" if features else ""
+    yield Mend(code, f"the IR version is {needed} now{names}", "model")
     if 0 < before < FREE_INITIALIZERS <= needed:
         yield from _free_initializers(context, code)
 

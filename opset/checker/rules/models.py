@@ -55,7 +55,8 @@ def check_imports_unique(context: CheckContext) -> Iterator[Finding]:
         for (domain, version), count in counts.items():
             if count > 1:
                 message = f"the domain {shown_domain(domain)} is imported {count} times at version {version}"
-                yield Finding("G103", message, place, "imports are a set of domains", "keep one of the equal imports")
+                help = "keep one of the equal imports; `opset check --fix` does"
+                yield Finding("G103", message, place, "imports are a set of domains", help)
 
 
 @CHECKER.rule("G104", Body)

@@ -130,7 +130,11 @@ def attribute_fault(attribute: Any, declared: set[str] | None, ir_version: int) 
             return "G308", f"the attribute {shown} refers to {reference}, and holds a value", "remove the value"
     if not attribute.type:
         if ir_version >= 2:
-            return "G305", f"the attribute {shown} states no type", "set its type to that of its value"
+            return (
+                "G305",
+                f"the attribute {shown} states no type",
+                "set its type; `opset check --fix` does",
+            )
         return ("G306", f"the attribute {shown} holds values in {listing(values)}", "keep one") if values[1:] else None
     kind = attribute_type(attribute)
     if kind not in FIELDS:
@@ -335,7 +339,7 @@ def check_scalar_axes(body: Body, context: CheckContext) -> Iterator[Finding]:
     for axes in scalar_axes(body, context):
         message = f"the axes {quote(axes.name)} are a scalar"
         why = f"{body.operators[axes.node][0]} takes a vector; some runtimes refuse a scalar"
-        help = "give it one dimension: opset check --fix"
+        help = "give it one dimension; `opset check --fix` does"
         yield Finding("W302", message, body.location(axes.node), why, help)
 
 
