@@ -3,6 +3,13 @@
 from opset.budget import Limits as Limits
 from opset.checker.checking import check as check
 from opset.checker.checking import check_model as check_model
+from opset.checker.parts import check_attribute as check_attribute
+from opset.checker.parts import check_function as check_function
+from opset.checker.parts import check_graph as check_graph
+from opset.checker.parts import check_node as check_node
+from opset.checker.parts import check_sparse_tensor as check_sparse_tensor
+from opset.checker.parts import check_tensor as check_tensor
+from opset.checker.parts import check_value_info as check_value_info
 from opset.checker.repairing import Repair as Repair
 from opset.checker.repairing import repair as repair
 from opset.description.report import ModelDescription as ModelDescription

@@ -17,9 +17,10 @@ from opset import errors, extend
 NAMES = [
     "CheckError", "Conversion", "ConversionError", "Finding", "Inference", "InferenceError", "Limits", "Model",
     "ModelDescription", "ModelError", "OpSchema", "OpsetError", "ReferenceEvaluator", "Registry", "RunError",
-    "SchemaError", "UsageError", "check", "check_model", "convert", "get_schema", "infer", "infer_shapes", "info",
-    "inline_functions", "load", "lower", "parse_function", "parse_graph", "parse_model", "parse_node", "plan",
-    "to_text",
+    "SchemaError", "UsageError", "check", "check_attribute", "check_function", "check_graph", "check_model",
+    "check_node", "check_sparse_tensor", "check_tensor", "check_value_info", "convert", "get_schema", "infer",
+    "infer_shapes", "info", "inline_functions", "load", "lower", "parse_function", "parse_graph", "parse_model",
+    "parse_node", "plan", "to_text",
 ]  # fmt: skip
 
 

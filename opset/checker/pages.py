@@ -135,7 +135,7 @@ def _scalar(field: Any, value: Any) -> Any:
 def page_body(code: str) -> str:
     """Return the page of a rule in Markdown, without its title."""
     rule, fixture = CHECKER.by_code[code], fixtures()[code]
-    bad, has_more = fixture["bad"], "add" in fixture
+    bad, added = fixture["bad"], fixture.get("add", {})
     parts = [
         _paragraph(fixture["why"]),
         _paragraph(_report_text(code, rule)),
@@ -144,7 +144,7 @@ def page_body(code: str) -> str:
         _block(bad if isinstance(bad, str) else _edits_text(bad)),
         "## Good",
         _block(fixture["good"]),
-        *(["with these fields, which the text syntax does not have:", _block(_edits_text(fixture["add"]))] * has_more),
+        *(["with these fields, which the text syntax does not have:", _block(_edits_text(added))] if added else []),
         "## What to do",
         _paragraph(fixture["do"]),
     ]

@@ -11,6 +11,7 @@ specification that each code enforces, with a bad and a good example.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,26 +19,20 @@ from typing import Any, NamedTuple
 from opset.budget import Limits
 from opset.checker.data_files import DataFiles
 from opset.errors import Finding, ModelError, quote, safe_text
-from opset.inference.engine.result import Inference, infer
+from opset.inference.engine.result import Inference, infer_strictly
 from opset.model import Model
-from opset.model.graph.index import Body, FunctionKey, bodies, normalize_domain
+from opset.model.features import COLLECTIONS, UNLISTED, Feature, body_features, model_features
+from opset.model.graph.index import Body, FunctionKey, ModelIndex, bodies, normalize_domain
 from opset.model.graph.walking import function_key
 from opset.opsets.registry import Registry
+from opset.preparation import read_model
 from opset.rules import RuleTable
 
 ERROR, WARNING = "error", "warning"
 CHECKER: RuleTable[Finding] = RuleTable(
     "opset.checker.rules",
     (
-        "models",
-        "graphs",
-        "nodes",
-        "functions",
-        "tensors",
-        "sparse_tensors",
-        "types",
-        "training",
-        "devices",
+        *("models", "graphs", "nodes", "functions", "tensors", "sparse_tensors", "types", "training", "devices"),
         "inferred",
     ),
     fixes=[
@@ -48,6 +43,8 @@ CHECKER: RuleTable[Finding] = RuleTable(
 """The rules of the checker."""
 INPUT, OUTPUT, VALUE_INFO = "input", "output", "value_info"
 INITIALIZER, SPARSE, ATTRIBUTE = "initializer", "sparse initializer", "attribute"
+_TENSOR, _TENSORS, _SPARSE_TENSOR, _SPARSE_TENSORS, _TYPE_PROTO, _TYPE_PROTOS = 4, 9, 11, 12, 13, 14
+"""Numbers of AttributeProto.AttributeType."""
 
 
 class StatedValue(NamedTuple):
@@ -61,6 +58,22 @@ class StatedValue(NamedTuple):
     def place(self) -> str:
         """The path of the value, as messages show it."""
         return f"{self.body.label}, {self.role} {quote(self.proto.name)}"
+
+
+class StatedType(NamedTuple):
+    """A TypeProto of a body: of values, each with its role, or in attributes, each with the index of its node."""
+
+    proto: Any
+    body: Body
+    holders: list[tuple[Any, str | int]]
+
+    def places(self) -> Iterator[str]:
+        """Yield the paths of the values and attributes that have the type, as messages show them."""
+        for holder, where in self.holders:
+            if isinstance(where, str):
+                yield StatedValue(holder, self.body, where).place
+            else:
+                yield _place_of(self.body, where, ATTRIBUTE, holder.name)
 
 
 class StoredTensor(NamedTuple):
@@ -125,7 +138,7 @@ class Mend(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """What a check does besides the rules that need nothing but the model.
+    """The parts of a check that take more than the model itself.
 
     Attributes:
         full: Whether types and shapes are inferred, and compared with those that the model states.
@@ -149,7 +162,15 @@ class CheckContext:
         self.model, self.registry, self.options = model, registry, options
         self.proto: Any = model.proto
         self.ir_version: int = self.proto.ir_version
-        self.bodies = bodies(self.proto)
+        self._readable: tuple[Model, ModelIndex] | None = None
+        if options.full:
+            with suppress(ModelError):
+                readable = read_model(model, registry)
+                readable[1].call_order()
+                self._readable = readable
+        # What reading has mended is a fault all the same: rules see the model as it is.
+        as_it_is = self._readable is not None and self._readable[0] is model
+        self.bodies = self._readable[1].bodies if as_it_is and self._readable else bodies(self.proto)
         self.functions: dict[FunctionKey, Body] = {}
         for body in self.bodies:
             if body.function:
@@ -159,6 +180,13 @@ class CheckContext:
     def data_files(self) -> DataFiles | None:
         """The files of external data, None if the model did not come from a path."""
         return DataFiles(self.model.folder) if self.model.folder is not None else None
+
+    @cached_property
+    def inference(self) -> Inference | None:
+        """The inference of the model; None if nothing is inferred, or the model cannot be read."""
+        if self._readable is None:
+            return None
+        return infer_strictly(*self._readable, self.registry, self.options.limits)
 
     @property
     def main(self) -> Body:
@@ -189,6 +217,27 @@ class CheckContext:
             for given in configurations
         ]
 
+    @cached_property
+    def late_features(self) -> list[tuple[Feature, str]]:
+        """The features that came after the model's IR version, none if it states no version."""
+        return self.features_after(self.ir_version) if self.ir_version else []
+
+    def features_after(self, version: int) -> list[tuple[Feature, str]]:
+        """Return the features that came after an IR version, of each body the first use, with its place.
+
+        Sequences and maps have always been part of models with operators of ai.onnx.ml, and other codes are about
+        initializers that are no inputs.
+        """
+        passed = {UNLISTED, COLLECTIONS} if "ai.onnx.ml" in self.imports(self.main) else {UNLISTED}
+        late = [(feature, "model") for feature in model_features(self.proto) if feature.ir_version > version]
+        for body in self.bodies:
+            seen: set[Feature] = set()
+            for feature, index in body_features(body, version):
+                if feature not in seen and feature.name not in passed:
+                    seen.add(feature)
+                    late.append((feature, body.location(index) if index >= 0 else body.label))
+        return late
+
     def values(self) -> Iterator[StatedValue]:
         """Yield the values of which the model states a type."""
         for body in self.bodies:
@@ -197,12 +246,17 @@ class CheckContext:
                 yield from (StatedValue(each, body, OUTPUT) for each in body.proto.output[:])
             yield from (StatedValue(each, body, VALUE_INFO) for each in body.proto.value_info[:])
 
+    @cached_property
+    def types(self) -> dict[Body, list[StatedType]]:
+        """The different types that each body states."""
+        return {body: _types_of(body) for body in self.bodies}
+
     def tensors(self) -> Iterator[StoredTensor]:
         """Yield the tensors of initializers and attributes, without the parts of sparse ones."""
         for body in self.bodies:
             if not body.function:
                 yield from (StoredTensor(each, body, INITIALIZER) for each in body.proto.initializer[:])
-            for index, attribute in _attributes_of(body):
+            for index, attribute in _attributes_of(body, _TENSOR, _TENSORS):
                 if attribute.HasField("t"):
                     yield StoredTensor(attribute.t, body, ATTRIBUTE, index, attribute.name)
                 for number, tensor in enumerate(attribute.tensors):
@@ -214,24 +268,14 @@ class CheckContext:
             if not body.function:
                 for sparse in body.proto.sparse_initializer[:]:
                     yield StoredSparseTensor(sparse, body, SPARSE, -1, sparse.values.name)
-            for index, attribute in _attributes_of(body):
+            for index, attribute in _attributes_of(body, _SPARSE_TENSOR, _SPARSE_TENSORS):
                 if attribute.HasField("sparse_tensor"):
                     yield StoredSparseTensor(attribute.sparse_tensor, body, ATTRIBUTE, index, attribute.name)
                 for number, sparse in enumerate(attribute.sparse_tensors):
                     yield StoredSparseTensor(sparse, body, ATTRIBUTE, index, f"{attribute.name}[{number}]")
 
-    @cached_property
-    def inference(self) -> Inference | None:
-        """The inference of the model; None if its names or imports are malformed, or if nothing is inferred."""
-        if not self.options.full:
-            return None
-        try:
-            return infer(self.model, check_type=True, strict=True, schemas=self.registry, limits=self.options.limits)
-        except ModelError:
-            return None
-
     def things(self) -> Iterator[object]:
-        """Yield everything that rules check, the model itself first, and what is inferred of it last."""
+        """Yield everything that rules check, the model itself first, and its inference last."""
         yield self
         yield from self.bodies
         yield from self.values()
@@ -243,14 +287,36 @@ class CheckContext:
             yield Inferred(self.inference)
 
 
-def _attributes_of(body: Body) -> Iterator[tuple[int, Any]]:
-    """Yield the attributes of a body's nodes with the index of the node, and a function's defaults with -1."""
+def _types_of(body: Body) -> list[StatedType]:
+    """Return the different types that a body states, of values and in attributes."""
+    found: dict[bytes, StatedType] = {}
+    values = [(VALUE_INFO, body.proto.value_info[:])]
+    if not body.function:
+        values += [(INPUT, body.proto.input[:]), (OUTPUT, body.proto.output[:])]
+    for role, protos in values:
+        for value in protos:
+            if value.HasField("type"):
+                data = value.type.SerializeToString()
+                if data not in found:
+                    found[data] = StatedType(value.type, body, [])
+                found[data].holders.append((value, role))
+    for index, attribute in _attributes_of(body, _TYPE_PROTO, _TYPE_PROTOS):
+        for proto in (*attribute.type_protos, *([attribute.tp] if attribute.HasField("tp") else [])):
+            found.setdefault(proto.SerializeToString(), StatedType(proto, body, [])).holders.append((attribute, index))
+    return [*found.values()]
+
+
+def _attributes_of(body: Body, *types: int) -> Iterator[tuple[int, Any]]:
+    """Yield the attributes of a body's nodes with the index of the node, and a function's defaults with -1.
+
+    Of these types alone, or without a type, which IR version 1 left to be seen from the value.
+    """
     if body.function:
-        for default in body.proto.attribute_proto:
-            yield -1, default
+        yield from ((-1, default) for default in body.proto.attribute_proto if default.type in (0, *types))
     for index, attributes in enumerate(body.attributes):
         for attribute in attributes:
-            yield index, attribute
+            if attribute.type in types or not attribute.type:
+                yield index, attribute
 
 
 def _first_imports(holder: Any) -> dict[str, int]:

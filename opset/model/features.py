@@ -23,7 +23,7 @@ class Feature(NamedTuple):
     """Something that came with a version of the IR.
 
     - `ir_version`: the version;
-    - `name`: what it is, in the plural;
+    - `name`: its name, in the plural;
     - `is_annotation`: whether older readers skip it, and the model means the same to them.
     """
 
@@ -59,18 +59,20 @@ def body_features(body: Body, above: int) -> Iterator[tuple[Feature, int]]:
             if value.metadata_props:
                 found.append(Feature(10, "metadata of values", True))
     yield from ((feature, -1) for feature in found if feature.ir_version > above)
-    for index, node in enumerate(body.nodes):
-        found = []
-        if above < 11 and node.device_configurations:
-            found.append(Feature(11, "device configurations", True))
-        if above < 10 and node.metadata_props:
-            found.append(Feature(10, _METADATA, True))
-        if above < 10 and node.overload:
-            found.append(Feature(10, "overloads of functions"))
-        for attribute in node.attribute:
+    if above < 11:
+        of_nodes = ((index, node) for index, node in enumerate(body.nodes) if node.device_configurations)
+        yield from ((Feature(11, "device configurations", True), index) for index, _ in of_nodes)
+    if above < 10:
+        for index, node in enumerate(body.nodes):
+            if node.metadata_props:
+                yield Feature(10, _METADATA, True), index
+            if node.overload:
+                yield Feature(10, "overloads of functions"), index
+    for index, attributes in enumerate(body.attributes):
+        for attribute in attributes:
             if attribute.type in _TYPED:
-                found += _features_of_attribute(attribute, body.operators[index][1])
-        yield from ((feature, index) for feature in found if feature.ir_version > above)
+                features = _features_of_attribute(attribute, body.operators[index][1])
+                yield from ((feature, index) for feature in features if feature.ir_version > above)
 
 
 def _function_features(function: Any) -> Iterator[Feature]:

@@ -3,7 +3,7 @@
     model, notes = assume_opsets(model, AUTO, registry)
 
 A version is possible if every node is valid at it, in forms that runtimes accept too, and if no stated type contradicts
-what is inferred. Versions between which no node changes its meaning are one class. If one class is possible, the model
+the inferred one. Versions between which no node changes its meaning are one class. If one class is possible, the model
 was written for it.
 """
 
@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from opset.budget import Limits
-from opset.checker.rules.inferred import output_misfits
 from opset.errors import ConversionError, Finding, FindingList, safe_text
 from opset.inference.engine.result import infer
 from opset.model import Model
@@ -49,7 +48,7 @@ class VersionRange(NamedTuple):
 
 @dataclass(frozen=True)
 class StampGuess:
-    """What a model's nodes say about the version of one operator set.
+    """The version of one operator set that a model was written for, by its nodes.
 
     Attributes:
         domain: The domain.
@@ -117,7 +116,7 @@ def assume_opsets(
 
 
 def guess_opset(model: Model, domain: str, registry: Registry, limits: Limits | None = None) -> StampGuess:
-    """Return what the nodes of a model say about the version of one operator set that it imports.
+    """Return the version of one operator set that a model was written for, as far as its nodes show it.
 
     Raises ModelError if the model is malformed.
     """
@@ -193,8 +192,7 @@ def _refusals_at(model: Model, domain: str, version: int, registry: Registry, li
 
 def _contradictions(model: Model, registry: Registry, limits: Limits | None) -> FindingList:
     """Return the findings on types and shapes that contradict each other, or that nodes do not take."""
-    inference = infer(model, check_type=True, schemas=registry, limits=limits)
-    return FindingList([*inference.findings, *output_misfits(inference, registry)])
+    return FindingList(infer(model, check_type=True, schemas=registry, limits=limits).findings)
 
 
 def _known_domains(proto: Any, registry: Registry) -> Iterator[str]:

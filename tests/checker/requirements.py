@@ -36,8 +36,8 @@ that runs only if it is selected, `opset check --select CODE`.
 TESTS = """\
 ## Rules and tests
 
-`opset explain CODE` shows the page of a rule, with a model that breaks it and one that does not. These are its test,
-too: nothing is found in the one, and in the other what the fixture in `opset/checker/fixtures.yaml` says.
+`opset explain CODE` shows the page of a rule, with a model that breaks it and one that does not. These are its test, a
+case of `test_rules.py`: no rule finds anything in the one, and this one finds something in the other.
 
 | code | finding | severity | section | test |
 |---|---|---|---|---|
@@ -69,7 +69,7 @@ def rules_of(entry):
 
 def test_of(code):
     """The name of a rule's test, or the reason why it has none."""
-    return fixtures()[code].get("unseen") or f"tests/checker/test_rules.py[{code}]"
+    return fixtures()[code].get("unseen") or f"test_rules.py[{code}]"
 
 
 def guide():

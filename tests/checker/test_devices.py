@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import opset
 from opset.checker.pages import fixtures, good_model, set_field
-from tests.bounds import draws
+from tests.bounds import draws, lines
 from tests.model.messages import messages
 
 GIVEN = "graph.node[0].device_configurations[0]"
@@ -126,6 +126,26 @@ def test_rank_in_a_subgraph_follows_from_the_graphs_around():
 
 def test_devices_before_ir_version_11_are_not_checked():
     assert found({GIVEN: {"pipeline_stage": -1}, "ir_version": 10}) == []
+
+
+def test_checking_devices_is_linear():
+    """Many graphs with shardings inside a graph that states many ranks: these are gathered once."""
+
+    def cost(size):
+        model = good_model("G721")
+        configuration = model.graph.node[0].device_configurations[0]
+        for number in range(size):
+            model.graph.value_info.add(name=f"v{number}").type.tensor_type.shape.SetInParent()
+            node = model.graph.node.add(op_type="If", input=["c"], output=[f"v{number}"])
+            graph = node.attribute.add(name="then_branch", type=5).g
+            inner = graph.node.add(op_type="Relu", input=["x"], output=["y"])
+            inner.device_configurations.append(configuration)
+        data = model.SerializeToString()
+        with lines(10**7) as used:
+            assert opset.check(data, select=["G7"], full=False) == []
+        return used()
+
+    assert cost(400) < 2.5 * cost(200)
 
 
 @given(

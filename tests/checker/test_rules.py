@@ -3,7 +3,7 @@
 import pytest
 
 import opset
-from opset.checker.pages import bad_model, fixtures, good_model
+from opset.checker.pages import bad_model, fixtures, good_model, page_body, section_of
 from opset.checker.table import CHECKER
 from opset.errors import CODES
 
@@ -28,3 +28,11 @@ def test_a_rule_finds_its_bad_example_and_nothing_in_its_good_one(code):
     assert ("warning" if code[0] == "W" else "error") == rule.severity
     assert codes_of(good_model(code).SerializeToString(), code) == set()
     assert codes_of(bad_model(code), code) == {code, *fixture.get("also", ())}
+
+
+@pytest.mark.parametrize("code", sorted(code for code, fixture in fixtures().items() if "why" in fixture))
+def test_the_page_of_a_rule_has_its_section_and_its_models(code):
+    page, fixture = page_body(code), fixtures()[code]
+    assert f"Source: {section_of(code)}." in " ".join(page.split())
+    assert all(f"    {line}".rstrip() in page for line in fixture["good"].splitlines())
+    assert all(f"    {path}: " in page for path in fixture.get("add", {}))

@@ -223,7 +223,6 @@ def index(dims, *numbers):
         (onnx.SparseTensorProto(values=tensor(dims=[0]), dims=[3]), []),
         (onnx.SparseTensorProto(values=tensor(dims=[1], float_data=[1]), dims=[3]), ["G525"]),
         (onnx.SparseTensorProto(values=tensor(dims=[], float_data=[1]), dims=[3]), ["G523"]),
-        (sparse(tensor(dims=[0], name=""), index([0])), ["G522"]),
     ],
 )
 def test_sparse_tensors(made, expected):

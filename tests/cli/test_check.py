@@ -13,7 +13,9 @@ from tests.cli.commands import run
 GOOD = '<ir_version: 8, opset_import: ["": 17]>\nmain (float[N, 3] x) => (float[N, 3] y) { y = Relu (x) }'
 WARNED = GOOD.replace('["": 17]', '["": 17, "com.example": 1]')
 BROKEN = WARNED.replace("Relu (x)", 'Relu <slope = 1, "a\\u001b" = 2> (x)').replace('"a\\u001b" = 2', "b = 2")
-STAMPED = '<ir_version: 8, opset_import: ["": 9]>\nmain (float[2] x, int64[1] a) => (y) { y = ReduceMean (x, a) }'
+STAMPED = (
+    '<ir_version: 8, opset_import: ["": 9]>\nmain (float[2] x, int64[1] a) => (float[N] y) { y = ReduceMean (x, a) }'
+)
 
 
 @pytest.fixture

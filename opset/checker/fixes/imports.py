@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from opset.checker.rules.models import holder_of, importers, shown_domain, unused_imports
+from opset.checker.rules.models import domain_text, holder_of, importers, unused_imports
 from opset.checker.rules.nodes import form_of, node_findings
 from opset.checker.table import CHECKER, CheckContext, Mend
 from opset.model.graph.index import Body, normalize_domain
@@ -18,7 +18,7 @@ def remove_equal_imports(context: CheckContext) -> Iterator[Mend]:
     for holder, place in importers(context):
         for position in reversed(repeated_imports(holder)):
             entry = holder.opset_import[position]
-            message = f"a second import of {shown_domain(entry.domain)} at version {entry.version} was removed"
+            message = f"a second import of {domain_text(entry.domain)} at version {entry.version} was removed"
             del holder.opset_import[position]
             yield Mend("G103", message, place)
 
@@ -41,7 +41,7 @@ def add_missing_imports(context: CheckContext) -> Iterator[Mend]:
             version, why = _certain_version(domain, nodes, holder, context)
             if version:
                 holder.opset_import.add(domain=domain, version=version)
-                message = f"the domain {shown_domain(domain)} is imported at version {version}: {why}"
+                message = f"the domain {domain_text(domain)} is imported at version {version}: {why}"
                 yield Mend("G104" if nodes else "W401", message, place)
 
 
@@ -52,7 +52,7 @@ def remove_unused_imports(context: CheckContext) -> Iterator[Mend]:
         for position in reversed(range(len(holder.opset_import))):
             if normalize_domain(holder.opset_import[position].domain) == domain:
                 del holder.opset_import[position]
-        yield Mend("W101", f"the import of {shown_domain(domain)}, which no node uses, was removed", place)
+        yield Mend("W101", f"the import of {domain_text(domain)}, which no node uses, was removed", place)
 
 
 def _certain_version(domain: str, nodes: list[tuple[Body, int]], holder: Any, context: CheckContext) -> tuple[int, str]:
@@ -83,7 +83,10 @@ def _certain_version(domain: str, nodes: list[tuple[Body, int]], holder: Any, co
 
 def _fitting_versions(domain: str, nodes: list[tuple[Body, int]], context: CheckContext) -> dict[int, tuple[int, ...]]:
     """Return the versions of a domain at which all nodes fit, each with the since_versions of their operators."""
-    forms = {form_of(body, index): (body, index) for body, index in nodes}
+    forms: dict[Any, tuple[Body, int]] = {}
+    for body, index in nodes:
+        form = form_of(body.operators[index], body.reads[index], body.computes[index], body.attributes[index])
+        forms[form if None not in form else (body, index)] = body, index
     fits: dict[tuple[Any, int], bool] = {}
     found: dict[int, tuple[int, ...]] = {}
     for version in range(1, context.registry.domains[domain] + 1):

@@ -16,13 +16,13 @@ _INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type"
 """Kinds of types that hold others, and the fields with these."""
 
 
-@CHECKER.fix("W201 G202 G211 G212 G608")
+@CHECKER.fix("W201 G202 G211 G212")
 def remove_value_info(context: CheckContext) -> Iterator[Mend]:
     """Remove entries of value_info about no value, those that stand twice, and those that contradict other parts.
 
     - W201, G202: no value has the name of the entry, or it has none;
     - G211: of equal entries, the first stays; of different ones, none;
-    - G212, G608: an input, output or initializer of the graph states another type.
+    - G212: an input, output or initializer of the graph states another type.
     """
     for body in context.bodies:
         entries = [(value.name, value.SerializeToString()) for value in body.proto.value_info]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opset.checker.rules.graphs import check_initializers_listed, late_features
+from opset.checker.rules.graphs import check_initializers_listed
 from opset.checker.table import CHECKER, CheckContext, Mend
 from opset.errors import listing
 from opset.model.graph.walking import list_as_input
@@ -36,7 +36,7 @@ def raise_ir_version(context: CheckContext) -> Iterator[Mend]:
     Initializers that are inputs stay constants: they are no inputs any more from IR version 4 on.
     """
     before = context.ir_version
-    features = {feature: None for feature, _ in late_features(context, before or LOWEST)}
+    features = {feature: None for feature, _ in context.features_after(before or LOWEST)}
     needed = max([before or LOWEST, *(feature.ir_version for feature in features)])
     if not before and any(True for body in context.bodies for _ in check_initializers_listed(body, context)):
         needed = max(needed, FREE_INITIALIZERS)

@@ -1,1 +1,1 @@
-"""The rules of the checker, by what they are about."""
+"""The rules of the checker, by subject."""

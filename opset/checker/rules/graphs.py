@@ -1,4 +1,4 @@
-"""Rules about graphs: the names of their values and nodes, what they state about values, the order of nodes.
+"""Rules about graphs: the names of their values and nodes, the types that they state, the order of nodes.
 
 Most of them hold for the bodies of functions as well.
 """
@@ -24,7 +24,6 @@ from opset.checker.table import (
 )
 from opset.errors import Finding, brief_name, listing, quote
 from opset.model.elements import element_name
-from opset.model.features import COLLECTIONS, UNLISTED, Feature, body_features, model_features
 from opset.model.graph.index import Body, definition_faults, is_visible, use_faults
 from opset.model.types import Shape, shape_of, type_string
 
@@ -221,7 +220,7 @@ def contradictions(body: Body) -> Iterator[tuple[str, Statement, Statement]]:
 
 
 def _statements(graph: Any, names: Collection[str]) -> Iterator[tuple[str, Statement]]:
-    """Yield what the parts of a GraphProto state for values of these names, initializers first."""
+    """Yield the statements of a GraphProto on values of these names, those of initializers first."""
     for tensor in graph.initializer:
         if tensor.name in names:
             element = element_name(tensor.data_type)
@@ -259,7 +258,7 @@ def check_node_names(body: Body, context: CheckContext) -> Iterator[Finding]:
 @CHECKER.rule("G214", CheckContext)
 def check_features(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each feature that came with a later IR version than the model states."""
-    for feature, place in late_features(context, context.ir_version) if context.ir_version else ():
+    for feature, place in context.late_features:
         if not feature.is_annotation:
             why = f"it came with IR version {feature.ir_version}, and readers of earlier ones misread it or refuse it"
             help = f"set the IR version to {feature.ir_version} or more, as `opset check --fix` does"
@@ -269,29 +268,11 @@ def check_features(context: CheckContext) -> Iterator[Finding]:
 @CHECKER.rule("W202", CheckContext, severity=WARNING)
 def check_annotations(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each annotation that came with a later IR version than the model states."""
-    for feature, place in late_features(context, context.ir_version) if context.ir_version else ():
+    for feature, place in context.late_features:
         if feature.is_annotation:
             why = f"it came with IR version {feature.ir_version}, and readers of earlier ones skip it"
             help = f"set the IR version to {feature.ir_version} or more, or remove it"
             yield Finding("W202", f"IR version {context.ir_version} has no {feature.name}", place, why, help)
-
-
-def late_features(context: CheckContext, version: int) -> Iterator[tuple[Feature, str]]:
-    """Yield the features that came after an IR version, of each body the first use, with its place.
-
-    Sequences and maps have always been part of models with operators of ai.onnx.ml, and other codes are about
-    initializers that are no inputs.
-    """
-    passed = {UNLISTED, COLLECTIONS} if "ai.onnx.ml" in context.imports(context.main) else {UNLISTED}
-    for feature in model_features(context.proto):
-        if feature.ir_version > version:
-            yield feature, "model"
-    for body in context.bodies:
-        seen: set[Feature] = set()
-        for feature, index in body_features(body, version):
-            if feature not in seen and feature.name not in passed:
-                seen.add(feature)
-                yield feature, body.location(index) if index >= 0 else body.label
 
 
 @CHECKER.rule("W203", Body, severity=WARNING, optional=True)

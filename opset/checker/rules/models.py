@@ -54,7 +54,7 @@ def check_imports_unique(context: CheckContext) -> Iterator[Finding]:
         counts = Counter((normalize_domain(entry.domain), entry.version) for entry in holder.opset_import)
         for (domain, version), count in counts.items():
             if count > 1:
-                message = f"the domain {shown_domain(domain)} is imported {count} times at version {version}"
+                message = f"the domain {domain_text(domain)} is imported {count} times at version {version}"
                 help = "keep one of the equal imports; `opset check --fix` does"
                 yield Finding("G103", message, place, "imports are a set of domains", help)
 
@@ -67,9 +67,9 @@ def check_domains_imported(body: Body, context: CheckContext) -> Iterator[Findin
         if domain in missing:
             missing.discard(domain)
             holder = "function" if body.root.function else "model"
-            message = f"the {holder} does not import the domain {shown_domain(domain)}"
+            message = f"the {holder} does not import the domain {domain_text(domain)}"
             why = "a node's operator has to belong to an operator set that is imported"
-            help = f"add an opset_import of {shown_domain(domain)} with the version that the nodes were written for"
+            help = f"add an opset_import of {domain_text(domain)} with the version that the nodes were written for"
             yield Finding("G104", message, body.location(index), why, help)
 
 
@@ -80,7 +80,7 @@ def check_imports_known(context: CheckContext) -> Iterator[Finding]:
         for domain, version in _versions(holder):
             newest = context.registry.domains.get(domain)
             if newest is not None and version > newest and not _is_in_development(domain, version):
-                message = f"the model imports {shown_domain(domain)} at version {version}, which is not known"
+                message = f"the model imports {domain_text(domain)} at version {version}, which is not known"
                 help = "read it as written for another opset: --assume-opset auto; or use a newer opset"
                 yield Finding("C104", message, place, f"the newest known version is {newest}", help)
 
@@ -91,7 +91,7 @@ def check_imports_released(context: CheckContext) -> Iterator[Finding]:
     for holder, place in importers(context):
         for domain, version in _versions(holder):
             if _is_in_development(domain, version):
-                message = f"the model imports {shown_domain(domain)} {version}, which is not released"
+                message = f"the model imports {domain_text(domain)} {version}, which is not released"
                 why = f"its nodes are read as those of version {version - 1}; the release may differ"
                 yield Finding("W106", message, place, why, "export the model for a released opset")
 
@@ -103,7 +103,7 @@ def check_imports_used(context: CheckContext) -> Iterator[Finding]:
     The model imports the domains of its functions, which gives them a version, also if functions alone call them.
     """
     for _, place, domain in unused_imports(context):
-        message = f"the domain {shown_domain(domain)} is imported, and no node uses it"
+        message = f"the domain {domain_text(domain)} is imported, and no node uses it"
         why = "a runtime that does not have the operator set refuses the model"
         yield Finding("W101", message, place, why, "remove the import; `opset check --fix` does")
 
@@ -166,7 +166,7 @@ def check_operator_set_domains(context: CheckContext) -> Iterator[Finding]:
             if domain and not _is_reversed_name(domain):
                 why = "domains of operator sets are reversed DNS names, so that no two organizations share one"
                 help = "use a domain such as com.example"
-                yield Finding("W105", f"the domain {shown_domain(domain)} is no reversed DNS name", place, why, help)
+                yield Finding("W105", f"the domain {domain_text(domain)} is no reversed DNS name", place, why, help)
 
 
 def _is_in_development(domain: Any, version: int) -> bool:
@@ -191,7 +191,7 @@ def _versions(holder: Any) -> list[tuple[Any, int]]:
     return [(normalize_domain(entry.domain), entry.version) for entry in holder.opset_import]
 
 
-def shown_domain(domain: Any) -> str:
+def domain_text(domain: Any) -> str:
     """Return a domain for a message, the empty one as ai.onnx."""
     return f"'{brief_name(domain or 'ai.onnx')}'"
 

@@ -5,7 +5,7 @@ Nodes of one form are checked once: an operator with as many inputs and outputs 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opset.checker.table import CHECKER, WARNING, CheckContext
@@ -69,34 +69,6 @@ def check_outputs_given(body: Body, context: CheckContext) -> Iterator[Finding]:
             yield Finding("G302", "the node has no output", body.location(index), why, "name its output, or remove it")
 
 
-@CHECKER.rule("G303 G304 G305 G306 G307 G308", Body)
-def check_attributes(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each attribute that is malformed, whatever the operator.
-
-    - G303: it has no name;
-    - G304: two attributes of a node have one name;
-    - G305: it states no type, or none that exists (IR version 2 and up);
-    - G306: it holds values in several fields, or in a field of another type, or none;
-    - G307: it refers to an attribute of a function, and is in no function;
-    - G308: it refers to an attribute that the function does not have, or holds a value as well.
-    """
-    declared: set[str] | None = None
-    if body.root.function:
-        function = body.root.proto
-        declared = {*function.attribute, *[each.name for each in function.attribute_proto]}
-    for index, attributes in enumerate(body.attributes):
-        if not attributes:
-            continue
-        names: set[str] = set()
-        for attribute in attributes:
-            fault = attribute_fault(attribute, declared, context.ir_version)
-            if attribute.name in names:
-                fault = "G304", f"the attribute {quote(attribute.name)} stands twice", "keep the one that is meant"
-            names.add(attribute.name)
-            if fault:
-                yield Finding(fault[0], fault[1], body.location(index), WHY_OF_ATTRIBUTES[fault[0]], fault[2])
-
-
 WHY_OF_ATTRIBUTES = {
     "G303": "attributes are found by their names",
     "G304": "a reader may take either",
@@ -130,11 +102,7 @@ def attribute_fault(attribute: Any, declared: set[str] | None, ir_version: int) 
             return "G308", f"the attribute {shown} refers to {reference}, and holds a value", "remove the value"
     if not attribute.type:
         if ir_version >= 2:
-            return (
-                "G305",
-                f"the attribute {shown} states no type",
-                "set its type; `opset check --fix` does",
-            )
+            return "G305", f"the attribute {shown} states no type", "set its type; `opset check --fix` does"
         return ("G306", f"the attribute {shown} holds values in {listing(values)}", "keep one") if values[1:] else None
     kind = attribute_type(attribute)
     if kind not in FIELDS:
@@ -211,55 +179,78 @@ def _operator_fault(
     return "G311", f"{domain_name(domain)} has no operator {brief_name(name)}", "it never had one of this name", help
 
 
-@CHECKER.rule("G321 G322 G323 G324 G325 G326 G327 G328", Body)
+@CHECKER.rule("G303 G304 G305 G306 G307 G308 G321 G322 G323 G324 G325 G326 G327 G328", Body)
 def check_signatures(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each respect in which a node does not fit the signature of its operator.
+    """Yield a finding for each malformed attribute, and each respect in which a node does not fit its operator.
 
-    - G321, G322: it has too few or too many inputs or outputs;
+    - G303: an attribute has no name;
+    - G304: two attributes of a node have one name;
+    - G305: an attribute states no type, or none that exists (IR version 2 and up);
+    - G306: it holds values in several fields, or in a field of another type, or none;
+    - G307: it refers to an attribute of a function, and is in no function;
+    - G308: it refers to an attribute that the function does not have, or holds a value as well;
+    - G321, G322: the node has too few or too many inputs or outputs;
     - G323: a required input is left out;
     - G324, G325, G326: an attribute is unknown, of the wrong type, or missing;
     - G327: the value of an attribute is not legal;
     - G328: a graph in it has the wrong number of inputs or outputs.
     """
     versions = context.imports(body)
+    declared: set[str] | None = None
+    if body.root.function:
+        function = body.root.proto
+        declared = {*function.attribute, *[each.name for each in function.attribute_proto]}
     schemas: dict[Operator, OpSchema | None] = {}
     sound: set[tuple[Any, ...]] = set()
-    for index, operator in enumerate(body.operators):
-        if operator not in schemas:
-            schemas[operator] = schema_of(operator, versions, context)
-        schema = schemas[operator]
-        if schema is None or body.function_key(index) in context.functions:
-            continue
-        form = form_of(body, index)
+    for index, (operator, reads, computes, attributes) in enumerate(
+        zip(body.operators, body.reads, body.computes, body.attributes, strict=True)
+    ):
+        form = form_of(operator, reads, computes, attributes)
         if form in sound:
             continue
-        misfits = [*node_findings(schema, versions[schema.domain], body, index)]
-        if not misfits and not any(each.HasField("g") or each.graphs for each in body.attributes[index]):
+        findings = [*_attribute_findings(body, index, declared, context.ir_version)]
+        if operator not in schemas:
+            schemas[operator] = _schema_of(operator, versions, context)
+        schema = schemas[operator]
+        if schema is not None and body.function_key(index) not in context.functions:
+            findings += node_findings(schema, versions[schema.domain], body, index)
+        if not findings and None not in form:
             sound.add(form)
-        yield from misfits
+        yield from findings
 
 
-def schema_of(operator: Operator, versions: Mapping[str, int], context: CheckContext) -> OpSchema | None:
+def form_of(
+    operator: Operator, reads: Sequence[str], computes: Sequence[str], attributes: Sequence[Any]
+) -> tuple[Any, ...]:
+    """Return what of a node decides whether it fits; None in it stands for an attribute that has no small value."""
+    form: tuple[Any, ...] = (operator, tuple(map(bool, reads)) if "" in reads else len(reads), len(computes))
+    if attributes:
+        form += tuple([each.SerializeToString() if each.type in _SMALL else None for each in attributes])
+    return form
+
+
+def _attribute_findings(body: Body, index: int, declared: set[str] | None, ir_version: int) -> Iterator[Finding]:
+    """Yield a finding for each attribute of a node that is malformed, whatever the operator.
+
+    `declared` are the attributes of the function that the node is in, None outside of functions.
+    """
+    names: set[str] = set()
+    for attribute in body.attributes[index]:
+        fault = attribute_fault(attribute, declared, ir_version)
+        if attribute.name in names:
+            fault = "G304", f"the attribute {quote(attribute.name)} stands twice", "keep the one that is meant"
+        names.add(attribute.name)
+        if fault:
+            yield Finding(fault[0], fault[1], body.location(index), WHY_OF_ATTRIBUTES[fault[0]], fault[2])
+
+
+def _schema_of(operator: Operator, versions: Mapping[str, int], context: CheckContext) -> OpSchema | None:
     """Return the schema of an operator at its import, None if there is none or it was withdrawn."""
     name, domain = operator
     if domain not in versions or not isinstance(name, str) or not isinstance(domain, str):
         return None
     schema = context.registry.schema(name, versions[domain], domain)
     return None if schema is None or schema.deprecated else schema
-
-
-def form_of(body: Body, index: int) -> tuple[Any, ...]:
-    """Return what of a node decides whether it fits: operator, inputs, outputs, attributes, without graphs' contents.
-
-    Of its attributes, small values count, and the types of others.
-    """
-    reads = body.reads[index]
-    absent: Any = tuple(map(bool, reads)) if "" in reads else len(reads)
-    attributes = [
-        each.SerializeToString() if each.type in _SMALL else (each.name, each.type, bool(each.ref_attr_name))
-        for each in body.attributes[index]
-    ]
-    return body.operators[index], absent, len(body.computes[index]), *attributes
 
 
 def node_findings(schema: OpSchema, version: int, body: Body, index: int) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from opset.checker.table import CHECKER, SPARSE, CheckContext, StoredSparseTensor
+from opset.checker.table import CHECKER, CheckContext, StoredSparseTensor
 from opset.errors import Finding, ModelError
 from opset.model import proto as pb
 from opset.model.storage import external
@@ -18,11 +18,11 @@ _MOST: Final = SMALL // 8
 """Indices of the largest tensor that is read."""
 
 
-@CHECKER.rule("G521 G522 G523 G524 G525 G526 G527", StoredSparseTensor)
+@CHECKER.rule("G521 G523 G524 G525 G526 G527", StoredSparseTensor)
 def check_sparse_tensor(stored: StoredSparseTensor, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each respect in which the parts of a sparse tensor do not fit together.
 
-    - G521, G522: it has no values, or, as an initializer, no name;
+    - G521: it has no values;
     - G523: its values have not one dimension;
     - G524: its dims are missing, or not positive;
     - G525: its indices are missing, of a wrong type or of a wrong shape;
@@ -34,9 +34,6 @@ def check_sparse_tensor(stored: StoredSparseTensor, context: CheckContext) -> It
         yield Finding("G521", "the sparse tensor has no values", stored.place, why, "set values; they may be empty")
         return
     values, dims = sparse.values, sparse.dims[:]
-    if stored.role == SPARSE and not values.name:
-        why = "nodes refer to it by the name of its values"
-        yield Finding("G522", "the sparse initializer has no name", stored.place, why, "set the name of its values")
     if not dims or min(dims) <= 0:
         message = "the sparse tensor has no dims" if not dims else "a dim of the sparse tensor is not positive"
         why = "dims are the shape of the whole tensor, which has elements"

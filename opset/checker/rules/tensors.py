@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import prod
 from typing import Any, Final
 
 from opset.checker.table import CHECKER, WARNING, CheckContext, StoredTensor
@@ -24,6 +25,7 @@ _RECOVERED: Final = ("M201", "M202", "M203", "M204", "M205", "M206", "M207", "M2
 _OF_FILES: Final = frozenset({"M201", "M202", "M203", "M209"})
 """Codes that are about a file as a whole, and not about the tensors that refer to it."""
 _PAGE: Final = 4096
+_USUAL_RANK: Final = 8
 _DIGEST: Final = re.compile(r"[0-9a-fA-F]{40}")
 _EXPORT: Final = "export the model again: the dims or the data are wrong"
 
@@ -41,6 +43,8 @@ def check_tensor_data(stored: StoredTensor, context: CheckContext) -> Iterator[F
     """
     tensor = stored.proto
     element = ELEMENTS.get(tensor.data_type)
+    if element is not None and _is_plain(tensor, element):
+        return
     if element is None:
         yield _element_type_fault(stored)
     try:
@@ -57,6 +61,20 @@ def check_tensor_data(stored: StoredTensor, context: CheckContext) -> Iterator[F
                 yield from _size_faults(stored, element, count, held)
     except ModelError as error:
         yield from _at(stored, error)
+
+
+def _is_plain(tensor: Any, element: Element) -> bool:
+    """Whether a tensor is of the usual form, raw_data alone of the right size, in the message; others may be right."""
+    raw, dims = tensor.raw_data, tensor.dims[:]
+    return (
+        bool(raw and element.bits)
+        and len(dims) <= _USUAL_RANK
+        and min(dims, default=0) >= 0
+        and len(raw) == -(-prod(dims) * element.bits // 8)
+        and not (tensor.float_data or tensor.int32_data or tensor.int64_data or tensor.double_data)
+        and not (tensor.uint64_data or tensor.string_data or tensor.opset_payload)
+        and not (tensor.data_location or tensor.HasField("segment"))
+    )
 
 
 def _at(stored: StoredTensor, error: ModelError) -> Iterator[Finding]:

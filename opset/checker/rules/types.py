@@ -1,6 +1,6 @@
 """Rules about types and shapes that a model states, of values and in attributes.
 
-Equal types of a body are checked once: they are compared by their bytes.
+Equal types of a body are checked once.
 """
 
 from __future__ import annotations
@@ -11,16 +11,10 @@ from typing import Any, Final, NamedTuple
 
 from opset.checker.table import (
     CHECKER,
-    INITIALIZER,
-    INPUT,
-    OUTPUT,
-    SPARSE,
-    VALUE_INFO,
     WARNING,
     CheckContext,
-    StatedValue,
 )
-from opset.errors import Finding, brief_name, quote
+from opset.errors import Finding, quote
 from opset.model.elements import ELEMENTS, STRING, element_name
 from opset.model.graph.index import Body
 
@@ -31,13 +25,11 @@ _TYPE_DENOTATIONS: Final = frozenset({"TENSOR", "IMAGE", "AUDIO", "TEXT"})
 _DIM_DENOTATIONS: Final = frozenset(
     "DATA_BATCH DATA_CHANNEL DATA_TIME DATA_FEATURE FILTER_IN_CHANNEL FILTER_OUT_CHANNEL FILTER_SPATIAL".split()
 )
-_TYPE_ATTRIBUTES: Final = (13, 14)
-"""The numbers of TYPE_PROTO and TYPE_PROTOS in AttributeProto.AttributeType."""
 _LISTED: Final = 8
 
 
 class Fault(NamedTuple):
-    """What is wrong with a type: code, message, reason and help."""
+    """A fault of a type: code, message, reason and help."""
 
     code: str
     message: str
@@ -48,36 +40,11 @@ class Fault(NamedTuple):
 Faults = Callable[[Any], Iterator[Fault]]
 
 
-def _check_all(body: Body, faults_of: Faults) -> Iterator[Finding]:
-    """Yield the faults of all types in a body at their places."""
-    sound: set[bytes] = set()
-    values = [(each, VALUE_INFO) for each in body.proto.value_info[:]]
-    if not body.function:
-        values += [(each, INPUT) for each in body.proto.input[:]] + [(each, OUTPUT) for each in body.proto.output[:]]
-    for value, role in values:
-        if value.HasField("type"):
-            for fault in _new_faults(value.type, sound, faults_of):
-                yield Finding(fault.code, fault.message, StatedValue(value, body, role).place, fault.why, fault.help)
-    for index, attributes in enumerate(body.attributes):
-        for attribute in attributes:
-            if attribute.type in _TYPE_ATTRIBUTES:
-                for each in (
-                    (attribute.tp, *attribute.type_protos) if attribute.HasField("tp") else attribute.type_protos
-                ):
-                    for fault in _new_faults(each, sound, faults_of):
-                        place = f"{body.location(index)}, attribute {quote(attribute.name)}"
-                        yield Finding(fault.code, fault.message, place, fault.why, fault.help)
-
-
-def _new_faults(proto: Any, sound: set[bytes], faults_of: Faults) -> Sequence[Fault]:
-    """Return the faults of a type, none if an equal one was sound."""
-    data = proto.SerializeToString()
-    if data in sound:
-        return ()
-    faults = [*faults_of(proto)]
-    if not faults:
-        sound.add(data)
-    return faults
+def _check_all(body: Body, context: CheckContext, faults_of: Faults) -> Iterator[Finding]:
+    """Yield the faults of all types that a body states, at each of their places."""
+    for stated in context.types[body]:
+        for code, message, why, help in faults_of(stated.proto):
+            yield from (Finding(code, message, place, why, help) for place in stated.places())
 
 
 def _parts(proto: Any) -> Iterator[Any]:
@@ -107,17 +74,17 @@ def check_types(body: Body, context: CheckContext) -> Iterator[Finding]:
     - G601: it says nothing;
     - G602: the element type of a tensor is missing or does not exist;
     - G603: the keys of a map are of no type that keys have;
-    - G604: a sequence, optional or map does not say what it holds;
+    - G604: a sequence, optional or map does not name the type inside it;
     - G605: an optional holds neither tensor, sequence nor map;
     - G606: a dimension is negative;
     - G607: a dimension variable stands for several dimensions;
     - G609: an opaque type has no name.
     """
-    yield from _check_all(body, _type_faults)
+    yield from _check_all(body, context, _type_faults)
 
 
 def _type_faults(proto: Any) -> Iterator[Fault]:
-    """Yield what is wrong with a type and those inside it."""
+    """Yield the faults of a type and of those inside it."""
     outer = ""
     for part in _parts(proto):
         kind = part.WhichOneof("value") or ""
@@ -130,7 +97,7 @@ def _type_faults(proto: Any) -> Iterator[Fault]:
 
 
 def _part_faults(proto: Any, kind: str) -> Iterator[Fault]:
-    """Yield what is wrong with a type itself."""
+    """Yield the faults of a type itself."""
     match kind:
         case "tensor_type" | "sparse_tensor_type":
             number = getattr(proto, kind).elem_type
@@ -159,7 +126,7 @@ def _part_faults(proto: Any, kind: str) -> Iterator[Fault]:
 
 
 def _dim_faults(dims: Sequence[Any]) -> Iterator[Fault]:
-    """Yield what is wrong with the dimensions of a shape."""
+    """Yield the faults of the dimensions of a shape."""
     for axis, dim in enumerate(dims):
         if dim.dim_value < 0:
             why = "a dimension is at least 0; one that is not known has neither dim_value nor dim_param"
@@ -172,7 +139,7 @@ def _dim_faults(dims: Sequence[Any]) -> Iterator[Fault]:
 @CHECKER.rule("W602", Body, severity=WARNING)
 def check_variables_named(body: Body, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each type with a dimension variable whose name is empty."""
-    yield from _check_all(body, _empty_variables)
+    yield from _check_all(body, context, _empty_variables)
 
 
 def _empty_variables(proto: Any) -> Iterator[Fault]:
@@ -188,7 +155,7 @@ def _empty_variables(proto: Any) -> Iterator[Fault]:
 @CHECKER.rule("W601", Body, severity=WARNING, optional=True)
 def check_variables_identifiers(body: Body, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each type with a dimension variable whose name is no identifier of C."""
-    yield from _check_all(body, _odd_variables)
+    yield from _check_all(body, context, _odd_variables)
 
 
 def _odd_variables(proto: Any) -> Iterator[Fault]:
@@ -196,7 +163,7 @@ def _odd_variables(proto: Any) -> Iterator[Fault]:
     for part in _parts(proto):
         for dim in _dims(part):
             name = dim.dim_param
-            if name and not (isinstance(name, str) and _IDENTIFIER.fullmatch(name)):
+            if name not in ("", "*") and not (isinstance(name, str) and _IDENTIFIER.fullmatch(name)):
                 why = "names are letters, digits and underscores, with no digit in front"
                 message = f"the dimension variable {quote(name)} is no identifier"
                 yield Fault("W601", message, why, "rename it in all shapes")
@@ -206,7 +173,7 @@ def _odd_variables(proto: Any) -> Iterator[Fault]:
 @CHECKER.rule("W603", Body, severity=WARNING, optional=True)
 def check_denotations(body: Body, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each type with a denotation that the standard does not define."""
-    yield from _check_all(body, _odd_denotations)
+    yield from _check_all(body, context, _odd_denotations)
 
 
 def _odd_denotations(proto: Any) -> Iterator[Fault]:
@@ -220,69 +187,3 @@ def _odd_denotations(proto: Any) -> Iterator[Fault]:
             if dim.denotation and dim.denotation not in _DIM_DENOTATIONS:
                 message = f"the denotation {quote(dim.denotation)} of dimension {axis} is not defined"
                 yield Fault("W603", message, why, "use one such as DATA_BATCH, DATA_CHANNEL or DATA_FEATURE")
-
-
-@CHECKER.rule("G608", Body)
-def check_types_of_initializers(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each initializer whose type or dims contradict those that the graph states for its name."""
-    if body.function:
-        return
-    constants = [(each.name, each.data_type, each, INITIALIZER) for each in body.proto.initializer[:]]
-    constants += [(each.values.name, each.values.data_type, each, SPARSE) for each in body.proto.sparse_initializer[:]]
-    if not constants:
-        return
-    stated: dict[str, Any] = {}
-    for values in (body.proto.value_info[:], body.proto.output[:], body.proto.input[:]):
-        stated.update((value.name, value) for value in values)
-    for name, data_type, constant, role in constants:
-        if name and name in stated and stated[name].HasField("type"):
-            contradiction = _contradiction(stated[name].type, data_type, constant.dims[:], role)
-            if contradiction:
-                place = f"{body.label}, {role} {quote(name)}"
-                why = "a value has one type, and readers trust either"
-                yield Finding("G608", contradiction, place, why, "correct the stated type, or the initializer")
-
-
-def _contradiction(proto: Any, data_type: int, dims: Sequence[int], role: str) -> str:
-    """Return the respect in which a constant contradicts its stated type, "" if it does not."""
-    kind = proto.WhichOneof("value")
-    if kind is None:
-        return ""
-    if kind != "tensor_type" and not (role == SPARSE and kind == "sparse_tensor_type"):
-        return (
-            f"the initializer is a tensor, and the graph states {'an' if kind[0] == 'o' else 'a'} {_KIND_NAMES[kind]}"
-        )
-    stated = getattr(proto, kind)
-    if stated.elem_type != data_type and {stated.elem_type, data_type} <= ELEMENTS.keys():
-        wanted, found = ELEMENTS[stated.elem_type].name, ELEMENTS[data_type].name
-        return f"the initializer has elements of type {found}, and the graph states {wanted}"
-    if not stated.HasField("shape"):
-        return ""
-    shape = stated.shape.dim[:]
-    fits = len(shape) == len(dims) and all(
-        not dim.HasField("dim_value") or dim.dim_value < 0 or dim.dim_value == size
-        for dim, size in zip(shape, dims, strict=True)
-    )
-    return "" if fits else f"the initializer has dims {_shown(dims)}, and the graph states {_shown_shape(shape)}"
-
-
-_KIND_NAMES: Final = {
-    "sequence_type": "sequence",
-    "map_type": "map",
-    "optional_type": "optional",
-    "opaque_type": "opaque type",
-    "sparse_tensor_type": "sparse tensor",
-}
-
-
-def _shown_shape(shape: Sequence[Any]) -> str:
-    """Return a shape for a message."""
-    return _shown(
-        [each.dim_value if each.HasField("dim_value") else each.dim_param or "?" for each in shape[: _LISTED + 1]]
-    )
-
-
-def _shown(dims: Sequence[Any]) -> str:
-    """Return dims for a message."""
-    more = ", …" if len(dims) > _LISTED else ""
-    return f"[{', '.join(brief_name(str(dim)) for dim in dims[:_LISTED])}{more}]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from opset.inference.building.agreement import check_declared_constraints
@@ -38,10 +38,12 @@ _TENSOR = 4  # AttributeProto.TENSOR
 
 @dataclass(eq=False)
 class NodeInference:
-    """Infers nodes without graphs; input types are checked against the schema if `_check_types` is set."""
+    """Infers nodes without graphs; types are checked against the schema if `_check_types` is set."""
 
     _constants: ConstantElements
     _check_types: bool
+    _sound_constants: set[tuple[OpSchema, str | None]] = field(default_factory=set)
+    """Versions of Constant, with the element types that they have."""
 
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
@@ -52,7 +54,8 @@ class NodeInference:
             return self._infer_by_signature(scope, index, inference, inputs)
         attributes: tuple[Any, ...] = ()
         if body.attributes[index]:
-            constant = self._infer_constant(scope, index) if body.operators[index] == ("Constant", "") else None
+            is_constant = body.operators[index] == ("Constant", "")
+            constant = self._infer_constant(scope, index, inference.schema) if is_constant else None
             if constant is not None:
                 return constant
             attributes = tuple([attribute.SerializeToString() for attribute in body.attributes[index]])
@@ -141,10 +144,11 @@ class NodeInference:
             body = scope.body
             first = foreign_type(body.operators[index], inputs, body.attributes[index])
             return Outcome((first, *(None,) * (count - 1))[:count], doubts=(inference.why,))
+        types = signature_types(inference, count, inputs)
         problems = self.find_misfits(inference.schema, scope.body.reads[index], inputs)
-        return Outcome(signature_types(inference, count, inputs), doubts=(inference.why,), problems=problems)
+        return Outcome(types, doubts=(inference.why,), problems=problems)
 
-    def _infer_constant(self, scope: Scope, index: int) -> Outcome | None:
+    def _infer_constant(self, scope: Scope, index: int, schema: OpSchema | None) -> Outcome | None:
         """Return the outcome of a Constant that holds a tensor, and record the tensor; None for any other Constant."""
         outputs = scope.body.computes[index]
         for message in scope.body.attributes[index]:
@@ -152,7 +156,13 @@ class NodeInference:
             if attribute is not None and attribute.type == _TENSOR and outputs:
                 if outputs[0]:
                     scope.tensors[outputs[0]] = attribute.t
-                return Outcome((tensor(element_name(attribute.t.data_type), shape_of_dims(attribute.t.dims)),))
+                type_ = tensor(element_name(attribute.t.data_type), shape_of_dims(attribute.t.dims))
+                problems: tuple[Problem, ...] = ()
+                if self._check_types and schema is not None and (schema, type_.element) not in self._sound_constants:
+                    problems = self.find_output_misfits(schema, (), (type_,))
+                    if not problems:
+                        self._sound_constants.add((schema, type_.element))
+                return Outcome((type_,), problems=problems)
         return None
 
     def _run_rule(
@@ -189,7 +199,10 @@ class NodeInference:
                 constants = self._constants.compute_elements(call, data, types, followed)
             except Exception as error:
                 problems += problems_of(call, error, data)
-        return Outcome(types, constants, tuple(call.doubts), problems + more, has_unnamed_sizes(types), warnings)
+        problems += more
+        if not problems and not warnings:
+            problems = self.find_output_misfits(call.schema, call.types, types)
+        return Outcome(types, constants, tuple(call.doubts), problems, has_unnamed_sizes(types), warnings)
 
     def find_misfits(
         self, schema: OpSchema, names: Sequence[str], inputs: Sequence[Type | None]
@@ -202,6 +215,18 @@ class NodeInference:
         ]
         misfits = (*arity_misfits(schema, texts), *type_misfits(schema, texts))
         return tuple([Problem("I202", misfit.what, misfit.why) for misfit in misfits])
+
+    def find_output_misfits(
+        self, schema: OpSchema, inputs: Sequence[Type | None], outputs: Sequence[Type | None]
+    ) -> tuple[Problem, ...]:
+        """Return a problem for each output of a type that the operator does not have, () if types are not checked.
+
+        The type may follow from an attribute, so that the inputs alone do not show it.
+        """
+        if not self._check_types:
+            return ()
+        taken, given = ([None if each is None else each.text for each in types] for types in (inputs, outputs))
+        return tuple([Problem("I202", misfit.what, misfit.why) for misfit in type_misfits(schema, taken, given)])
 
 
 def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[str, ...]:

@@ -19,9 +19,9 @@ from opset.inference.engine.scopes import Scope
 from opset.inference.engine.writing import write_types
 from opset.inference.limits import MAX_WARNINGS
 from opset.model import load
-from opset.model.graph.index import Body
+from opset.model.graph.index import Body, ModelIndex
 from opset.model.storage.container import Model
-from opset.opsets.registry import Schemas, registry_with
+from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.preparation import Freeze, read_model
 
 __all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
@@ -106,10 +106,6 @@ class Inference:
         """
         type_ = self.type(name)
         return None if type_ is None else type_.shape
-
-    def imports(self, body: Body) -> Mapping[str, int]:
-        """Return the opset version of each domain that a body of `values` is written in."""
-        return self._engine.index.imports(body)
 
     @property
     def scopes(self) -> list[Scope]:
@@ -219,14 +215,39 @@ def infer(
         index=index,
         progress=progress,
     )
+    _run_engine(engine)
+    if dims and engine.stopped is None:
+        check_dim_names(dims, engine.sizes.variables | open_dim_names(loaded))
+    return Inference(engine)
+
+
+def infer_strictly(model: Model, index: ModelIndex, registry: Registry, limits: Limits | None = None) -> Inference:
+    """Return the types and shapes of a model that was read, with everything against the standard as findings.
+
+    Args:
+        model: The model.
+        index: Its index.
+        registry: The operators that are known.
+        limits: How much the inference may take; without them, that is in proportion to the model.
+
+    Raises:
+        InferenceError: I401 if `limits` do not suffice.
+    """
+    limits = limits or Limits()
+    budget = default_budget(model.proto.ByteSize(), limits)
+    limited = bool(limits.as_dict())
+    engine = Engine(model, registry, {}, budget, check_type=True, limited=limited, strict=True, index=index)
+    _run_engine(engine)
+    return Inference(engine)
+
+
+def _run_engine(engine: Engine) -> None:
+    """Run an inference; raise InferenceError I401 if the caller's limits do not suffice."""
     try:
         engine.run()
     except BudgetExceeded as exhausted:
         place, _ = engine.stopped or ("", exhausted)
         raise InferenceError(Finding("I401", "the inference was stopped", place, exhausted.why, ALLOW_MORE)) from None
-    if dims and engine.stopped is None:
-        check_dim_names(dims, engine.sizes.variables | open_dim_names(loaded))
-    return Inference(engine)
 
 
 def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False) -> Any:

@@ -47,16 +47,20 @@ def _why_no_size(data_type: int) -> str:
 
 def element_count(tensor: Any) -> int:
     """Return the product of a tensor's dims; raise ModelError M206 if one is negative or the product is absurd."""
-    dims = list(tensor.dims)
-    shown = str(dims) if len(dims) <= 8 else f"{str(dims[:8])[:-1]}, …]"
+    dims = tensor.dims[:]
     if any(dim < 0 for dim in dims):
-        raise tensor_error(tensor, f"its dims {shown} hold a negative number")
+        raise tensor_error(tensor, f"its dims {_shown_dims(dims)} hold a negative number")
     count = 0 if 0 in dims else 1
     for dim in dims:
         count *= dim
         if count > MAX_ENCODED:
-            raise tensor_error(tensor, f"its dims {shown} ask for more elements than any file holds")
+            raise tensor_error(tensor, f"its dims {_shown_dims(dims)} ask for more elements than any file holds")
     return count
+
+
+def _shown_dims(dims: list[int]) -> str:
+    """Return dims for a message."""
+    return str(dims) if len(dims) <= 8 else f"{str(dims[:8])[:-1]}, …]"
 
 
 def data_size(tensor: Any) -> int:

@@ -50,7 +50,7 @@ def data_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:
 def raw_range(model: ModelParts | None, tensor: Any) -> wire.Segment | None:
     """Return the content of raw_data if it was left in the model's file, whatever its length."""
     segment_of_data = None
-    for segment in model.segments(tensor) if model else ():
+    for segment in model.segments(tensor) if model and tensor.opset_payload else ():
         for item in wire.fields(segment.source, segment.start, segment.end):
             if item.number == wire.RAW_DATA and item.wire == wire.LENGTH:
                 segment_of_data = wire.Segment(segment.source, item.start, item.end)
@@ -66,10 +66,10 @@ def held_entries(model: ModelParts, tensor: Any) -> dict[str, tuple[int, int]]:
     Raises:
         ModelError: M206 if a field is damaged.
     """
-    held = {name: (count, count) for name in _VALUE_FIELDS if (count := len(getattr(tensor, name)))}
+    held = {name: (len(field), len(field)) for name in _VALUE_FIELDS if (field := getattr(tensor, name))}
     if tensor.HasField("raw_data"):
         held["raw_data"] = len(tensor.raw_data), len(tensor.raw_data)
-    for segment in model.segments(tensor):
+    for segment in model.segments(tensor) if tensor.opset_payload else ():
         for item in wire.fields(segment.source, segment.start, segment.end):
             size = item.end - item.start
             if item.number == wire.RAW_DATA and item.wire == wire.LENGTH:
