@@ -159,7 +159,7 @@ def unsorted_nodes(model: Any, draw: random.Random) -> Any:
     for graph, _ in graphs(faulty):
         for first, node in enumerate(graph.node):
             for later in range(first + 1, len(graph.node)):
-                if not {*node.output}.isdisjoint(graph.node[later].input):
+                if not ({*node.output} - {""}).isdisjoint(graph.node[later].input):
                     found.append((graph, first, later))
     if not found:
         return None
