@@ -72,6 +72,7 @@ JUDGES = {
                           "--seconds {seconds} --seed {seed}"),
     "repair": Judge("fuzz.repairing", 20, "a mendable fault in each of many models, mended: valid, and what it was", "",
                     "--seed {seed} --count 1000000"),
+    "checkers": Judge("fuzz.checkers", 60, "mutants of models, checked by opset and by onnx", "", "--seed {seed}"),
     "mutants": Judge("fuzz.mutants", 15, "mutants of models, nodes, YAML and values: our own errors alone", "",
                      "--seed {seed}"),
     "properties": Judge("fuzz.properties", 20, "the property tests, with 16 times as many drawn cases"),

@@ -146,4 +146,4 @@ def find(context: CheckContext, codes: frozenset[str]) -> Iterator[Finding]:
 
 def _holds(rule: Rule[Finding], ir_version: int) -> bool:
     """Whether a rule holds for models of an IR version."""
-    return rule.since <= ir_version and (rule.until is None or ir_version <= rule.until)
+    return rule.since <= max(ir_version, 0) and (rule.until is None or ir_version <= rule.until)

@@ -165,7 +165,8 @@ def _report_text(code: str, rule: Rule[Any]) -> str:
 
 def _edits_text(edits: dict[str, Any]) -> str:
     """Return the edits of a fixture as lines: a path and its new value."""
-    return "\n".join(f"{path}: {_value_text(value)}" for path, value in edits.items())
+    lines = [f"{path}: {_value_text(value)}" for path, value in edits.items()]
+    return "\n".join(textwrap.fill(line, WIDTH - 4, subsequent_indent="  ", break_long_words=False) for line in lines)
 
 
 def _value_text(value: Any) -> str:

@@ -220,7 +220,7 @@ class CheckContext:
     @cached_property
     def late_features(self) -> list[tuple[Feature, str]]:
         """The features that came after the model's IR version, none if it states no version."""
-        return self.features_after(self.ir_version) if self.ir_version else []
+        return self.features_after(self.ir_version) if self.ir_version > 0 else []
 
     def features_after(self, version: int) -> list[tuple[Feature, str]]:
         """Return the features that came after an IR version, of each body the first use, with its place.

@@ -186,6 +186,17 @@ def test_a_model_without_a_path_has_no_files():
     assert codes_of(model.SerializeToString()) == ["W505", "M204"]
 
 
+@pytest.mark.parametrize("location", ["../w.bin", "a/../../w.bin"])
+def test_a_location_above_any_folder(location):
+    assert codes_of(model_of(external(location)).SerializeToString()) == ["W505", "M201"]
+
+
+def test_an_absolute_location(save, tmp_path):
+    assert codes_of(save(external(tmp_path / "w.bin"))) == ["G513"]
+    assert codes_of(save(external("/nowhere/w.bin"))) == ["G513"]
+    assert codes_of(model_of(external("C:\\w.bin")).SerializeToString()) == ["W505", "G513"]
+
+
 def test_offsets_that_are_no_page(save):
     path = save(external(offset=12), external(offset=4096, name="v"), external(offset="x", name="u"))
     assert [each.place for each in opset.check(path, select=["W504"])] == ["graph 'g', initializer 'w'"]

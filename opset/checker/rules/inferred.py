@@ -19,6 +19,15 @@ def check_inferred_types(inferred: Inferred, context: CheckContext) -> Iterator[
         yield from inferred.inference.findings
 
 
+@CHECKER.rule("W802", Inferred, severity=WARNING)
+def check_branches(inferred: Inferred, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each contradiction in a branch that a condition guards: the model may never run it."""
+    if inferred.inference is not None:
+        for finding in inferred.inference.findings_in_branches():
+            help = finding.help or "see that the condition excludes it, or correct the branch"
+            yield finding._replace(code="W802", help=help)
+
+
 @CHECKER.rule("W801", Inferred, severity=WARNING)
 def check_inference_ended(inferred: Inferred, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding if the inference stopped, so that types and shapes behind that place were not compared."""

@@ -27,10 +27,11 @@ _OF_FILES: Final = frozenset({"M201", "M202", "M203", "M209"})
 _PAGE: Final = 4096
 _USUAL_RANK: Final = 8
 _DIGEST: Final = re.compile(r"[0-9a-fA-F]{40}")
+_ROOT: Final = re.compile(r"/|\\|[A-Za-z]:[/\\]")
 _EXPORT: Final = "export the model again: the dims or the data are wrong"
 
 
-@CHECKER.rule("G501 G502 G503 G504 G509 G511 G512 M201 M202 M203 M204 M205 M206 M207 M209", StoredTensor)
+@CHECKER.rule("G501 G502 G503 G504 G509 G511 G512 G513 M201 M202 M203 M204 M205 M206 M207 M209", StoredTensor)
 def check_tensor_data(stored: StoredTensor, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each respect in which a tensor's type, dims and data do not fit together.
 
@@ -39,6 +40,7 @@ def check_tensor_data(stored: StoredTensor, context: CheckContext) -> Iterator[F
     - G504: an external tensor holds values as well;
     - G509: a segment lies outside the dims;
     - G511, G512: the checksum is none, or the file has another one;
+    - G513: the location of a file is absolute;
     - M201 to M207, M209: external data cannot be used, or the size of the data does not fit.
     """
     tensor = stored.proto
@@ -150,8 +152,15 @@ def _external_faults(stored: StoredTensor, context: CheckContext, fields: list[s
         message = f"the tensor is external, and holds values in {listing(fields)}"
         why = "readers take them from the file or from the model"
         yield Finding("G504", message, stored.place, why, "clear the field, or data_location and external_data")
+    absolute = any(entry.key == "location" and _is_absolute(entry.value) for entry in tensor.external_data)
+    if absolute:
+        why = "locations are relative to the model's folder, so that both can be moved together"
+        help = "write the path from the model's folder to the file"
+        yield Finding("G513", "the location of external data is absolute", stored.place, why, help)
     segment, faults = external.locate(files, tensor)
     for fault in faults:
+        if absolute and fault.code == "M201":
+            continue
         if files is not None and fault.code in _OF_FILES:
             location = external.reference(tensor).location
             if location in files.reported:
@@ -161,6 +170,11 @@ def _external_faults(stored: StoredTensor, context: CheckContext, fields: list[s
             continue  # G501 says so
         yield fault._replace(place=stored.place)
     yield from _checksum_faults(stored, context, segment)
+
+
+def _is_absolute(location: Any) -> bool:
+    """Whether a path begins at a root, on any system."""
+    return isinstance(location, str) and _ROOT.match(location) is not None
 
 
 def _checksum_faults(stored: StoredTensor, context: CheckContext, segment: Segment | None) -> Iterator[Finding]:

@@ -187,3 +187,18 @@ def _odd_denotations(proto: Any) -> Iterator[Fault]:
             if dim.denotation and dim.denotation not in _DIM_DENOTATIONS:
                 message = f"the denotation {quote(dim.denotation)} of dimension {axis} is not defined"
                 yield Fault("W603", message, why, "use one such as DATA_BATCH, DATA_CHANNEL or DATA_FEATURE")
+
+
+@CHECKER.rule("G610", Body)
+def check_opaque_values(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each node of an operator with a schema that reads or computes a value of an opaque type."""
+    lists = [body.proto.value_info] if body.function else [body.proto.value_info, body.proto.input, body.proto.output]
+    opaque = {value.name for values in lists for value in values if value.type.HasField("opaque_type")}
+    if not opaque:
+        return
+    for index, (name, domain) in enumerate(body.operators):
+        used = [each for each in (*body.reads[index], *body.computes[index]) if each in opaque]
+        if used and context.registry.versions(name, domain):
+            message = f"{brief_name(name)} does not take {quote(used[0])}, which is of an opaque type"
+            why = "its signature lists no opaque type"
+            yield Finding("G610", message, body.location(index), why, "correct the stated type of the value")

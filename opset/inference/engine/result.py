@@ -95,6 +95,10 @@ class Inference:
         self.left_out = 0
         """The number of types that `written` left out, since they would have taken too much room."""
 
+    def findings_in_branches(self) -> FindingList:
+        """Return the findings in branches that a condition guards."""
+        return FindingList(_findings_of(self._engine, guarded=True))
+
     def type(self, name: str) -> Type | None:
         """Return the type of a value of the main graph as far as it is known, or None if nothing is known."""
         return next(iter(self._engine.scopes.values())).types.get(name)
@@ -286,10 +290,13 @@ def _coverage_of(type_: Type | None) -> str:
     return SYMBOLIC if any(isinstance(size, Dim) for size in inside.shape) else KNOWN
 
 
-def _findings_of(engine: Engine) -> Iterator[Finding]:
-    """Yield a finding for each contradiction and problem of an inference, except in bodies that may never run."""
+def _findings_of(engine: Engine, guarded: bool = False) -> Iterator[Finding]:
+    """Yield a finding for each contradiction and problem of an inference, in bodies that run or in `guarded` ones.
+
+    A condition decides whether a guarded body runs: the model may avoid it on purpose.
+    """
     for scope in engine.all_scopes():
-        if scope.unused or scope.guarded:
+        if scope.unused or scope.guarded != guarded:
             continue
         producers: dict[str, int] = {}
         if scope.conflicts:

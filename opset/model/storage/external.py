@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import os
+import posixpath
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -197,7 +198,7 @@ def data_range(folder: Folder | None, tensor: Any) -> Segment:
 def locate(folder: Folder | KnownFiles | None, tensor: Any) -> tuple[Segment | None, FindingList]:
     """Return the part of a file that holds a tensor's external data, and all reasons why it cannot be used.
 
-    Without a folder no file is looked for, and the part is None.
+    Without a folder no file is looked for, and the part is None; a location may still lead out of any folder.
     """
     faults = FindingList()
     said = size = None
@@ -215,6 +216,8 @@ def locate(folder: Folder | KnownFiles | None, tensor: Any) -> tuple[Segment | N
         why = f"external data is {said.length} bytes long, and dims and type ask for {size}"
         faults += tensor_error(tensor, why).findings
     if folder is None:
+        if posixpath.normpath(said.location).split("/")[0] == os.pardir:
+            faults += _outside_error(said.location, tensor_label(tensor), "it begins above the model's folder").findings
         return None, faults
     try:
         file = folder.file(said.location, tensor_label(tensor))

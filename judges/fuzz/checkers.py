@@ -1,0 +1,157 @@
+"""Mutants of models, checked by opset and by onnx's checker: what onnx rejects is rejected, with a place.
+
+    python -m judges checkers [--count 5000] [--kinds rename,change_tensor] [--seed 7] [-j 2] [--case KIND:NUMBER]
+
+Each kind of mutation of judges/fuzz/mutation/structure.py changes `count` sound models, each once. Both check the
+result: `opset.check` by all rules that are not optional, `onnx.checker.check_model` with `full_check`. A mutant that
+onnx rejects and opset passes is a fault, unless DECIDED has the reason. What opset alone rejects is counted by code:
+those are rules that onnx does not have. The exit status is 1 if there is a fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import onnx
+
+import opset
+from judges.conformance.processes import Died, each
+from judges.fuzz.mutation.seeds import seed_model
+from judges.fuzz.mutation.structure import GENERIC, MEANT
+from opset.errors import OpsetError
+from opset.model import proto as pb
+
+KINDS = {mutation.__name__: mutation for mutation in (*GENERIC, *MEANT)}
+SECONDS = 20
+DECIDED: dict[str, str] = {}
+"""Parts of onnx's messages about what breaks no rule, with the reasons."""
+
+
+class Job(NamedTuple):
+    """One mutant: the name of its mutation, its number, and the seed."""
+
+    kind: str
+    number: int
+    seed: int
+
+
+class Verdict(NamedTuple):
+    """What both say of a mutant: the codes of opset's errors, and onnx's message, "" if it passes; what was changed."""
+
+    codes: tuple[str, ...]
+    unplaced: bool
+    message: str
+    change: str
+
+
+def mutant_of(job: Job) -> tuple[str, bytes]:
+    """Return what was changed, and the bytes of the mutant; "" if the mutation fits no model that was drawn."""
+    draw = random.Random(f"{job.seed} {job.kind} {job.number}")
+    for _ in range(200):
+        name, model = seed_model(draw)
+        sound = sound_model(name, model.SerializeToString())
+        if sound is None:
+            continue
+        model = pb.ModelProto.FromString(sound)
+        change = KINDS[job.kind](draw, model)
+        if change is not None:
+            return f"{name}: {change}", model.SerializeToString()
+    return "", b""
+
+
+@cache
+def sound_model(name: str, data: bytes) -> bytes | None:
+    """Return a model with the types that callers need, None if one of the two rejects it."""
+    try:
+        data = opset.infer(data).written().SerializeToString()
+        if any(finding.severity == "error" for finding in opset.check(data)):
+            return None
+        onnx.checker.check_model(onnx.ModelProto.FromString(data), full_check=True)
+    except Exception:
+        return None
+    return data
+
+
+def judge(job: Job) -> Generator[str, None, Verdict]:
+    """Return what both say of a mutant."""
+    yield "mutation"
+    change, data = mutant_of(job)
+    if not change:
+        return Verdict((), False, "", "")
+    yield "opset"
+    try:
+        findings = [finding for finding in opset.check(data) if finding.severity == "error"]
+        codes = tuple(dict.fromkeys(finding.code for finding in findings))
+        unplaced = any(not finding.place for finding in findings)
+    except OpsetError as error:
+        codes, unplaced = (error.code,), False
+    yield "onnx"
+    message = ""
+    try:
+        onnx.checker.check_model(onnx.ModelProto.FromString(data), full_check=True)
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
+    return Verdict(codes, unplaced, message, change)
+
+
+def decided(message: str) -> str:
+    """Return the reason why a message of onnx is about no rule, "" if it is about one."""
+    return next((reason for pattern, reason in DECIDED.items() if re.search(pattern, message, re.DOTALL)), "")
+
+
+def table(counts: Counter[tuple[str, str]]) -> Iterator[str]:
+    """Yield the rows of a table of outcomes by kind."""
+    columns = ("both", "neither", "opset alone", "decided", "onnx alone", "onnx died", "opset died")
+    yield f"{'kind':20}" + "".join(f"{column:>13}" for column in columns)
+    for kind in (*KINDS, "all"):
+        numbers = [counts[kind, column] for column in columns]
+        if any(numbers):
+            yield f"{kind:20}" + "".join(f"{number:13,}" for number in numbers)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table and the faults; return the exit status."""
+    about = (__doc__ or "").split("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m judges checkers", description=about)
+    parser.add_argument("--count", type=int, default=5000, help="mutants of each kind")
+    parser.add_argument("--kinds", default="", help="these kinds alone")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("-j", type=int, default=1, dest="processes")
+    parser.add_argument("--case", help="show one: KIND:NUMBER")
+    options = parser.parse_args(arguments)
+    if options.case:
+        kind, _, number = options.case.partition(":")
+        job = Job(kind, int(number), options.seed)
+        change, data = mutant_of(job)
+        print(change, onnx.ModelProto.FromString(data), *opset.check(data), sep="\n")
+        onnx.checker.check_model(onnx.ModelProto.FromString(data), full_check=True)
+        return 0
+    kinds = [kind for kind in KINDS if not options.kinds or kind in options.kinds.split(",")]
+    jobs = (Job(kind, number, options.seed) for number in range(options.count) for kind in kinds)
+    counts: Counter[tuple[str, str]] = Counter()
+    alone: Counter[str] = Counter()
+    wrong = 0
+    for job, verdict in each(judge, jobs, options.processes, SECONDS):
+        if isinstance(verdict, Died):
+            outcome = f"{verdict.stage} died" if verdict.stage != "mutation" else "neither"
+        elif verdict.message:
+            outcome = "both" if verdict.codes else "decided" if decided(verdict.message) else "onnx alone"
+        else:
+            outcome = "opset alone" if verdict.codes else "neither"
+            alone.update(verdict.codes)
+        is_wrong = outcome in ("onnx alone", "opset died") or (not isinstance(verdict, Died) and verdict.unplaced)
+        wrong += is_wrong
+        if is_wrong:
+            told = verdict.why if isinstance(verdict, Died) else f"{verdict.change}: {verdict.message.splitlines()[:1]}"
+            print(f"{job.kind}:{job.number}: {outcome}: {told}", flush=True)
+        for kind in (job.kind, "all"):
+            counts[kind, outcome] += 1
+    print("\n".join(table(counts)))
+    print("by opset alone:", ", ".join(f"{code} {count:,}" for code, count in alone.most_common()))
+    return int(wrong > 0)
