@@ -54,9 +54,8 @@ def _free_initializers(context: CheckContext, code: str) -> Iterator[Mend]:
     """Remove initializers from the inputs of graphs, so that they stay constants."""
     for body in context.bodies:
         held = set() if body.function else {tensor.name for tensor in body.proto.initializer}
-        for position in reversed(range(len(body.proto.input) if held else 0)):
-            name = body.proto.input[position].name
-            if name in held:
-                del body.proto.input[position]
-        if not held.isdisjoint(body.input_names()):
+        listed = [position for position, name in enumerate(body.input_names() if held else ()) if name in held]
+        for position in reversed(listed):
+            del body.proto.input[position]
+        if listed:
             yield Mend(code, "initializers are no inputs any more, and stay constants", body.label)

@@ -14,7 +14,7 @@ from opset.checker.table import (
     WARNING,
     CheckContext,
 )
-from opset.errors import Finding, quote
+from opset.errors import Finding, brief_name, quote
 from opset.model.elements import ELEMENTS, STRING, element_name
 from opset.model.graph.index import Body
 
