@@ -9,14 +9,14 @@ and `index.notes` lists them. A model that needs none is not copied.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from opset.errors import Finding, ModelError, UsageError, listing, quote
 from opset.model import proto as pb
 from opset.model.attributes import attribute_value
-from opset.model.graph.index import Body, ModelIndex, index_model, messages_of, normalize_domain
-from opset.model.graph.sorting import count_moved_nodes, sorted_orders
+from opset.model.graph.index import Body, FunctionKey, ModelIndex, index_model, messages_of, normalize_domain
+from opset.model.graph.sorting import sort_nodes, sorted_orders
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, default_registry
 from opset.schemas import quirks
@@ -57,13 +57,13 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[M
         if error.code not in _UNSORTED:
             raise
         model, index = _sort_nodes(model, registry, notes, error)
-    if leftovers := [*_attribute_fixes(index, registry)]:
+    if leftovers := [*attribute_fixes(index, registry)]:
         model, index = _apply_fixes(model, index, registry, leftovers, notes)
     index.notes = notes
     return model, index
 
 
-def _copy_model(model: Model) -> Model:
+def copy_model(model: Model) -> Model:
     """Return the model with a copy of its message."""
     message = pb.ModelProto()
     message.CopyFrom(model.proto)
@@ -86,7 +86,7 @@ def _read_unreleased(model: Model, registry: Registry, notes: list[str]) -> Mode
     ]
     if not found:
         return model
-    model = _copy_model(model)
+    model = copy_model(model)
     holders = [model.proto, *model.proto.functions]
     for number, position in found:
         holders[number].opset_import[position].version -= 1
@@ -101,23 +101,26 @@ def _read_unreleased(model: Model, registry: Registry, notes: list[str]) -> Mode
 def _merge_imports(model: Model, notes: list[str]) -> Model:
     """Return a model that imports each domain once at a version, the given one if it does already."""
     holders = [model.proto, *model.proto.functions]
-    if all(len(_distinct_imports(holder)) == len(holder.opset_import) for holder in holders):
+    if not any(map(repeated_imports, holders)):
         return model
-    model = _copy_model(model)
+    model = copy_model(model)
     for holder in (model.proto, *model.proto.functions):
-        kept = _distinct_imports(holder)
-        del holder.opset_import[:]
-        holder.opset_import.extend(kept)
+        for position in reversed(repeated_imports(holder)):
+            del holder.opset_import[position]
     notes.append("domains that were imported more than once, at the same version, are imported once")
     return model
 
 
-def _distinct_imports(holder: Any) -> list[Any]:
-    """Return the imports of a ModelProto or FunctionProto without those that repeat an earlier one."""
-    first: dict[tuple[Any, int], Any] = {}
-    for entry in holder.opset_import:
-        first.setdefault((normalize_domain(entry.domain), entry.version), entry)
-    return [*first.values()]
+def repeated_imports(holder: Any) -> list[int]:
+    """Return the indices of the imports of a ModelProto or FunctionProto that repeat an earlier one."""
+    seen: set[tuple[Any, int]] = set()
+    repeated = []
+    for position, entry in enumerate(holder.opset_import):
+        imported = normalize_domain(entry.domain), entry.version
+        if imported in seen:
+            repeated.append(position)
+        seen.add(imported)
+    return repeated
 
 
 def _freeze_initializers(model: Model, freeze: Freeze, notes: list[str]) -> Model:
@@ -141,7 +144,7 @@ def _freeze_initializers(model: Model, freeze: Freeze, notes: list[str]) -> Mode
     if model.proto.ir_version < 4:
         notes.append("before IR version 4, initializers are constants, although inputs list them: nothing was frozen")
         return model
-    model = _copy_model(model)
+    model = copy_model(model)
     graph = model.proto.graph
     kept = [value for value in graph.input if value.name not in wanted]
     del graph.input[:]
@@ -156,14 +159,11 @@ def _sort_nodes(model: Model, registry: Registry, notes: list[str], error: Model
     moved = sorted_orders(index.bodies)
     if not moved:
         raise error
-    model = _copy_model(model)
+    model = copy_model(model)
     messages = messages_of(index, model.proto)
     for body in reversed(index.bodies):
         if body in moved:
-            nodes = messages[body].node[:]
-            del messages[body].node[:]
-            messages[body].node.extend([nodes[position] for position in moved[body]])
-            count = count_moved_nodes(moved[body])
+            count = sort_nodes(messages[body], moved[body])
             notes.append(f"{body.label}: nodes sorted, since values were read before they were computed: {count} moved")
     try:
         return model, index_model(model.proto, registry.domains)
@@ -171,7 +171,7 @@ def _sort_nodes(model: Model, registry: Registry, notes: list[str], error: Model
         raise error from None
 
 
-class _AttributeFix(NamedTuple):
+class AttributeFix(NamedTuple):
     """An attribute to be mended: its body, node and name, and its new value; None if it is dropped."""
 
     body: Body
@@ -179,9 +179,36 @@ class _AttributeFix(NamedTuple):
     name: str
     value: str | None = None
 
+    @property
+    def done(self) -> str:
+        """The words for what becomes of the attribute."""
+        return "dropped, which changes nothing" if self.value is None else "written in lower case"
 
-def _attribute_fixes(index: ModelIndex, registry: Registry) -> Iterator[_AttributeFix]:
-    """Yield the fixes for attributes of the standard's operators."""
+    def apply(self, node: Any) -> None:
+        """Mend the attribute in a NodeProto."""
+        for at in reversed(range(len(node.attribute))):
+            if node.attribute[at].name == self.name:
+                if self.value is None:
+                    del node.attribute[at]
+                else:
+                    node.attribute[at].s = self.value.encode()
+
+
+class Indexed(Protocol):
+    """The index of a model, valid or not: its bodies, its functions, and what a body imports."""
+
+    bodies: list[Body]
+    functions: dict[FunctionKey, Body]
+
+    def imports(self, body: Body) -> Mapping[str, int]:
+        """Return the versions of operator sets that a body is written in."""
+
+
+def attribute_fixes(index: Indexed, registry: Registry) -> Iterator[AttributeFix]:
+    """Yield the fixes for attributes of the standard's operators that exporters write against it (schemas/quirks.py).
+
+    Attributes of other versions that change nothing are dropped, and others mended.
+    """
     for body in index.bodies:
         version = index.imports(body).get("", 0)
         known: dict[tuple[str, str], tuple[OpSchema | None, Container[str]]] = {}
@@ -204,7 +231,7 @@ def _attribute_fixes(index: ModelIndex, registry: Registry) -> Iterator[_Attribu
 
 def _attribute_fix(
     body: Body, position: int, attribute: Any, schema: OpSchema, version: int, registry: Registry
-) -> _AttributeFix | None:
+) -> AttributeFix | None:
     """Return the fix for an attribute that does not fit its operator, None if no fix is known."""
     name = attribute.name
     value = None if attribute.ref_attr_name else attribute_value(attribute)
@@ -212,11 +239,11 @@ def _attribute_fix(
     if name in schema.attributes:
         if quirk is None or quirk.action != quirks.MEND or not isinstance(value, str):
             return None
-        return _AttributeFix(body, position, name, value.lower())
+        return AttributeFix(body, position, name, value.lower())
     if quirk is not None and quirk.action == quirks.MEND:
         training = schema.name == "Dropout" and any(body.reads[position][2:])
-        return None if training else _AttributeFix(body, position, name)
-    return _AttributeFix(body, position, name) if _changes_nothing(schema, name, value, registry) else None
+        return None if training else AttributeFix(body, position, name)
+    return AttributeFix(body, position, name) if _changes_nothing(schema, name, value, registry) else None
 
 
 def _changes_nothing(schema: OpSchema, name: str, value: Any, registry: Registry) -> bool:
@@ -239,22 +266,16 @@ def _changes_nothing(schema: OpSchema, name: str, value: Any, registry: Registry
 
 
 def _apply_fixes(
-    model: Model, index: ModelIndex, registry: Registry, leftovers: list[_AttributeFix], notes: list[str]
+    model: Model, index: ModelIndex, registry: Registry, leftovers: Sequence[AttributeFix], notes: list[str]
 ) -> tuple[Model, ModelIndex]:
     """Return a copy of the model with these attributes dropped or mended, and its index."""
-    model = _copy_model(model)
+    model = copy_model(model)
     messages = messages_of(index, model.proto)
-    counts: Counter[tuple[str, str, bool]] = Counter()
-    for body, position, name, value in leftovers:
-        node = messages[body].node[position]
-        counts[node.op_type, name, value is None] += 1
-        for at in reversed(range(len(node.attribute))):
-            if node.attribute[at].name == name:
-                if value is None:
-                    del node.attribute[at]
-                else:
-                    node.attribute[at].s = value.encode()
-    for (op_type, name, dropped), count in counts.items():
-        done = "dropped, which changes nothing" if dropped else "written in lower case"
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for fix in leftovers:
+        node = messages[fix.body].node[fix.position]
+        counts[node.op_type, fix.name, fix.done] += 1
+        fix.apply(node)
+    for (op_type, name, done), count in counts.items():
         notes.append(f"attribute '{name}' of {op_type}, {done}: {count} node{'' if count == 1 else 's'}")
     return model, index_model(model.proto, registry.domains)

@@ -7,6 +7,11 @@
 
     for rule, finding in LINT.apply(operator, context): ...
 
+A fix mends the findings of a code as far as they have one plain remedy; what it takes and returns, its verb says.
+
+    @LINT.fix("S201")
+    def declare_differences(operator: Operator, document: dict[str, Any], sets: TypeSets) -> None: ...
+
 Lint, the checker, breaking changes, the claims of examples and the checklist of a contribution are such tables. The
 title of a code stands in `errors.CODES` only.
 """
@@ -41,7 +46,6 @@ class Rule(Generic[F]):
         since: IR version from which it holds, 0 for any.
         until: IR version up to which it holds, None for any.
         optional: Whether it runs only if it is selected.
-        fix: Mends its findings in a thing.
     """
 
     codes: tuple[str, ...]
@@ -55,7 +59,6 @@ class Rule(Generic[F]):
     since: int = 0
     until: int | None = None
     optional: bool = False
-    fix: Callable[..., None] | None = None
 
     @property
     def code(self) -> str:
@@ -71,11 +74,20 @@ class Rule(Generic[F]):
 class RuleTable(Generic[F]):
     """The rules of a verb, in the order of the modules that declare them; these are imported when they are needed."""
 
-    def __init__(self, package: str, modules: Collection[str], **defaults: Any) -> None:
-        """Create a table without rules; `defaults` are attributes of rules that do not have their own."""
+    def __init__(self, package: str, modules: Collection[str], fixes: Collection[str] = (), **defaults: Any) -> None:
+        """Create a table without rules.
+
+        Args:
+            package: The package of the modules with rules.
+            modules: Their names in it.
+            fixes: Further modules, with fixes alone, by their full names.
+            defaults: Attributes of rules that do not have their own.
+        """
         self._defaults = defaults
         self._modules = [f"{package}.{name}" for name in modules]
+        self._fix_modules = [*self._modules, *fixes]
         self._declared: dict[tuple[str, type], Rule[F]] = {}
+        self._fixes: dict[str, Callable[..., Any]] = {}
 
     def rule(self, codes: str, subject: type, **parts: Any) -> Callable[[Function], Function]:
         """Return a decorator that declares a rule.
@@ -99,6 +111,25 @@ class RuleTable(Generic[F]):
 
         return declare
 
+    def fix(self, codes: str) -> Callable[[Function], Function]:
+        """Return a decorator that declares a fix.
+
+        Args:
+            codes: Codes of the findings that it mends, separated by spaces.
+
+        Raises:
+            ValueError: If another fix mends findings of one of the codes.
+        """
+
+        def declare(function: Function) -> Function:
+            for code in codes.split():
+                if code in self._fixes:
+                    raise ValueError(f"two fixes mend {code}")
+                self._fixes[code] = function
+            return function
+
+        return declare
+
     @cached_property
     def rules(self) -> tuple[Rule[F], ...]:
         """All rules, in the order in which they run."""
@@ -111,6 +142,16 @@ class RuleTable(Generic[F]):
     def by_code(self) -> dict[str, Rule[F]]:
         """The rules by their codes; of a code of two rules, the first."""
         return {code: rule for rule in reversed(self.rules) for code in rule.codes}
+
+    @cached_property
+    def fixes(self) -> dict[Callable[..., Any], list[str]]:
+        """The fixes, in the order in which they run, each with the codes of the findings that it mends."""
+        for module in self._fix_modules:
+            import_module(module)
+        codes: dict[Callable[..., Any], list[str]] = {}
+        for code, fix in sorted(self._fixes.items(), key=lambda each: self._fix_modules.index(each[1].__module__)):
+            codes.setdefault(fix, []).append(code)
+        return codes
 
     def select(self, subject: type, codes: Set[str] | None = None) -> Iterator[Rule[F]]:
         """Yield the rules about things of a type, with one of these codes if they are named."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from opset.budget import Limits
@@ -124,7 +124,11 @@ def _codes_of(text: str, known: Collection[str]) -> list[str]:
 
 def check_context(context: CheckContext, codes: frozenset[str]) -> FindingList:
     """Return the findings on a model by the rules of these codes that hold for its IR version."""
-    findings = FindingList()
+    return FindingList(find(context, codes))
+
+
+def find(context: CheckContext, codes: frozenset[str]) -> Iterator[Finding]:
+    """Yield the findings on a model by the rules of these codes that hold for its IR version."""
     misfits: set[str] = set()
     rules: dict[type, list[Rule[Finding]]] = {}
     for thing in context.things():
@@ -137,8 +141,7 @@ def check_context(context: CheckContext, codes: frozenset[str]) -> FindingList:
                 if finding.code[:2] == MISFITS:
                     misfits.add(finding.place)
                 if finding.code in codes and (finding.code[:1] != INFERRED or finding.place not in misfits):
-                    findings.append(finding)
-    return findings
+                    yield finding
 
 
 def _holds(rule: Rule[Finding], ir_version: int) -> bool:

@@ -36,6 +36,9 @@ CHECKER: RuleTable[Finding] = RuleTable(
         *("models", "graphs", "nodes", "functions", "tensors", "sparse_tensors", "types", "training", "devices"),
         "inferred",
     ),
+    fixes=[
+        f"opset.checker.fixes.{name}" for name in ("imports", "order", "names", "nodes", "types", "casts", "versions")
+    ],
     severity=ERROR,
 )
 """The rules of the checker."""
@@ -128,6 +131,14 @@ class Inferred(NamedTuple):
     inference: Inference | None
 
 
+class Mend(NamedTuple):
+    """Something that was mended: the code of its rule, what was done, and its place."""
+
+    code: str
+    message: str
+    place: str
+
+
 @dataclass(frozen=True)
 class CheckOptions:
     """The parts of a check that take more than the model itself.
@@ -173,6 +184,13 @@ class CheckContext:
         """The files of external data, None if the model did not come from a path."""
         return DataFiles(self.model.folder) if self.model.folder is not None else None
 
+    @cached_property
+    def inference(self) -> Inference | None:
+        """The inference of the model; None if nothing is inferred, or the model cannot be read."""
+        if self._readable is None:
+            return None
+        return infer_strictly(*self._readable, self.registry, self.options.limits)
+
     @property
     def main(self) -> Body:
         """The main graph."""
@@ -192,24 +210,6 @@ class CheckContext:
         return {body: _first_imports(body.proto) for body in self.bodies if body.function and body.root is body}
 
     @cached_property
-    def late_features(self) -> list[tuple[Feature, str]]:
-        """The features that came after the model's IR version, of each body the first use, with its place.
-
-        Models with operators of ai.onnx.ml have always had sequences and maps, and initializers that are no inputs are
-        found by a rule of their own.
-        """
-        version = self.ir_version if self.ir_version > 0 else NEWEST_IR
-        passed = {UNLISTED, COLLECTIONS} if "ai.onnx.ml" in self.imports(self.main) else {UNLISTED}
-        found = [(feature, "model") for feature in model_features(self.proto) if feature.ir_version > version]
-        for body in self.bodies if version < NEWEST_IR else ():
-            seen: set[Feature] = set()
-            for feature, index in body_features(body, version):
-                if feature not in seen and feature.name not in passed:
-                    seen.add(feature)
-                    found.append((feature, body.location(index) if index >= 0 else body.label))
-        return found
-
-    @cached_property
     def device_configurations(self) -> list[tuple[Any, Body, int]]:
         """The device configurations of nodes, each with the body and index of its node."""
         return [
@@ -219,6 +219,27 @@ class CheckContext:
             if configurations
             for given in configurations
         ]
+
+    @cached_property
+    def late_features(self) -> list[tuple[Feature, str]]:
+        """The features that came after the model's IR version, none if it states no version."""
+        return self.features_after(self.ir_version) if self.ir_version > 0 else []
+
+    def features_after(self, version: int) -> list[tuple[Feature, str]]:
+        """Return the features that came after an IR version, of each body the first use, with its place.
+
+        Models with operators of ai.onnx.ml have always had sequences and maps, and initializers that are no inputs are
+        found by a rule of their own.
+        """
+        passed = {UNLISTED, COLLECTIONS} if "ai.onnx.ml" in self.imports(self.main) else {UNLISTED}
+        late = [(feature, "model") for feature in model_features(self.proto) if feature.ir_version > version]
+        for body in self.bodies if version < NEWEST_IR else ():
+            seen: set[Feature] = set()
+            for feature, index in body_features(body, version):
+                if feature not in seen and feature.name not in passed:
+                    seen.add(feature)
+                    late.append((feature, body.location(index) if index >= 0 else body.label))
+        return late
 
     def values(self) -> Iterator[StatedValue]:
         """Yield the values of which the model states a type."""
@@ -266,9 +287,7 @@ class CheckContext:
             yield from sparse.parts()
             yield sparse
         if self.options.full:
-            yield Inferred(
-                None if self._readable is None else infer_strictly(*self._readable, self.registry, self.options.limits)
-            )
+            yield Inferred(self.inference)
 
 
 def _types_of(body: Body) -> list[StatedType]:

@@ -46,7 +46,11 @@ def load_assumed(
 
     Raises ConversionError C106 if no version is certain, and ModelError if the model cannot be read.
     """
-    model = load_input(source, roots)
+    return read_assumed(load_input(source, roots), assumed, registry, limits)
+
+
+def read_assumed(model: Model, assumed: Assumed, registry: Registry, limits: Limits) -> tuple[Model, list[str]]:
+    """Return a model, read as written for the assumed versions, and notes; raise the errors of `load_assumed`."""
     if assumed is None:
         return model, []
     from opset.version_converter.stamps import assume_opsets  # few calls need it

@@ -113,13 +113,16 @@ class Verb(NamedTuple):
     late: str = "C401"
 
 
-def writing_options(output_help: str) -> Callable[[Command], Command]:
+def writing_options(
+    output_help: str, form_option: Callable[[Any], Any] = output.format_option
+) -> Callable[[Command], Command]:
     """Return a decorator that adds the options of a verb that writes models, which the verb takes as `call`.
 
     The verb raises SchemaError for faulty folders of operator YAML once, before any model is read.
 
     Args:
         output_help: The help of -o.
+        form_option: The option for the form of the report.
     """
     return _options_for_call(
         hooks_option,
@@ -135,7 +138,8 @@ def writing_options(output_help: str) -> Callable[[Command], Command]:
             show_default=True,
             help="How weights in external files are handled.",
         ),
-        *_COMMON,
+        *_COMMON[:-1],
+        form_option,
     )
 
 
@@ -145,14 +149,6 @@ def reading_options(command: Command) -> Any:
     It raises SchemaError for faulty folders of operator YAML once, before any model is read.
     """
     return _options_for_call(hooks_option, limits_options, *_COMMON)(command)
-
-
-def checking_options(command: Command) -> Any:
-    """Return a verb that finds faults in models, with its options, which it takes as `call`; --format has more forms.
-
-    It raises SchemaError for faulty folders of operator YAML once, before any model is read.
-    """
-    return _options_for_call(hooks_option, limits_options, *_COMMON[:-1], output.findings_format_option)(command)
 
 
 def _options_for_call(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:

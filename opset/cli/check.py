@@ -1,29 +1,30 @@
-"""`opset check`: whether models follow the specification, and what each finding needs."""
+"""`opset check`: whether models follow the specification, what each finding needs, and what of it can be mended."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import click
 
 from opset.checker.checking import check_context, select_codes
-from opset.checker.table import CheckContext, CheckOptions
+from opset.checker.table import CheckContext, CheckOptions, Mend
 from opset.cli import output
-from opset.cli.assumed_opsets import Assumed, assume_option, load_assumed
-from opset.cli.batch import BatchReport, Call, ModelReport, Verb, checking_options, process_files
+from opset.cli.assumed_opsets import Assumed, assume_option, read_assumed
+from opset.cli.batch import BatchReport, Call, ModelReport, Verb, load_input, process_files, writing_options
 from opset.cli.configuration import rule_choice, target_files, target_option
 from opset.cli.findings_formats import FORMATS
-from opset.cli.inputs import Input
-from opset.errors import CODES, FindingList, ModelError, safe_text
+from opset.cli.inputs import STREAM, Input
+from opset.errors import CODES, KEPT, SHOWN, Finding, FindingList, ModelError, UsageError, safe_text
 from opset.model import Model
 from opset.opsets.registry import Registry
-from opset.plain_text import table_lines
+from opset.plain_text import style_text, table_lines
 
+SUFFIX = "mended"
 WORDS = {"clean": "clean", "warned": "with warnings", "broken": "with errors", "failed": "failed"}
 VERB = Verb(WORDS, "the model was not checked", ("inference.py",), "I401")
 
@@ -37,6 +38,9 @@ class Settings(NamedTuple):
     runtime: str | None
     files: tuple[Path, ...]
     assumed: Assumed
+    fix: bool
+    diff: bool
+    casts: bool
 
 
 class CodeCount(NamedTuple):
@@ -50,10 +54,16 @@ class CodeCount(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The number of errors and of warnings of one model, and notes."""
+    """The number of errors and of warnings of one model, and notes; with --fix or --diff, of those that are left.
+
+    Then it has what was mended, the first thousand of `mended_count`, and with --diff the difference as text.
+    """
 
     error_count: int
     warning_count: int
+    mended_count: int = 0
+    mended: Sequence[Mend] = ()
+    diff: str = ""
     notes: Sequence[str] = ()
 
 
@@ -71,31 +81,39 @@ class CheckBatch(BatchReport):
 @click.option("--no-inference", is_flag=True, help="Do not compare stated types and shapes with inferred ones.")
 @click.option("--verify-checksums", is_flag=True, help="Read external data to compare its checksums.")
 @click.option("--for", "runtime", metavar="RUNTIME", help="Also what keeps it from a runtime: onnxruntime==1.17.")
+@click.option("--fix", is_flag=True, help="Mend what has one plain remedy; -o or --in-place says where to write it.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, as text, and write nothing.")
+@click.option(
+    "--fix-casts",
+    "casts",
+    is_flag=True,
+    help="With --fix or --diff: a Cast where one input has another type of floats than the rest. Results change.",
+)
 @click.option("--statistics", is_flag=True, help="Show how many findings have each code, and no findings.")
 @assume_option
 @target_option
-@checking_options
+@writing_options("With --fix: output file or folder.", output.findings_format_option)
 def command(
     inputs: tuple[str, ...],
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     no_inference: bool,
     verify_checksums: bool,
-    runtime: str | None,
     statistics: bool,
-    files: tuple[Path, ...],
-    assumed: Assumed,
     call: Call,
+    **asked: Any,
 ) -> int:
     """Check that models follow the specification: every rule, with its place, the reason and what to do.
 
     INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. `select` and `ignore` of
-    [tool.opset] in ./pyproject.toml hold where the options are not given. Weights are not read. The exit status is 1 if
-    a model breaks a rule; warnings alone end with 0.
+    [tool.opset] in ./pyproject.toml hold where the options are not given. Weights are not read. Nothing is written
+    without --fix. The exit status is 1 if a model breaks a rule, with --fix or --diff if it still does when all is
+    mended that can be; warnings alone end with 0.
     """
     codes = select_codes(*rule_choice(select, ignore))
-    known = target_files(files) if runtime is not None else ()
-    settings = Settings(codes, not no_inference, verify_checksums, runtime, known, assumed)
+    known = target_files(asked.pop("files")) if asked["runtime"] is not None else ()
+    settings = Settings(codes, not no_inference, verify_checksums, **{**asked, "files": known})
+    _check_choice(settings, call)
     counts = Statistics()
 
     def write(report: ModelReport[CheckReport], stream: IO[str], quiet: bool) -> None:
@@ -111,12 +129,30 @@ def command(
             counts.add(each)
         return CheckBatch(models, summary, notes, counts.rows() if statistics else ())
 
-    status = process_files(inputs, call, VERB, check_file, settings, write, writes=False, batch=batch, formats=FORMATS)
+    status = process_files(
+        inputs, call, VERB, check_file, settings, write, writes=settings.fix, batch=batch, formats=FORMATS
+    )
     if call.form == "text" and statistics:
         rows = [[each.code, f"{each.findings:,}", f"{each.models:,}", each.title] for each in counts.rows()]
         table = table_lines([["code", "findings", "models", "rule"], *rows], right=[1, 2]) if rows else ["no findings"]
         sys.stdout.writelines(f"{line}\n" for line in table)
     return status
+
+
+def _check_choice(settings: Settings, call: Call) -> None:
+    """Raise UsageError U103 if the options for mending do not go together."""
+    names_output = call.in_place or call.given is not None
+    wrong, help = "", ""
+    if settings.fix and settings.diff:
+        wrong, help = "--diff writes nothing, and --fix does", "give one of the two"
+    elif settings.fix and not names_output:
+        wrong, help = "--fix writes a model, and no output is named", "give -o FILE or --in-place, or --diff to look"
+    elif names_output and not settings.fix:
+        wrong, help = "nothing is written without --fix", "give --fix, too"
+    elif settings.casts and not (settings.fix or settings.diff):
+        wrong, help = "--fix-casts mends nothing by itself", "give --fix or --diff, too"
+    if wrong:
+        raise UsageError(Finding("U103", wrong, help=help))
 
 
 class Statistics:
@@ -139,16 +175,41 @@ class Statistics:
 
 
 def check_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[CheckReport]:
-    """Return the report on one model."""
-    model, notes = load_assumed(source, call.roots, settings.assumed, registry, call.limits)
+    """Return the report on one model, which is mended first if that is asked for."""
+    given = load_input(source, call.roots)
+    model, notes = read_assumed(given, settings.assumed, registry, call.limits)
     options = CheckOptions(settings.full, settings.verify_checksums, call.limits)
-    findings = check_context(CheckContext(model, registry, options), settings.codes)
+    path, result = None, CheckReport(0, 0)
+    if settings.fix or settings.diff:
+        from opset.checker.repairing import repair_model
+
+        repaired = repair_model(model, registry, options, settings.codes, settings.casts)
+        model, findings = repaired.model, repaired.left
+        result = replace(result, mended_count=len(repaired.mended), mended=repaired.mended[:KEPT])
+        if settings.diff:
+            result = replace(result, diff=_difference(given, model, source, notes))
+        elif not call.can_skip_writing(model is not given):
+            path = call.write_result(model, source, SUFFIX, notes)
+    else:
+        findings = check_context(CheckContext(model, registry, options), settings.codes)
     if settings.runtime is not None:
         findings += _find_lacks(model, settings, call, registry)
     errors = sum(each.severity == "error" for each in findings) + findings.omitted
-    report = CheckReport(errors, len(findings) + findings.omitted - errors, notes)
+    warnings = len(findings) + findings.omitted - errors
+    result = replace(result, error_count=errors, warning_count=warnings, notes=notes)
     status = "broken" if errors else "warned" if findings else "clean"
-    return ModelReport(source.path, None, report, findings.in_file(source.path), status, int(bool(errors)))
+    return ModelReport(source.path, path, result, findings.in_file(source.path), status, int(bool(errors)))
+
+
+def _difference(before: Model, after: Model, source: Input, notes: list[str]) -> str:
+    """Return the difference of two models as text; "" if there is none, or no text can hold it, which is noted."""
+    from opset.model.text.difference import text_difference
+
+    try:
+        return "".join(f"{line}\n" for line in text_difference(before, after, source.path))
+    except ModelError as error:
+        notes.append(f"the difference cannot be shown: {error.findings[0].message}")
+        return ""
 
 
 def _find_lacks(model: Model, settings: Settings, call: Call, registry: Registry) -> FindingList:
@@ -171,14 +232,32 @@ def _find_lacks(model: Model, settings: Settings, call: Call, registry: Registry
 
 
 def _write_report(report: ModelReport[CheckReport], stream: IO[str], quiet: bool) -> None:
-    """Write the findings on one model, then their number."""
+    """Write what was mended in one model, the findings on it, and their number."""
     if report.internal_error:
         sys.stderr.write(f"{safe_text(report.input)}: {report.internal_error}\n")
         return
+    result = report.result
+    if result is not None and not quiet:
+        stream.write(result.diff)
+        stream.writelines(_mended_lines(result, stream))
     if report.errors:
-        output.write_errors(report.errors, stream if report.result is not None else None)
-    if report.result is not None and not quiet:
-        errors = output.count_text(report.result.error_count, "error")
-        warnings = output.count_text(report.result.warning_count, "warning")
-        stream.write(f"{safe_text(report.input)}: {f'{errors}, {warnings}' if report.errors else 'no findings'}\n")
-        stream.writelines(f"  note: {safe_text(note)}\n" for note in report.result.notes)
+        output.write_errors(report.errors, stream if result is not None else None)
+    if result is not None and not quiet:
+        errors = output.count_text(result.error_count, "error")
+        warnings = output.count_text(result.warning_count, "warning")
+        counts = f"{errors}, {warnings}" if report.errors else "no findings"
+        if result.mended_count:
+            counts = f"{result.mended_count:,} mended; left: {counts}"
+        stream.write(f"{safe_text(report.input)}: {counts}\n")
+        stream.writelines(f"  note: {safe_text(note)}\n" for note in result.notes)
+        if report.output not in (None, STREAM):
+            stream.write(f"  wrote {safe_text(report.output)}\n")
+
+
+def _mended_lines(result: CheckReport, stream: IO[str]) -> Iterator[str]:
+    """Yield the lines about what was mended, the first of many."""
+    for mend in result.mended[:SHOWN]:
+        yield f"{style_text(f'mended[{mend.code}]', 'green', stream)} {safe_text(mend.message)}\n"
+        yield f"  where   {safe_text(mend.place)}\n"
+    if result.mended_count > SHOWN:
+        yield f"… and {result.mended_count - SHOWN:,} more\n"

@@ -18,6 +18,14 @@ STAMPED = (
 )
 
 
+TANGLED = """<ir_version: 8, opset_import: ["": 17]>
+main (float[N, 3] x, float16[N, 3] h) => (float[N, 3] y) <float[9] gone> {
+    y = Add (t, h)
+    t = Relu (x)
+}
+"""
+
+
 @pytest.fixture
 def models(folder):
     """A folder with a clean model, one with a warning, one with errors, and one that is none."""
@@ -119,3 +127,107 @@ def test_another_opset_is_assumed(models):
     assert onnx.load(models / "out.onnx").opset_import[0].version == 18
     both = run("check", "stamped.onnxtxt", "--assume-opset", "auto", "--assume-opset", 18)
     assert both.exit_code == 2
+
+
+def test_a_model_is_mended_where_it_is_said(folder):
+    (folder / "a.onnxtxt").write_text(TANGLED)
+    result = run("check", "a.onnxtxt", "--fix", "-o", "b.onnx")
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert [line.partition("]")[0] for line in lines if line[0] != " "] == [
+        "mended[M110", "mended[W201", "error[I202", "more: opset explain I202",
+        "a.onnxtxt: 2 mended; left: 1 error, no warnings",
+    ]  # fmt: skip
+    assert lines[-1] == "  wrote b.onnx" and (folder / "a.onnxtxt").read_text() == TANGLED
+    assert [node.op_type for node in onnx.load(folder / "b.onnx").graph.node] == ["Relu", "Add"]
+    again = run("check", "a.onnxtxt", "--fix", "-o", "b.onnx")
+    assert again.exit_code == 2 and "U102" in again.stderr
+    cast = run("check", "a.onnxtxt", "--fix", "--fix-casts", "-o", "b.onnx", "--force")
+    assert cast.exit_code == 0 and "it changes values" in cast.stdout
+    assert run("check", "b.onnx").stdout == "b.onnx: no findings\n"
+    quiet = run("check", "a.onnxtxt", "--fix", "-o", "c.onnx", "-q").stdout  # errors alone
+    assert quiet.startswith("error[I202] ") and "mended" not in quiet
+
+
+def test_what_is_mended_is_chosen(folder):
+    (folder / "a.onnxtxt").write_text(TANGLED)
+    run("check", "a.onnxtxt", "--fix", "-o", "b.onnx", "--select", "W")
+    made = onnx.load(folder / "b.onnx").graph
+    assert [node.op_type for node in made.node] == ["Add", "Relu"] and not made.value_info
+
+
+def test_options_for_mending_go_together(folder):
+    (folder / "a.onnxtxt").write_text(TANGLED)
+    for options, said in (
+        (["--fix"], "no output is named"),
+        (["-o", "b.onnx"], "without --fix"),
+        (["--in-place"], "without --fix"),
+        (["--diff", "-o", "b.onnx"], "without --fix"),
+        (["--fix", "--diff", "-o", "b.onnx"], "--diff writes nothing"),
+        (["--fix-casts"], "by itself"),
+    ):
+        result = run("check", "a.onnxtxt", *options)
+        assert result.exit_code == 2 and "error[U103] " in result.stderr and said in result.stderr
+    assert [path.name for path in folder.iterdir()] == ["a.onnxtxt"]
+
+
+def test_a_difference_is_shown_and_nothing_is_written(folder):
+    (folder / "a.onnxtxt").write_text(TANGLED)
+    result = run("check", "a.onnxtxt", "--diff")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[:12] == [
+        "--- a.onnxtxt",
+        "+++ a.onnxtxt, mended",
+        "@@ -1,7 +1,5 @@",
+        ' <ir_version: 8, opset_import: ["": 17]>',
+        "-main (float[N, 3] x, float16[N, 3] h) => (float[N, 3] y) <",
+        "-  float[9] gone",
+        "-> {",
+        "-  y = Add (t, h)",
+        "+main (float[N, 3] x, float16[N, 3] h) => (float[N, 3] y) {",
+        "   t = Relu (x)",
+        "+  y = Add (t, h)",
+        " }",
+    ]
+    assert [path.name for path in folder.iterdir()] == ["a.onnxtxt"]
+    (folder / "good.onnxtxt").write_text(GOOD)
+    assert run("check", "good.onnxtxt", "--diff").stdout == "good.onnxtxt: no findings\n"
+    data = json.loads(run("check", "a.onnxtxt", "--diff", "--format", "json").stdout)["models"][0]
+    assert data["diff"].startswith("--- a.onnxtxt\n+++ a.onnxtxt, mended\n@@ -1,7 +1,5 @@\n")
+    assert [each["code"] for each in data["mended"]] == ["M110", "W201"] and data["mended_count"] == 2
+    assert [each["code"] for each in data["errors"]] == ["I202"] and data["output"] is None
+
+
+def test_a_model_that_no_text_can_hold_has_no_difference(folder):
+    model = onnx.parser.parse_model(TANGLED).SerializeToString().replace(b"gone", b"g\xff\xfee")
+    (folder / "a.onnx").write_bytes(model)
+    result = run("check", "a.onnx", "--diff", "--fix-casts")
+    assert "note: the difference cannot be shown" in result.stdout and "---" not in result.stdout
+
+
+def test_models_are_mended_in_place_in_streams_and_in_processes(folder):
+    (folder / "in").mkdir()
+    for name, text in {"a": TANGLED, "b": GOOD, "c": WARNED}.items():
+        (folder / "in" / f"{name}.onnxtxt").write_text(text)
+    many = run("check", "in", "--fix", "-o", "out", "-j", 2)
+    assert many.exit_code == 1 and many.stdout.endswith("3 models: 2 clean, 1 with errors\n")
+    assert sorted(path.name for path in (folder / "out").iterdir()) == [f"{name}-mended.onnxtxt" for name in "abc"]
+    assert run("check", "in/b.onnxtxt", "--fix", "--in-place").stdout == "in/b.onnxtxt: no findings\n"
+    assert (folder / "in/b.onnxtxt").read_text() == GOOD
+    assert "wrote in/c.onnxtxt" in run("check", "in/c.onnxtxt", "--fix", "--in-place").stdout
+    assert run("check", "in/c.onnxtxt").stdout == "in/c.onnxtxt: no findings\n"
+    given = onnx.parser.parse_model(WARNED).SerializeToString()
+    stream = run("check", "-", "--fix", "-o", "-", stdin=given)
+    assert onnx.load_from_string(stream.stdout_bytes) == onnx.parser.parse_model(GOOD)
+    assert "mended[W101]" in stream.stderr and stream.exit_code == 0
+
+
+def test_a_wrong_stamp_is_written_right(models):
+    (models / "stamped.onnxtxt").write_text(STAMPED)
+    result = run("check", "stamped.onnxtxt", "--fix", "--assume-opset", "auto", "-o", "right.onnx")
+    assert result.exit_code == 0 and "note: read as written for ai.onnx 18" in result.stdout
+    assert onnx.load(models / "right.onnx").opset_import[0].version == 18
+    assert (
+        '+<ir_version: 8, opset_import: ["": 18]>'
+        in run("check", "stamped.onnxtxt", "--diff", "--assume-opset", "auto").stdout
+    )

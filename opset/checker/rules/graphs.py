@@ -172,7 +172,7 @@ def check_value_info_used(body: Body, context: CheckContext) -> Iterator[Finding
             yield Finding("W201", "no value has this name", place, why, "remove it; `opset check --fix` does")
 
 
-class _Statement(NamedTuple):
+class Statement(NamedTuple):
     """The type and shape that one part of a graph states for a value; `role` is the part."""
 
     role: str
@@ -183,7 +183,7 @@ class _Statement(NamedTuple):
         shape = "" if self.shape is None else f"[{', '.join(map(_size, self.shape))}]"
         return f"{self.type or 'a tensor'}{shape and ' '}{shape}"
 
-    def contradicts(self, other: _Statement) -> bool:
+    def contradicts(self, other: Statement) -> bool:
         """Whether no value is of both types and shapes."""
         if self.type and other.type and self.type != other.type:
             return True
@@ -198,6 +198,15 @@ class _Statement(NamedTuple):
 @CHECKER.rule("G212", Body)
 def check_statements_agree(body: Body, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each value of which two parts of a graph state types or shapes that exclude each other."""
+    for name, first, other in contradictions(body):
+        message = f"the {first.role} says {first}, and the {other.role} {other}"
+        place = f"{body.label}, value {quote(name)}"
+        help = "correct the one that is wrong; `opset check --fix` renews value_info"
+        yield Finding("G212", message, place, "both are about one value", help)
+
+
+def contradictions(body: Body) -> Iterator[tuple[str, Statement, Statement]]:
+    """Yield the names of values of which two parts of a graph state types that exclude each other, and both of them."""
     if body.function:
         return
     graph = body.proto
@@ -206,29 +215,26 @@ def check_statements_agree(body: Body, context: CheckContext) -> Iterator[Findin
     repeated = {name for name, _ in _repeated(names)}
     if not repeated:
         return
-    first: dict[str, _Statement] = {}
+    found: dict[str, Statement] = {}
     for name, statement in _statements(graph, repeated):
-        other = first.setdefault(name, statement)
-        if other.role != statement.role and statement.contradicts(other):
-            message = f"the {other.role} says {other}, and the {statement.role} {statement}"
-            place = f"{body.label}, value {quote(name)}"
-            help = "correct the one that is wrong; `opset check --fix` renews value_info"
-            yield Finding("G212", message, place, "both are about one value", help)
+        first = found.setdefault(name, statement)
+        if first.role != statement.role and statement.contradicts(first):
+            yield name, first, statement
 
 
-def _statements(graph: Any, names: Collection[str]) -> Iterator[tuple[str, _Statement]]:
+def _statements(graph: Any, names: Collection[str]) -> Iterator[tuple[str, Statement]]:
     """Yield the statements of a GraphProto on values of these names, those of initializers first."""
     for tensor in graph.initializer:
         if tensor.name in names:
             element = element_name(tensor.data_type)
-            yield tensor.name, _Statement(INITIALIZER, element and f"tensor({element})", (*tensor.dims,))
+            yield tensor.name, Statement(INITIALIZER, element and f"tensor({element})", (*tensor.dims,))
     for sparse in graph.sparse_initializer:
         if sparse.values.name in names:
-            yield sparse.values.name, _Statement(SPARSE, None, (*sparse.dims,))
+            yield sparse.values.name, Statement(SPARSE, None, (*sparse.dims,))
     for role, values in ((INPUT, graph.input), (OUTPUT, graph.output), (VALUE_INFO, graph.value_info)):
         for value in values:
             if value.name in names:
-                yield value.name, _Statement(role, type_string(value.type), shape_of(value.type))
+                yield value.name, Statement(role, type_string(value.type), shape_of(value.type))
 
 
 def _size(size: int | str | None) -> str:

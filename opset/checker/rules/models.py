@@ -37,7 +37,7 @@ def check_graph_and_imports(context: CheckContext) -> Iterator[Finding]:
         check_head(context.proto)
     except ModelError as error:
         yield from error.findings
-    for holder, place in _importers(context):
+    for holder, place in importers(context):
         try:
             imports_of(holder, place, context.registry.domains)
         except ModelError as error:
@@ -47,12 +47,13 @@ def check_graph_and_imports(context: CheckContext) -> Iterator[Finding]:
 @CHECKER.rule("G103", CheckContext)
 def check_imports_unique(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each domain that is imported more than once at the same version."""
-    for holder, place in _importers(context):
+    for holder, place in importers(context):
         counts = Counter((normalize_domain(entry.domain), entry.version) for entry in holder.opset_import)
         for (domain, version), count in counts.items():
             if count > 1:
-                message = f"the domain {_domain_text(domain)} is imported {count} times at version {version}"
-                yield Finding("G103", message, place, "imports are a set of domains", "keep one of the equal imports")
+                message = f"the domain {domain_text(domain)} is imported {count} times at version {version}"
+                help = "keep one of the equal imports; `opset check --fix` does"
+                yield Finding("G103", message, place, "imports are a set of domains", help)
 
 
 @CHECKER.rule("G104", Body)
@@ -63,20 +64,20 @@ def check_domains_imported(body: Body, context: CheckContext) -> Iterator[Findin
         if domain in missing:
             missing.discard(domain)
             holder = "function" if body.root.function else "model"
-            message = f"the {holder} does not import the domain {_domain_text(domain)}"
+            message = f"the {holder} does not import the domain {domain_text(domain)}"
             why = "a node's operator has to belong to an operator set that is imported"
-            help = f"add an opset_import of {_domain_text(domain)} with the version that the nodes were written for"
+            help = f"add an opset_import of {domain_text(domain)} with the version that the nodes were written for"
             yield Finding("G104", message, body.location(index), why, help)
 
 
 @CHECKER.rule("C104", CheckContext)
 def check_imports_known(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each known domain that is imported at a version above the newest known one."""
-    for holder, place in _importers(context):
+    for holder, place in importers(context):
         for domain, version in _versions(holder):
             newest = context.registry.domains.get(domain)
             if newest is not None and version > newest and not _is_in_development(domain, version):
-                message = f"the model imports {_domain_text(domain)} at version {version}, which is not known"
+                message = f"the model imports {domain_text(domain)} at version {version}, which is not known"
                 help = "read it as written for another opset: --assume-opset auto; or use a newer opset"
                 yield Finding("C104", message, place, f"the newest known version is {newest}", help)
 
@@ -84,10 +85,10 @@ def check_imports_known(context: CheckContext) -> Iterator[Finding]:
 @CHECKER.rule("W106", CheckContext, severity=WARNING)
 def check_imports_released(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each operator set of the standard that is imported while it is in development."""
-    for holder, place in _importers(context):
+    for holder, place in importers(context):
         for domain, version in _versions(holder):
             if _is_in_development(domain, version):
-                message = f"the model imports {_domain_text(domain)} {version}, which is not released"
+                message = f"the model imports {domain_text(domain)} {version}, which is not released"
                 why = f"its nodes are read as those of version {version - 1}; the release may differ"
                 yield Finding("W106", message, place, why, "export the model for a released opset")
 
@@ -98,29 +99,39 @@ def check_imports_used(context: CheckContext) -> Iterator[Finding]:
 
     The model imports the domains of its functions, which gives them a version, also if functions alone call them.
     """
+    for _, place, domain in unused_imports(context):
+        message = f"the domain {domain_text(domain)} is imported, and no node uses it"
+        why = "a runtime that does not have the operator set refuses the model"
+        yield Finding("W101", message, place, why, "remove the import; `opset check --fix` does")
+
+
+def unused_imports(context: CheckContext) -> Iterator[tuple[Any, str, Any]]:
+    """Yield the domains that are imported and not used, but ai.onnx, each after what imports it and its place."""
     used = {id(context.proto): {domain for domain, _, _ in context.functions}}
     for body in context.bodies:
-        used.setdefault(id(_holder(body, context)), set()).update(domain for _, domain in {*body.operators})
-    for holder, place in _importers(context):
+        used.setdefault(id(holder_of(body, context)), set()).update(domain for _, domain in {*body.operators})
+    for holder, place in importers(context):
         for domain in dict(_versions(holder)):
             if domain and domain not in used[id(holder)]:
-                message = f"the domain {_domain_text(domain)} is imported, and no node uses it"
-                why = "a runtime that does not have the operator set refuses the model"
-                yield Finding("W101", message, place, why, "remove the import")
+                yield holder, place, domain
 
 
 @CHECKER.rule("W102", CheckContext, severity=WARNING)
 def check_metadata_keys(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each key of metadata that stands twice in one place."""
-    places: list[tuple[Any, str]] = [(context.proto, "model")]
-    for body in context.bodies:
-        places.append((body.proto, body.label))
-        places += [(node, body.location(index)) for index, node in enumerate(body.nodes) if node.metadata_props]
-    for message, place in places:
+    for message, place in holders_of_metadata(context):
         for key, count in Counter(entry.key for entry in message.metadata_props).items():
             if count > 1:
                 what = f"the metadata key {quote(key)} stands {count} times"
                 yield Finding("W102", what, place, "a reader may take either value", "keep the value that is meant")
+
+
+def holders_of_metadata(context: CheckContext) -> Iterator[tuple[Any, str]]:
+    """Yield the model, its graphs and functions, and nodes with metadata, each with its place."""
+    yield context.proto, "model"
+    for body in context.bodies:
+        yield body.proto, body.label
+        yield from ((node, body.location(index)) for index, node in enumerate(body.nodes) if node.metadata_props)
 
 
 @CHECKER.rule("W103", CheckContext, severity=WARNING, optional=True)
@@ -147,12 +158,12 @@ def check_producer(context: CheckContext) -> Iterator[Finding]:
 @CHECKER.rule("W105", CheckContext, severity=WARNING, optional=True)
 def check_operator_set_domains(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each imported domain that is no reversed DNS name."""
-    for holder, place in _importers(context):
+    for holder, place in importers(context):
         for domain, _ in _versions(holder):
             if domain and not _is_reversed_name(domain):
                 why = "domains of operator sets are reversed DNS names, so that no two organizations share one"
                 help = "use a domain such as com.example"
-                yield Finding("W105", f"the domain {_domain_text(domain)} is no reversed DNS name", place, why, help)
+                yield Finding("W105", f"the domain {domain_text(domain)} is no reversed DNS name", place, why, help)
 
 
 def _is_in_development(domain: Any, version: int) -> bool:
@@ -161,13 +172,13 @@ def _is_in_development(domain: Any, version: int) -> bool:
     return newest is not None and version == newest + 1
 
 
-def _importers(context: CheckContext) -> Iterator[tuple[Any, str]]:
+def importers(context: CheckContext) -> Iterator[tuple[Any, str]]:
     """Yield the messages that import operator sets, with their places."""
     yield context.proto, "opset_import"
     yield from ((body.proto, body.label) for body in context.bodies if body.function and body.root is body)
 
 
-def _holder(body: Body, context: CheckContext) -> Any:
+def holder_of(body: Body, context: CheckContext) -> Any:
     """Return the message whose imports hold for a body."""
     return body.root.proto if body.root.function else context.proto
 
@@ -177,7 +188,7 @@ def _versions(holder: Any) -> list[tuple[Any, int]]:
     return [(normalize_domain(entry.domain), entry.version) for entry in holder.opset_import]
 
 
-def _domain_text(domain: Any) -> str:
+def domain_text(domain: Any) -> str:
     """Return a domain for a message, the empty one as ai.onnx."""
     return f"'{brief_name(domain or 'ai.onnx')}'"
 

@@ -5,8 +5,8 @@ Nodes of one form are checked once: an operator with as many inputs and outputs 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from opset.checker.table import CHECKER, WARNING, CheckContext
 from opset.errors import Finding, brief_name, listing, quote, safe_text
@@ -102,7 +102,7 @@ def attribute_fault(attribute: Any, declared: set[str] | None, ir_version: int) 
             return "G308", f"the attribute {shown} refers to {reference}, and holds a value", "remove the value"
     if not attribute.type:
         if ir_version >= 2:
-            return "G305", f"the attribute {shown} states no type", "set its type to that of its value"
+            return "G305", f"the attribute {shown} states no type", "set its type; `opset check --fix` does"
         return ("G306", f"the attribute {shown} holds values in {listing(values)}", "keep one") if values[1:] else None
     kind = attribute_type(attribute)
     if kind not in FIELDS:
@@ -205,9 +205,7 @@ def check_signatures(body: Body, context: CheckContext) -> Iterator[Finding]:
     for index, (operator, reads, computes, attributes) in enumerate(
         zip(body.operators, body.reads, body.computes, body.attributes, strict=True)
     ):
-        form: tuple[Any, ...] = (operator, tuple(map(bool, reads)) if "" in reads else len(reads), len(computes))
-        if attributes:
-            form += tuple([each.SerializeToString() if each.type in _SMALL else None for each in attributes])
+        form = form_of(operator, reads, computes, attributes)
         if form in sound:
             continue
         findings = [*_attribute_findings(body, index, declared, context.ir_version)]
@@ -215,10 +213,20 @@ def check_signatures(body: Body, context: CheckContext) -> Iterator[Finding]:
             schemas[operator] = _schema_of(operator, versions, context)
         schema = schemas[operator]
         if schema is not None and body.function_key(index) not in context.functions:
-            findings += _node_findings(schema, versions[schema.domain], body, index)
+            findings += node_findings(schema, versions[schema.domain], body, index)
         if not findings and None not in form:
             sound.add(form)
         yield from findings
+
+
+def form_of(
+    operator: Operator, reads: Sequence[str], computes: Sequence[str], attributes: Sequence[Any]
+) -> tuple[Any, ...]:
+    """Return what of a node decides whether it fits; None in it stands for an attribute that has no small value."""
+    form: tuple[Any, ...] = (operator, tuple(map(bool, reads)) if "" in reads else len(reads), len(computes))
+    if attributes:
+        form += tuple([each.SerializeToString() if each.type in _SMALL else None for each in attributes])
+    return form
 
 
 def _attribute_findings(body: Body, index: int, declared: set[str] | None, ir_version: int) -> Iterator[Finding]:
@@ -245,7 +253,7 @@ def _schema_of(operator: Operator, versions: Mapping[str, int], context: CheckCo
     return None if schema is None or schema.deprecated else schema
 
 
-def _node_findings(schema: OpSchema, version: int, body: Body, index: int) -> Iterator[Finding]:
+def node_findings(schema: OpSchema, version: int, body: Body, index: int) -> Iterator[Finding]:
     """Yield a finding for each respect in which one node does not fit its schema."""
     place = body.location(index)
     attributes = {each.name: each for each in body.attributes[index] if isinstance(each.name, str)}
@@ -294,3 +302,72 @@ def check_internal_attributes(body: Body, context: CheckContext) -> Iterator[Fin
                 message = f"the attribute {quote(attribute.name)} is not in the operator's signature"
                 why = "its name begins with two underscores: some runtime left it there, and others ignore it"
                 yield Finding("W301", message, body.location(index), why, "remove it, unless that runtime needs it")
+
+
+AXES = 1
+"""The index of the input `axes` of Squeeze and Unsqueeze."""
+_WITH_AXES = ("Squeeze", ""), ("Unsqueeze", "")
+_AXES_SINCE = 13
+"""The version from which these have the input."""
+
+
+class ScalarAxes(NamedTuple):
+    """A node of a body, by its index `node`, whose axes are a scalar.
+
+    They are the value `name` that the node at `producer` of the body `holder` computes, -1 for an initializer of it.
+    """
+
+    body: Body
+    node: int
+    holder: Body
+    producer: int
+    name: str
+
+
+@CHECKER.rule("W302", Body, severity=WARNING)
+def check_scalar_axes(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each Squeeze or Unsqueeze whose axes are a scalar that is an initializer or a Constant."""
+    for axes in scalar_axes(body, context):
+        message = f"the axes {quote(axes.name)} are a scalar"
+        why = f"{body.operators[axes.node][0]} takes a vector; some runtimes refuse a scalar"
+        help = "give it one dimension; `opset check --fix` does"
+        yield Finding("W302", message, body.location(axes.node), why, help)
+
+
+def scalar_axes(body: Body, context: CheckContext) -> Iterator[ScalarAxes]:
+    """Yield the nodes of a body whose axes should be a vector, and are a scalar initializer or Constant."""
+    if {*_WITH_AXES}.isdisjoint(body.operators) or context.imports(body).get("", 0) < _AXES_SINCE:
+        return
+    initializers: dict[Body, set[str]] = {}
+    for index, operator in enumerate(body.operators):
+        reads = body.reads[index]
+        if operator not in _WITH_AXES or len(reads) <= AXES or not reads[AXES]:
+            continue
+        name = reads[AXES]
+        holder: Body | None = body
+        while holder is not None and name not in holder.definitions:
+            holder = holder.parent
+        if holder is None:
+            continue
+        producer = holder.definitions[name]
+        if producer < 0 and holder not in initializers:
+            initializers[holder] = _constant_scalars(holder, context.ir_version)
+        if name in initializers[holder] if producer < 0 else _is_constant_scalar(holder, producer):
+            yield ScalarAxes(body, index, holder, producer, name)
+
+
+def _constant_scalars(body: Body, ir_version: int) -> set[str]:
+    """Return the names of a body's initializers that are scalars, and that no caller can replace."""
+    if body.function:
+        return set()
+    scalars = {tensor.name for tensor in body.proto.initializer if not tensor.dims}
+    return scalars if ir_version < 4 else scalars.difference(body.input_names())
+
+
+def _is_constant_scalar(body: Body, index: int) -> bool:
+    """Whether a node is a Constant of a scalar integer or tensor."""
+    return body.operators[index] == ("Constant", "") and any(
+        (each.name == "value_int" and each.HasField("i"))
+        or (each.name == "value" and each.HasField("t") and not each.t.dims)
+        for each in body.attributes[index]
+    )

@@ -112,6 +112,11 @@ class Inference:
         return None if type_ is None else type_.shape
 
     @property
+    def scopes(self) -> list[Scope]:
+        """The scopes of all graphs, the main one first, then those of functions, one for each different call."""
+        return self._engine.all_scopes()
+
+    @property
     def variables(self) -> frozenset[str]:
         """The names of dimension variables that the model states, or that were made for sizes that depend on data."""
         return frozenset(self._engine.sizes.variables)

@@ -7,6 +7,7 @@ Linear in names and nodes, and nothing recurses.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from opset.model.graph.index import Body
 
@@ -34,6 +35,14 @@ def sorted_orders(all_bodies: Sequence[Body]) -> dict[Body, list[int]]:
         if order is not None:
             orders[body] = order
     return orders
+
+
+def sort_nodes(message: Any, order: Sequence[int]) -> int:
+    """Put the nodes of a GraphProto or FunctionProto into an order; return the number of nodes that were moved."""
+    nodes = message.node[:]
+    del message.node[:]
+    message.node.extend([nodes[position] for position in order])
+    return count_moved_nodes(order)
 
 
 def count_moved_nodes(order: Sequence[int]) -> int:

@@ -72,9 +72,8 @@ def remove_guidance(text: str) -> str:
 
 
 def fixed_text(operator: Operator, sets: TypeSets) -> str:
-    """Return the canonical text of an operator's file, with all findings mended that lint rules can mend."""
+    """Return the canonical text of an operator's file, with all findings mended that have a fix."""
     document = canonical_document(operator)
-    for rule in LINT.rules:
-        if rule.fix is not None:
-            rule.fix(operator, document, sets)
+    for fix in LINT.fixes:
+        fix(operator, document, sets)
     return dump_document(document)

@@ -208,6 +208,7 @@ def _independent_findings(operator: Operator, found: Iterable[Finding], faults: 
             yield finding
 
 
+@LINT.fix("S201")
 def declare_differences(operator: Operator, document: dict[str, Any], sets: TypeSets) -> None:
     """Write the computed signature differences into the `change:` blocks of an operator's document, in place."""
     versions = {version["since"]: version for version in document["versions"]}
@@ -234,7 +235,7 @@ def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) ->
     return {key: fixed[key] for key in CHANGE_KEYS if key in fixed} if step.undeclared_keys else change
 
 
-@LINT.rule("S201", Operator, fix=declare_differences)
+@LINT.rule("S201", Operator)
 def check_declared_difference(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Check that each `change:` block declares the differences that the signatures have (S201)."""
     for step in operator.transitions:

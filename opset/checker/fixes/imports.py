@@ -1,0 +1,107 @@
+"""Fixes of the operator sets that a model and its functions import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from opset.checker.rules.models import domain_text, holder_of, importers, unused_imports
+from opset.checker.rules.nodes import form_of, node_findings
+from opset.checker.table import CHECKER, CheckContext, Mend
+from opset.model.graph.index import Body, normalize_domain
+from opset.preparation import repeated_imports
+
+
+@CHECKER.fix("G103")
+def remove_equal_imports(context: CheckContext) -> Iterator[Mend]:
+    """Remove imports that repeat an earlier one."""
+    for holder, place in importers(context):
+        for position in reversed(repeated_imports(holder)):
+            entry = holder.opset_import[position]
+            message = f"a second import of {domain_text(entry.domain)} at version {entry.version} was removed"
+            del holder.opset_import[position]
+            yield Mend("G103", message, place)
+
+
+@CHECKER.fix("G104 W401")
+def add_missing_imports(context: CheckContext) -> Iterator[Mend]:
+    """Import domains that nodes use and nothing imports, if their version is certain."""
+    for holder, place in importers(context):
+        imported = {normalize_domain(entry.domain) for entry in holder.opset_import}
+        users: dict[str, list[tuple[Body, int]]] = {}
+        for body in context.bodies:
+            if holder_of(body, context) is holder:
+                for index, (_, domain) in enumerate(body.operators):
+                    if domain not in imported and isinstance(domain, str):
+                        users.setdefault(domain, []).append((body, index))
+        for domain in (each for each, _, _ in context.functions if holder is context.proto):
+            if domain not in imported and isinstance(domain, str):
+                users.setdefault(domain, [])  # W401
+        for domain, nodes in users.items():
+            version, why = _certain_version(domain, nodes, holder, context)
+            if version:
+                holder.opset_import.add(domain=domain, version=version)
+                message = f"the domain {domain_text(domain)} is imported at version {version}: {why}"
+                yield Mend("G104" if nodes else "W401", message, place)
+
+
+@CHECKER.fix("W101")
+def remove_unused_imports(context: CheckContext) -> Iterator[Mend]:
+    """Remove imports of domains that no node uses."""
+    for holder, place, domain in [*unused_imports(context)]:
+        for position in reversed(range(len(holder.opset_import))):
+            if normalize_domain(holder.opset_import[position].domain) == domain:
+                del holder.opset_import[position]
+        yield Mend("W101", f"the import of {domain_text(domain)}, which no node uses, was removed", place)
+
+
+def _certain_version(domain: str, nodes: list[tuple[Body, int]], holder: Any, context: CheckContext) -> tuple[int, str]:
+    """Return the version at which these nodes of a domain were surely written, and the reason; 0 if none is certain.
+
+    That is the one at which the model's functions import the domain, or the model for a function, if all nodes fit it.
+    Without such an import, all versions at which the nodes fit have to mean the same: then it is the lowest of them.
+    """
+    elsewhere = {
+        entry.version
+        for other, _ in importers(context)
+        if other is not holder and (other is context.proto or holder is context.proto)
+        for entry in other.opset_import
+        if normalize_domain(entry.domain) == domain
+    }
+    calls = [each for each in nodes if each[0].function_key(each[1]) not in context.functions]
+    fitting = _fitting_versions(domain, calls, context) if domain in context.registry.domains else {}
+    if len(elsewhere) == 1 and (domain not in context.registry.domains or elsewhere <= fitting.keys()):
+        return elsewhere.pop(), "as in the functions" if holder is context.proto else "as in the model"
+    if elsewhere:
+        return 0, ""
+    if not calls:
+        return 1, "its operators are functions of the model"
+    if fitting and len({*fitting.values()}) == 1:
+        return min(fitting), "its nodes mean the same at all versions at which they fit"
+    return 0, ""
+
+
+def _fitting_versions(domain: str, nodes: list[tuple[Body, int]], context: CheckContext) -> dict[int, tuple[int, ...]]:
+    """Return the versions of a domain at which all nodes fit, each with the since_versions of their operators."""
+    forms: dict[Any, tuple[Body, int]] = {}
+    for body, index in nodes:
+        form = form_of(body.operators[index], body.reads[index], body.computes[index], body.attributes[index])
+        forms[form if None not in form else (body, index)] = body, index
+    fits: dict[tuple[Any, int], bool] = {}
+    found: dict[int, tuple[int, ...]] = {}
+    for version in range(1, context.registry.domains[domain] + 1):
+        sinces = []
+        for form, (body, index) in forms.items():
+            name = body.operators[index][0]
+            schema = context.registry.schema(name, version, domain) if isinstance(name, str) else None
+            if schema is None or schema.deprecated:
+                break
+            key = form, schema.since_version
+            if key not in fits:
+                fits[key] = not any(node_findings(schema, version, body, index))
+            if not fits[key]:
+                break
+            sinces.append(schema.since_version)
+        else:
+            found[version] = tuple(sinces)
+    return found

@@ -1,0 +1,150 @@
+"""Fixes of names: of graphs, nodes and values, and of entries that stand twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from opset.checker.rules.graphs import check_graph_name, check_shadowing
+from opset.checker.rules.models import holders_of_metadata
+from opset.checker.table import CHECKER, CheckContext, Mend
+from opset.errors import quote
+from opset.model.graph.index import Body, FreshNames, is_visible
+from opset.model.graph.walking import rename_values, subgraphs
+
+MAIN = "main"
+"""The name that a main graph without one gets."""
+_NAMES = "key", "name", "tensor_name"
+"""Fields that name an entry of a list."""
+
+
+@CHECKER.fix("G201")
+def name_graphs(context: CheckContext) -> Iterator[Mend]:
+    """Name the graphs that have no name: the main graph, others after the attribute that holds them."""
+    taken = {body.proto.name for body in context.bodies}
+    for body in context.bodies:
+        if any(True for _ in check_graph_name(body, context)):
+            place = body.label
+            stem = MAIN if body is context.main else body.name.rpartition(".")[2].partition("[")[0]
+            name, number = stem, 0
+            while name in taken:
+                number += 1
+                name = f"{stem}_{number}"
+            taken.add(name)
+            body.proto.name = name
+            yield Mend("G201", f"the graph was named {quote(name)}", place)
+
+
+@CHECKER.fix("G213")
+def rename_nodes(context: CheckContext) -> Iterator[Mend]:
+    """Give nodes with the name of an earlier node of their body a name that occurs nowhere else."""
+    names = FreshNames(context.bodies)
+    for body in context.bodies:
+        seen: set[str] = set()
+        for index, name in enumerate(body.names):
+            if name in seen and isinstance(name, str):
+                fresh = body.nodes[index].name = names.fresh(name)
+                place = f"{body.location(index)}, node number {index}"
+                yield Mend(
+                    "G213", f"the node, one of several with the name {quote(name)}, is {quote(fresh)} now", place
+                )
+            elif name:
+                seen.add(name)
+
+
+@CHECKER.fix("G207")
+def rename_shadowing_values(context: CheckContext) -> Iterator[Mend]:
+    """Rename values of nested graphs that have the name of a value around, if nothing inside reads that one."""
+    names = FreshNames(context.bodies)
+    for body in context.bodies:
+        if not any(True for _ in check_shadowing(body, context)):
+            continue
+        new = {}
+        first = _first_reads(body)
+        for name, index in body.definitions.items():
+            if name and isinstance(name, str) and is_visible(name, body) and first.get(name, len(body.nodes)) > index:
+                new[name] = names.fresh(name)
+                place = body.location(index) if index >= 0 else body.label
+                yield Mend(
+                    "G207", f"the value {quote(name)}, like one of a graph around, is {quote(new[name])} now", place
+                )
+        _rename_definitions(body.proto, new)
+
+
+@CHECKER.fix("W102")
+def remove_equal_metadata(context: CheckContext) -> Iterator[Mend]:
+    """Remove entries of metadata that repeat an earlier one, key and value."""
+    for holder, place in holders_of_metadata(context):
+        for key in _remove_repeated(holder.metadata_props):
+            yield Mend("W102", f"a second equal entry of the metadata key {quote(key)} was removed", place)
+
+
+@CHECKER.fix("G304")
+def remove_equal_attributes(context: CheckContext) -> Iterator[Mend]:
+    """Remove attributes of nodes that repeat an earlier one, name and value."""
+    for body in context.bodies:
+        for index, attributes in enumerate(body.attributes):
+            if len({each.name for each in attributes}) < len(attributes):
+                for name in _remove_repeated(body.nodes[index].attribute):
+                    place = body.location(index)
+                    yield Mend("G304", f"a second equal attribute {quote(name)} was removed", place)
+
+
+@CHECKER.fix("G713 G714")
+def remove_equal_annotations(context: CheckContext) -> Iterator[Mend]:
+    """Remove quantization annotations, and entries of them, that repeat an earlier one."""
+    for body in context.bodies:
+        for annotation in () if body.function else body.proto.quantization_annotation:
+            place = f"{body.label}, quantization_annotation {quote(annotation.tensor_name)}"
+            for key in _remove_repeated(annotation.quant_parameter_tensor_names):
+                yield Mend("G714", f"a second equal entry of the key {quote(key)} was removed", place)
+        for name in [] if body.function else _remove_repeated(body.proto.quantization_annotation):
+            place = f"{body.label}, quantization_annotation {quote(name)}"
+            yield Mend("G713", "a second equal annotation was removed", place)
+
+
+def _remove_repeated(entries: Any) -> list[Any]:
+    """Remove the messages of a repeated field that equal an earlier one; return the keys or names that they have."""
+    seen: set[bytes] = set()
+    repeated = []
+    for position, entry in enumerate(entries):
+        encoded = entry.SerializeToString()
+        if encoded in seen:
+            repeated.append(position)
+        seen.add(encoded)
+    named = [next(getattr(entries[at], field) for field in _NAMES if hasattr(entries[at], field)) for at in repeated]
+    for position in reversed(repeated):
+        del entries[position]
+    return named
+
+
+def _first_reads(body: Body) -> dict[str, int]:
+    """Return the index of the first node that reads each name, itself or in a graph inside it."""
+    first: dict[str, int] = {}
+    for index, node in enumerate(body.nodes):
+        pending = [(body.reads[index], [graph for _, graph in subgraphs(node)])]
+        while pending:
+            read, graphs = pending.pop()
+            for name in read:
+                first.setdefault(name, index)
+            for graph in graphs:
+                pending.append(([value.name for value in graph.output], []))
+                for inner in graph.node:
+                    pending.append((inner.input[:], [below for _, below in subgraphs(inner)]))
+    return first
+
+
+def _rename_definitions(graph: Any, new: dict[str, str]) -> None:
+    """Rename values that a GraphProto defines, and all that refers to them, also in graphs inside it."""
+    rename_values(graph, new)
+    for tensor in (*graph.initializer, *[sparse.values for sparse in graph.sparse_initializer]):
+        tensor.name = new.get(tensor.name, tensor.name)
+    for annotation in graph.quantization_annotation:
+        annotation.tensor_name = new.get(annotation.tensor_name, annotation.tensor_name)
+        for entry in annotation.quant_parameter_tensor_names:
+            entry.value = new.get(entry.value, entry.value)
+    for node in graph.node:
+        node.output[:] = [new.get(name, name) for name in node.output]
+        for configuration in node.device_configurations:
+            for spec in configuration.sharding_spec:
+                spec.tensor_name = new.get(spec.tensor_name, spec.tensor_name)

@@ -1,0 +1,151 @@
+"""Fixes of stated types and shapes: those that nothing needs, that contradict others, or that are missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from opset.checker.rules.graphs import check_interface, contradictions
+from opset.checker.table import CHECKER, OUTPUT, VALUE_INFO, CheckContext, Mend, StatedValue
+from opset.inference.building.types import Type, fill_proto, map_sizes, type_to_proto
+from opset.inference.engine.scopes import Scope
+from opset.model.graph.index import is_visible
+
+_INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
+"""Kinds of types that hold others, and the fields with these."""
+
+
+@CHECKER.fix("W201 G202 G211 G212")
+def remove_value_info(context: CheckContext) -> Iterator[Mend]:
+    """Remove entries of value_info about no value, those that stand twice, and those that contradict other parts.
+
+    - W201, G202: no value has the name of the entry, or it has none;
+    - G211: of equal entries, the first stays; of different ones, none;
+    - G212: an input, output or initializer of the graph states another type.
+    """
+    for body in context.bodies:
+        entries = [(value.name, value.SerializeToString()) for value in body.proto.value_info]
+        if not entries:
+            continue
+        forms: dict[str, set[bytes]] = {}
+        for name, encoded in entries:
+            forms.setdefault(name, set()).add(encoded)
+        counts = Counter(name for name, _ in entries)
+        contradicted = {name for name, *both in contradictions(body) if VALUE_INFO in [each.role for each in both]}
+        seen: set[str] = set()
+        removed = []
+        for position, (name, _) in enumerate(entries):
+            if not name:
+                removed.append((position, "G202", "it has no name"))
+            elif name not in body.definitions and not is_visible(name, body):
+                removed.append((position, "W201", "no value has this name"))
+            elif name in contradicted:
+                removed.append((position, "G212", "the graph states another type elsewhere"))
+            elif counts[name] > 1 and (name in seen or len(forms[name]) > 1):
+                removed.append((position, "G211", "it stood there more than once"))
+            seen.add(name)
+        for position, code, why in removed:
+            place = StatedValue(body.proto.value_info[position], body, VALUE_INFO).place
+            yield Mend(code, f"it was removed: {why}", place)
+        for position, _, _ in reversed(removed):
+            del body.proto.value_info[position]
+
+
+@CHECKER.fix("G606 W602")
+def clear_dimensions(context: CheckContext) -> Iterator[Mend]:
+    """Clear sizes that are negative, and names of variables that are empty: both stand for a size that is not known."""
+    for value, body, role in context.values():
+        code = ""
+        for dim in _dimensions(value.type):
+            kind = dim.WhichOneof("value")
+            if (kind == "dim_value" and dim.dim_value < 0) or (kind == "dim_param" and not dim.dim_param):
+                code = code or ("G606" if kind == "dim_value" else "W602")
+                dim.ClearField(kind)
+        if code:
+            yield Mend(code, "a size that is not known is left open", StatedValue(value, body, role).place)
+
+
+def _dimensions(type_: Any) -> list[Any]:
+    """Return the dimensions in a TypeProto."""
+    kind = type_.WhichOneof("value")
+    while kind in _INNER:
+        type_ = getattr(getattr(type_, kind), _INNER[kind])
+        kind = type_.WhichOneof("value")
+    return [] if kind in (None, "opaque_type") else getattr(type_, kind).shape.dim[:]
+
+
+@CHECKER.fix("G203 G204")
+def state_output_types(context: CheckContext) -> Iterator[Mend]:
+    """State the types and shapes of the main graph's outputs that are missing and follow from its nodes."""
+    if not any(True for _ in check_interface(context.main, context)):
+        return
+    types = next((scope.types for scope in _sound_scopes(context)), {})
+    for value in context.main.proto.output:
+        type_ = types.get(value.name)
+        before = value.type.SerializeToString()
+        if type_ is None:
+            continue
+        fill_proto(value.type, type_, False)
+        if value.type.SerializeToString() != before:
+            code = "G204" if before else "G203"
+            yield Mend(
+                code, f"it states the inferred type now: {type_}", StatedValue(value, context.main, OUTPUT).place
+            )
+
+
+@CHECKER.fix("I101")
+def replace_contradicted_types(context: CheckContext) -> Iterator[Mend]:
+    """Replace types stated of inner values that contradict what is inferred; those of the main graph's outputs stay.
+
+    In functions, where each call may have other types, the entry is removed.
+    """
+    for scope in _sound_scopes(context):
+        if scope.conflicts and not scope.unused and not scope.guarded:
+            yield from _replace_types(scope)
+
+
+def _replace_types(scope: Scope) -> Iterator[Mend]:
+    """Replace the types that a body states of values and that contradict what is inferred in one scope of it."""
+    body = scope.body
+    graph = body.proto
+    lists = [(VALUE_INFO, graph.value_info)]
+    if body.owner is not None:
+        lists.append((OUTPUT, graph.output))
+    for role, values in lists:
+        for position in reversed(range(len(values))):
+            value = values[position]
+            if value.name not in scope.conflicts:
+                continue
+            place = StatedValue(value, body, role).place
+            type_ = None if body.root.function else _plain_type(scope.types.get(value.name), scope)
+            if type_ is not None and type_.text is not None:
+                value.type.CopyFrom(type_to_proto(type_))
+                yield Mend("I101", f"it states the inferred type now: {type_}", place)
+            elif role == VALUE_INFO:
+                del values[position]
+                yield Mend("I101", "it was removed: its node computes another type", place)
+
+
+def graph_scopes(context: CheckContext) -> list[Scope]:
+    """Return the scopes of graphs, the main one first, none if the inference is not of the message itself."""
+    return [scope for scope in _scopes(context) if not scope.body.root.function]
+
+
+def _scopes(context: CheckContext) -> Iterable[Scope]:
+    """Return all scopes of the inference, none if it is not of the message itself, but of a mended copy."""
+    inference = context.inference
+    return inference.scopes if inference is not None and inference.model.proto is context.proto else ()
+
+
+def _sound_scopes(context: CheckContext) -> Iterable[Scope]:
+    """Return all scopes of the inference, none if a node does not fit: types behind such a node are guesses."""
+    inference = context.inference
+    if inference is None or any(finding.code[:2] == "I2" for finding in inference.findings):
+        return ()
+    return _scopes(context)
+
+
+def _plain_type(type_: Type | None, scope: Scope) -> Type | None:
+    """Return a type without sizes that differ each time that a body is run."""
+    return map_sizes(type_, scope.without_local) if scope.repeated and scope.local else type_

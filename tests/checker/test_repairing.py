@@ -1,0 +1,331 @@
+"""What a repair changes, and that it changes nothing else."""
+
+import random
+
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import opset
+from judges.fuzz.mending import KINDS
+from judges.fuzz.repairing import GOOD, UNFIT, judge_model, sources
+from opset.checker.pages import bad_model, fixtures, set_field
+from opset.checker.table import CHECKER
+from tests.bounds import draws
+
+HEAD = '<ir_version: 8, opset_import: ["": 17]>\n'
+MAIN = HEAD + "main (float[N, 3] x) => (float[N, 3] y) "
+BRANCHES = HEAD + (
+    "main (bool c, float[N] x) => (float[N] y) { s = Neg (x) y = If (c) "
+    "<then_branch = a () => (float[N] p) { %s }, else_branch = b () => (float[N] n) { n = Identity (s) }> }"
+)
+FUNCTION = """
+main (float[N] x) => (float[N] y) { y = com.example.Leak (x) }
+<domain: "com.example"%s>
+Leak (a) => (b) { b = LeakyRelu (a) }"""
+
+
+def message(text, edits=None):
+    """Return the model of a text with edits, by path and value."""
+    model = opset.parse_model(text)
+    for path, value in (edits or {}).items():
+        set_field(model, path, value)
+    return model
+
+
+def repaired(model, **options):
+    """Return a repair, and the mended message."""
+    found = opset.repair(model.SerializeToString(), **options)
+    return found, type(model).FromString(found.model.SerializeToString())
+
+
+# Code, the faulty model, the mended one: texts, or a text and edits.
+MENDED = {
+    "order": ("M110", MAIN + "{ y = Neg (t) t = Relu (x) }", MAIN + "{ t = Relu (x) y = Neg (t) }"),
+    "order in a graph": ("M110", BRANCHES % "p = Neg (t) t = Relu (s)", BRANCHES % "t = Relu (s) p = Neg (t)"),
+    "order for a graph": (
+        "M110",
+        HEAD + "main (bool c, float[N] x) => (float[N] y) { y = If (c) <then_branch = a () => (p) { p = Neg (s) },"
+        " else_branch = b () => (n) { n = Neg (x) }> s = Relu (x) }",
+        HEAD + "main (bool c, float[N] x) => (float[N] y) { s = Relu (x) y = If (c) <then_branch = a () => (p)"
+        " { p = Neg (s) }, else_branch = b () => (n) { n = Neg (x) }> }",
+    ),
+    "equal imports": ("G103", (MAIN + "{ y = Relu (x) }", {"opset_import[+]": {"domain": "ai.onnx", "version": 17}}),
+                      MAIN + "{ y = Relu (x) }"),
+    "import of a function": (
+        "G104",
+        '<ir_version: 8, opset_import: ["": 17, "com.example": 1]>' + FUNCTION % "",
+        '<ir_version: 8, opset_import: ["": 17, "com.example": 1]>' + FUNCTION % ', opset_import: ["": 17]',
+    ),
+    "import of functions": (
+        "G104",
+        HEAD + FUNCTION % ', opset_import: ["": 17]',
+        '<ir_version: 8, opset_import: ["": 17, "com.example": 1]>' + FUNCTION % ', opset_import: ["": 17]',
+    ),
+    "import of a domain whose operators have one version": (
+        "G104",
+        HEAD + "main (float[N, 3] x) => (float[N, 3] y) { y = ai.onnx.ml.Scaler (x) }",
+        '<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 1]>'
+        " main (float[N, 3] x) => (float[N, 3] y) { y = ai.onnx.ml.Scaler (x) }",
+    ),
+    "IR version": (
+        "G101",
+        (MAIN + "{ y = Relu (x) }", {"ir_version": None}),
+        (MAIN + "{ y = Relu (x) }", {"ir_version": 3}),
+    ),
+    "IR version that initializers need": (
+        "G101",
+        (MAIN + "<float[3] w = {1, 2, 3}> { y = Mul (x, w) }", {"ir_version": None}),
+        (MAIN + "<float[3] w = {1, 2, 3}> { y = Mul (x, w) }", {"ir_version": 4}),
+    ),
+    "IR version of a type": (
+        "G214",
+        HEAD.replace("17", "20") + "main (float8e4m3fn[N] x) => (float8e4m3fn[N] y) { y = Identity (x) }",
+        '<ir_version: 9, opset_import: ["": 20]> main (float8e4m3fn[N] x) => (float8e4m3fn[N] y) { y = Identity (x) }',
+    ),
+    "IR version from 3 on keeps constants": (
+        "W202",
+        ('<ir_version: 3, opset_import: ["": 8]> main (float[N] x, float[1] w) => (float[N] y) <float[1] w = {2}>'
+         " { y = Mul (x, w) }", {"graph.node[0].metadata_props[+]": {"key": "a", "value": "b"}}),
+        ('<ir_version: 10, opset_import: ["": 8]> main (float[N] x) => (float[N] y) <float[1] w = {2}>'
+         " { y = Mul (x, w) }", {"graph.node[0].metadata_props[+]": {"key": "a", "value": "b"}}),
+    ),
+    "initializers of old models": (
+        "G208",
+        '<ir_version: 3, opset_import: ["": 8]> main (float[N] x) => (float[N] y) <float[1] w = {2}>'
+        " { y = Mul (x, w) }",
+        '<ir_version: 3, opset_import: ["": 8]> main (float[N] x, float[1] w) => (float[N] y) <float[1] w = {2}>'
+        " { y = Mul (x, w) }",
+    ),
+    "stale value_info": ("W201", MAIN + "<float[9] t> { y = Relu (x) }", MAIN + "{ y = Relu (x) }"),
+    "equal value_info": ("G211", MAIN + "<float[N, 3] t, float[N, 3] t> { t = Relu (x) y = Neg (t) }",
+                         MAIN + "<float[N, 3] t> { t = Relu (x) y = Neg (t) }"),
+    "different value_info": ("G211", MAIN + "<float[N, 3] t, float[9] t> { t = Relu (x) y = Neg (t) }",
+                             MAIN + "{ t = Relu (x) y = Neg (t) }"),
+    "value_info of an input": ("G212", MAIN + "<float[9] x> { y = Relu (x) }", MAIN + "{ y = Relu (x) }"),
+    "wrong value_info": ("I101", MAIN + "<float16[9] t> { t = Relu (x) y = Neg (t) }",
+                         MAIN + "<float[N, 3] t> { t = Relu (x) y = Neg (t) }"),
+    "type of an output": ("G203", HEAD + "main (float[N, 3] x) => (y) { y = Relu (x) }", MAIN + "{ y = Relu (x) }"),
+    "shape of an output": ("G204", (MAIN + "{ y = Relu (x) }", {"graph.output[0].type.tensor_type.shape": None}),
+                           MAIN + "{ y = Relu (x) }"),
+    "negative size": (
+        "G606",
+        (MAIN + "{ y = Relu (x) }", {"graph.output[0].type.tensor_type.shape.dim[0]": {"dim_value": -1}}),
+        HEAD + "main (float[N, 3] x) => (float[?, 3] y) { y = Relu (x) }",
+    ),
+    "attribute without type": (
+        "G305",
+        (MAIN + "{ y = LeakyRelu <alpha = 0.5> (x) }", {"graph.node[0].attribute[0].type": None}),
+        MAIN + "{ y = LeakyRelu <alpha = 0.5> (x) }",
+    ),
+    "attribute of another version": (
+        "G324",
+        MAIN + "{ y = Relu <consumed_inputs = [0]> (x) }",
+        MAIN + "{ y = Relu (x) }",
+    ),
+    "attribute in upper case": (
+        "G327",
+        HEAD + "main (float[1, 1, 4, 4] x, float[1, 4] r, int64[1] b) => (float[1, 1, 1, 1] y) "
+        '{ y = RoiAlign <mode = "MAX"> (x, r, b) }',
+        HEAD + "main (float[1, 1, 4, 4] x, float[1, 4] r, int64[1] b) => (float[1, 1, 1, 1] y) "
+        '{ y = RoiAlign <mode = "max"> (x, r, b) }',
+    ),
+    "attribute twice": (
+        "G304",
+        (MAIN + "{ y = LeakyRelu <alpha = 0.5> (x) }",
+         {"graph.node[0].attribute[+]": {"name": "alpha", "type": 1, "f": 0.5}}),
+        MAIN + "{ y = LeakyRelu <alpha = 0.5> (x) }",
+    ),
+    "scalar axes": (
+        "W302",
+        HEAD + "main (float[3] x) => (float[1, 3] y) <int64 a = {0}> { y = Unsqueeze (x, a) }",
+        HEAD + "main (float[3] x) => (float[1, 3] y) <int64[1] a = {0}> { y = Unsqueeze (x, a) }",
+    ),
+    "scalar axes of a Constant": (
+        "W302",
+        HEAD + "main (float[3] x) => (float[1, 3] y) { a = Constant <value_int = 0> () y = Unsqueeze (x, a) }",
+        HEAD + "main (float[3] x) => (float[1, 3] y) { a = Constant <value_ints = [0]> () y = Unsqueeze (x, a) }",
+    ),
+    "scalar axes that are read elsewhere": (
+        "W302",
+        HEAD + "main (float[3] x) => (float[1, 3] y, int64 z) <int64 a = {0}> { y = Unsqueeze (x, a) z = Neg (a) }",
+        HEAD + "main (float[3] x) => (float[1, 3] y, int64 z) <int64 a = {0}, int64[1] a_1 = {0}> "
+        "{ y = Unsqueeze (x, a_1) z = Neg (a) }",
+    ),
+    "scalar axes in a Constant that is read elsewhere": (
+        "W302",
+        HEAD + "main (float[3] x) => (float[1, 3] y, int64 z) "
+        "{ a = Constant <value = int64 {0}> () y = Unsqueeze (x, a) z = Neg (a) }",
+        HEAD + "main (float[3] x) => (float[1, 3] y, int64 z) "
+        "{ a = Constant <value = int64 {0}> () a_1 = Constant <value = int64[1] {0}> () y = Unsqueeze (x, a_1)"
+        " z = Neg (a) }",
+    ),
+    "node names": (
+        "G213",
+        MAIN + "{ [a] t = Relu (x) [a] y = Neg (t) }",
+        MAIN + "{ [a] t = Relu (x) [a_1] y = Neg (t) }",
+    ),
+    "graph name": ("G201", (MAIN + "{ y = Relu (x) }", {"graph.name": None}), MAIN + "{ y = Relu (x) }"),
+    "shadowing": ("G207", BRANCHES % "s = Relu (x) p = Neg (s)", BRANCHES % "s_1 = Relu (x) p = Neg (s_1)"),
+    "metadata": (
+        "W102",
+        (MAIN + "{ y = Relu (x) }", {"metadata_props": [{"key": "a", "value": "b"}, {"key": "a", "value": "b"}]}),
+        (MAIN + "{ y = Relu (x) }", {"metadata_props": [{"key": "a", "value": "b"}]}),
+    ),
+    "annotations": (
+        "G713",
+        (MAIN + "{ y = Relu (x) }", {"graph.quantization_annotation": [{"tensor_name": "x"}, {"tensor_name": "x"}]}),
+        (MAIN + "{ y = Relu (x) }", {"graph.quantization_annotation": [{"tensor_name": "x"}]}),
+    ),
+    "unused import": (
+        "W101",
+        (MAIN + "{ y = Relu (x) }", {"opset_import[+]": {"domain": "com.example", "version": 3}}),
+        MAIN + "{ y = Relu (x) }",
+    ),
+}  # fmt: skip
+
+
+def given_message(made):
+    return message(*made) if isinstance(made, tuple) else message(made)
+
+
+@pytest.mark.parametrize("name", MENDED)
+def test_a_fault_is_mended_and_nothing_else_is_touched(name):
+    code, before, after = MENDED[name]
+    faulty = given_message(before)
+    data = faulty.SerializeToString()
+    found, made = repaired(faulty)
+    assert {mend.code for mend in found.mended} == {code} and not found.left
+    for plain in (made, wanted := given_message(after)):
+        for node in plain.graph.node:  # text states domains, and a node that is added has none
+            node.ClearField("domain") if not node.domain else None
+    assert made == wanted
+    assert faulty.SerializeToString() == data
+    assert opset.repair(made.SerializeToString()).mended == ()
+
+
+LEFT = {
+    "import of several versions": ("G104", HEAD + "main (float[N] x) => (float[N] y) { y = com.example.Foo (x) }", {}),
+    "operators of several versions": (
+        "G104",
+        '<ir_version: 8, opset_import: ["a.b": 1]> main (float[N] x) => (float[N] y) { t = a.b.C (x) y = Relu (t) }',
+        {},
+    ),
+    "different metadata": ("W102", MAIN + "{ y = Relu (x) }",
+                           {"metadata_props": [{"key": "a", "value": "b"}, {"key": "a", "value": "c"}]}),
+    "different attributes": ("G304", MAIN + "{ y = LeakyRelu <alpha = 0.5> (x) }",
+                             {"graph.node[0].attribute[+]": {"name": "alpha", "type": 1, "f": 0.25}}),
+    "attribute with two values": ("G305", MAIN + "{ y = LeakyRelu <alpha = 0.5> (x) }",
+                                  {"graph.node[0].attribute[0].type": None, "graph.node[0].attribute[0].i": 1}),
+    "type of an output": ("I101", HEAD + "main (float[N, 3] x) => (float[N, 4] y) { y = Relu (x) }", {}),
+    "cycle": ("M110", MAIN + "{ y = Neg (t) t = Relu (y) }", {}),
+    "value that is read before one hides it": ("G207", BRANCHES % "t = Relu (s) s = Neg (t) p = Neg (s)", {}),
+    "axes that a caller may replace": (
+        "", HEAD + "main (float[3] x, int64 a) => (float[1, 3] y) <int64 a = {0}> { y = Unsqueeze (x, a) }", {},
+    ),
+    "axes that are computed": (
+        "", HEAD + "main (float[3] x, int64[1] b) => (y) { a = ReduceSum <keepdims = 0> (b) y = Unsqueeze (x, a) }", {},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_is_not_certain_is_left(name):
+    code, text, edits = LEFT[name]
+    model = message(text, edits)
+    found, made = repaired(model, ignore=["G203"])
+    assert found.mended == () and made == model
+    assert (code in {each.code for each in found.left}) == bool(code)
+
+
+def test_rules_are_chosen_and_the_model_is_the_given_one_without_a_mend():
+    model = message(MAIN + "<float[9] t> { y = Neg (a) a = Relu (x) }")
+    assert {mend.code for mend in repaired(model, select=["W2"])[0].mended} == {"W201"}
+    assert {mend.code for mend in repaired(model, ignore=["W2"])[0].mended} == {"M110"}
+    loaded = opset.load(message(MAIN + "{ y = Relu (x) }").SerializeToString())
+    assert opset.repair(loaded).model is loaded
+    bare = message(HEAD + "main (float[N, 3] x) => (y) { y = Relu (x) }")
+    assert repaired(bare, full=False)[0].mended == ()
+
+
+FLOATS = '<ir_version: 8, opset_import: ["": 17]> main (float[2] x, float16[2] h) => (%s) <%s> { y = Sum (%s) }'
+
+
+@pytest.mark.parametrize(
+    ("outputs", "held", "inputs", "cast"),
+    [
+        ("float[2] y", "float[1] w = {1}", "x, w, h", ("h", 1)),
+        ("float16[2] y", "float16[1] w = {1}", "x, h, w", ("x", 10)),
+        ("float[2] y", "float[1] w = {1}", "x, h", ("h", 1)),  # the output decides
+        ("float16[2] y", "float[1] w = {1}", "x, h", ("x", 10)),
+        ("y", "float[1] w = {1}", "w, h", ("w", 10)),  # the constant
+        ("y", "float[1] w = {1}", "x, h", None),
+        ("y", "float[1] w = {1}, float16[1] v = {1}", "x, w, h, v", None),
+        ("y", "int64[1] w = {1}", "x, w", None),
+    ],
+)
+def test_a_cast_is_inserted_if_it_is_asked_for_and_plain(outputs, held, inputs, cast):
+    model = message(FLOATS % (outputs, held, inputs))
+    assert not any(mend.code == "I202" for mend in repaired(model)[0].mended)
+    found, made = repaired(model, casts=True)
+    nodes = made.graph.node
+    if cast is None:
+        assert [node.op_type for node in nodes] == ["Sum"] and found.left
+        return
+    name, to = cast
+    assert [node.op_type for node in nodes] == ["Cast", "Sum"] and not found.left
+    assert [*nodes[0].input] == [name] and nodes[0].attribute[0].i == to
+    assert [*nodes[1].input] == [nodes[0].output[0] if each == name else each for each in inputs.split(", ")]
+    onnx.checker.check_model(made.SerializeToString(), full_check=True)
+
+
+def test_each_code_with_a_fix_has_a_rule():
+    codes = {code for codes in CHECKER.fixes.values() for code in codes}
+    assert codes <= CHECKER.by_code.keys()
+
+
+@pytest.mark.parametrize("code", sorted(code for code, each in fixtures().items() if "unseen" not in each))
+def test_a_repair_of_each_bad_example_ends_and_leaves_no_new_finding(code):
+    bad = bad_model(code)
+    before = {each.code for each in opset.check(bad)}
+    found = opset.repair(bad)
+    assert {each.code for each in found.left} <= before
+    assert bool(found.mended) == (found.model.SerializeToString() != opset.load(bad).SerializeToString())
+
+
+def test_weights_stay_in_their_file(tmp_path):
+    weights = onnx.helper.make_tensor("w", 1, [1 << 16], b"\0\0\x80\x3f" * (1 << 16), raw=True)
+    model = onnx.ModelProto.FromString(message(MAIN + "<float[9] t> { y = Relu (x) }").SerializeToString())
+    model.graph.initializer.append(weights)
+    onnx.save(model, tmp_path / "a.onnx")
+    found = opset.repair(tmp_path / "a.onnx")
+    assert not found.model.proto.graph.initializer[0].raw_data
+    found.model.save(tmp_path / "b.onnx")
+    del model.graph.value_info[:]
+    assert onnx.load(tmp_path / "b.onnx") == model
+
+
+@given(st.data())
+@settings(max_examples=draws(200))
+def test_any_bytes_are_repaired_or_refused(data):
+    code = data.draw(st.sampled_from(sorted(code for code, each in fixtures().items() if "unseen" not in each)))
+    raw = bytearray(bad_model(code))
+    for _ in range(data.draw(st.integers(1, 4))):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        found = opset.repair(bytes(raw), casts=True)
+    except opset.OpsetError:
+        return
+    opset.load(found.model.SerializeToString())
+
+
+@pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
+def test_faults_in_models_are_mended(kind):
+    """The judge `repair` does it for many models."""
+    draw = random.Random(kind)
+    for case in draw.sample([*sources()], 12):
+        verdict = judge_model(case, draw, [kind])
+        assert verdict.startswith((GOOD, UNFIT)), verdict
+        if verdict.startswith(GOOD):
+            return
