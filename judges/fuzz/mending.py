@@ -22,7 +22,7 @@ from opset.model.graph.walking import names_read, subgraphs
 Injection = Callable[[Any, random.Random], Any]
 KEY = "judged"
 SMALL = 500
-"""Bytes of an attribute that is surely read; of greater tensors, which stay in the file, nobody knows if two are equal."""
+"""Bytes of an attribute that is surely read; greater tensors stay in the file, and are not compared."""
 
 
 @dataclass(frozen=True)

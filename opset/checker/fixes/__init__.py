@@ -1,1 +1,1 @@
-"""The fixes of `opset check --fix`, by what they change; `opset.checker.repairing` describes them."""
+"""The fixes of `opset check --fix`, by subject; `opset.checker.repairing` describes them."""

@@ -29,11 +29,11 @@ def add_missing_imports(context: CheckContext) -> Iterator[Mend]:
     for holder, place in importers(context):
         imported = {normalize_domain(entry.domain) for entry in holder.opset_import}
         users: dict[str, list[tuple[Body, int]]] = {}
-        for body in context.bodies:
-            if holder_of(body, context) is holder:
-                for index, (_, domain) in enumerate(body.operators):
-                    if domain not in imported and isinstance(domain, str):
-                        users.setdefault(domain, []).append((body, index))
+        own = [body for body in context.bodies if holder_of(body, context) is holder]
+        for body, index in ((body, index) for body in own for index in range(len(body.operators))):
+            domain = body.operators[index][1]
+            if domain not in imported and isinstance(domain, str):
+                users.setdefault(domain, []).append((body, index))
         for domain in (each for each, _, _ in context.functions if holder is context.proto):
             if domain not in imported and isinstance(domain, str):
                 users.setdefault(domain, [])  # W401

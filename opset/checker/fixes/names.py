@@ -37,7 +37,7 @@ def name_graphs(context: CheckContext) -> Iterator[Mend]:
 
 @CHECKER.fix("G213")
 def rename_nodes(context: CheckContext) -> Iterator[Mend]:
-    """Give nodes with the name of an earlier node of their body a name that occurs nowhere else."""
+    """Rename nodes that have the name of an earlier node of their body, to names that occur nowhere else."""
     names = FreshNames(context.bodies)
     for body in context.bodies:
         seen: set[str] = set()
