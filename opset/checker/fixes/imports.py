@@ -30,7 +30,7 @@ def add_missing_imports(context: CheckContext) -> Iterator[Mend]:
         imported = {normalize_domain(entry.domain) for entry in holder.opset_import}
         users: dict[str, list[tuple[Body, int]]] = {}
         own = [body for body in context.bodies if holder_of(body, context) is holder]
-        for body, index in ((body, index) for body in own for index in range(len(body.operators))):
+        for body, index in ((each, index) for each in own for index in range(len(each.operators))):
             domain = body.operators[index][1]
             if domain not in imported and isinstance(domain, str):
                 users.setdefault(domain, []).append((body, index))
