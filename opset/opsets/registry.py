@@ -326,17 +326,19 @@ def _metadata_with_schemas(folder: str) -> list[Path]:
         return []
 
 
-def get_schema(op_type: str, max_inclusive_version: int | None = None, domain: str = "") -> OpSchema:
+def get_schema(op_type: str, max_inclusive_version: int | str | None = None, domain: str | int = "") -> OpSchema:
     """Return the schema of an operator of the standard.
 
     Args:
         op_type: The name of the operator.
-        max_inclusive_version: The version of the operator set at which the schema holds; None for the newest.
+        max_inclusive_version: The version of the operator set at which the schema holds; None for the newest. The
+            domain may stand here, and the version after it.
         domain: The domain; "" and "ai.onnx" are the same one.
 
     Raises:
-        UsageError: U105 if the domain has no such operator at that version.
+        UsageError: U105 if the domain has no such operator at that version, U103 for two versions or two domains.
     """
+    version, domain = sort_arguments(max_inclusive_version, domain)
     registry = default_registry()
     versions = registry.versions(op_type, domain)
     where = domain_name(normalize_domain(domain))
@@ -349,10 +351,23 @@ def get_schema(op_type: str, max_inclusive_version: int | None = None, domain: s
         else:
             help = f"known domains: {', '.join(map(domain_name, registry.domains))}"
         raise UsageError(Finding("U105", f"{where} has no operator {op_type}", help=help))
-    if max_inclusive_version is None:
+    if version is None:
         return versions[-1]
-    schema = registry.schema(op_type, max_inclusive_version, domain)
+    schema = registry.schema(op_type, version, domain)
     if schema is None:
-        message = f"{where} has no {op_type} at version {max_inclusive_version}"
+        message = f"{where} has no {op_type} at version {version}"
         raise UsageError(Finding("U105", message, help=f"it came with version {versions[0].since_version}"))
     return schema
+
+
+def sort_arguments(first: int | str | None, second: int | str | None) -> tuple[int | None, str]:
+    """Return a version, None if there is none, and a domain, which were given in either order.
+
+    Raises:
+        UsageError: U103 for two versions or two domains.
+    """
+    version, domain = (second or None, first) if isinstance(first, str) else (first, second)
+    if isinstance(version, str) or not isinstance(domain, str):
+        given = f"{first!r} and {second!r}"
+        raise UsageError(Finding("U103", f"{given} are no version and domain", help="give one of each, or none"))
+    return version, domain

@@ -1,0 +1,1 @@
+"""Modules with the calling conventions of other packages, for programs that were written for these."""

@@ -1,0 +1,50 @@
+"""The names of onnx's modules that have no counterpart of the same name, and what to use instead."""
+
+from __future__ import annotations
+
+BUILDERS = "`parse_model`, `parse_node`, … make messages of text; or go on with `onnx.helper`, whose messages opset takes"
+COMPOSITION = "go on with `onnx.compose`: opset takes the models that it returns"
+COMPILED = "the compiled half of onnx, which opset does not have"
+OWN_OPERATORS = "operators of your own are YAML in a folder, which every function takes as `schemas`"
+OWN_INFERENCE = "inference functions of your own are registered by `opset.extend.infer`, and take an `opset.extend.Call`"
+
+ABSENT: dict[str, dict[str, str]] = {
+    "": {
+        "helper": BUILDERS,
+        "numpy_helper": "go on with `onnx.numpy_helper`, on models that onnx loaded",
+        "external_data_helper": "`opset.load` leaves external data in its files, and `Model.save(external=…)` moves it",
+        "utils": "go on with `onnx.utils`; `opset.ReferenceEvaluator(model).run([name], feeds)` computes part of a model",
+        "load": "`opset.load`",
+        "save": "`opset.load(model).save(path)`",
+    },
+    "checker": {
+        "C": "`CheckerContext` and `LexicalScopeContext` stand in the module itself",
+        "MAXIMUM_PROTOBUF": "a model that is larger is checked by its path, in onnx and here",
+    },
+    "shape_inference": {
+        "GraphInferencer": OWN_INFERENCE,
+        "InferenceContext": OWN_INFERENCE,
+    },
+    "compose": dict.fromkeys(
+        (
+            "add_prefix",
+            "add_prefix_graph",
+            "check_overlapping_names",
+            "expand_out_dim",
+            "expand_out_dim_graph",
+            "merge_graphs",
+            "merge_models",
+        ),
+        COMPOSITION,
+    ),
+    "defs": {"C": COMPILED, "deregister_schema": OWN_OPERATORS, "register_schema": OWN_OPERATORS},
+}
+"""By module, "" for the package, and by name: what to use instead."""
+
+
+def absent_error(module: str, name: str) -> AttributeError:
+    """Return the error for a name that a module does not have, with what to use instead if onnx has the name."""
+    place = f"opset.compat.onnx.{module}".rstrip(".")
+    advice = ABSENT.get(module, {}).get(name)
+    message = f"module '{place}' has no attribute '{name}'"
+    return AttributeError(message if advice is None else f"{message}: {advice}")
