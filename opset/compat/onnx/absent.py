@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-BUILDERS = "`parse_model`, `parse_node`, … make messages of text; or go on with `onnx.helper`, whose messages opset takes"
+BUILDERS = (
+    "`parse_model`, `parse_node`, … make messages of text; or go on with `onnx.helper`, whose messages opset takes"
+)
 COMPOSITION = "go on with `onnx.compose`: opset takes the models that it returns"
 COMPILED = "the compiled half of onnx, which opset does not have"
 OWN_OPERATORS = "operators of your own are YAML in a folder, which every function takes as `schemas`"
-OWN_INFERENCE = "inference functions of your own are registered by `opset.extend.infer`, and take an `opset.extend.Call`"
+OWN_INFERENCE = (
+    "inference functions of your own are registered by `opset.extend.infer`, and take an `opset.extend.Call`"
+)
 
 ABSENT: dict[str, dict[str, str]] = {
     "": {

@@ -160,9 +160,7 @@ def _add_imports(model: Any, versions: Mapping[str, int]) -> None:
 def _types_of_outputs(model: Any, kind: Any) -> dict[str, Any]:
     """Return the types that are inferred of a model's outputs, as messages of a class, by name."""
     inferred = result.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
-    return {
-        value.name: convert_message(value.type, kind) for value in inferred.graph.output if value.HasField("type")
-    }
+    return {value.name: convert_message(value.type, kind) for value in inferred.graph.output if value.HasField("type")}
 
 
 def _class_of(messages: Iterable[Any]) -> Any:

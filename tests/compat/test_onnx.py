@@ -1,0 +1,579 @@
+"""The modules of opset.compat.onnx beside onnx's own: what each accepts, refuses and computes."""
+
+import inspect
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx.checker
+import onnx.defs
+import onnx.helper
+import onnx.inliner
+import onnx.parser
+import onnx.printer
+import onnx.reference
+import onnx.shape_inference
+import onnx.version_converter
+import pytest
+
+import opset
+import opset.compat.onnx as compat
+from opset.compat.onnx.absent import ABSENT
+from opset.model import proto as pb
+from opset.reference.comparison import differences
+from tests.compat.models import BROKEN, NAMES, feeds_of, models
+
+tensor_type = onnx.helper.make_tensor_type_proto
+
+
+def values(model, name):
+    """The outputs of a model, or one made of it, for the inputs that the named model is tested with."""
+    return opset.ReferenceEvaluator(model).run(None, feeds_of(name))
+
+
+def assert_same(expected, actual):
+    assert len(expected) == len(actual)
+    assert [each for each in differences([*expected], [*actual]) if each.why] == []
+
+
+def refuses(function, *arguments):
+    """Whether a function of a checker, of onnx or opset, refuses its arguments."""
+    try:
+        function(*arguments)
+    except (onnx.checker.ValidationError, compat.checker.ValidationError):
+        return True
+    return False
+
+
+@pytest.mark.parametrize("module", compat.__all__)
+def test_functions_have_onnx_s_parameters(module):
+    ours, theirs = import_module(f"opset.compat.onnx.{module}"), import_module(f"onnx.{module}")
+    compared = 0
+    for name in vars(ours).get("__all__", ()):
+        other = getattr(theirs, name, None)
+        if inspect.isfunction(getattr(ours, name)) and inspect.isfunction(other):
+            assert parameters(getattr(ours, name)) == parameters(other), name
+            compared += 1
+    assert compared or module in ("compose", "reference")
+
+
+@pytest.mark.parametrize("name", ["__init__", "run"])
+def test_the_evaluator_has_onnx_s_parameters(name):
+    ours, theirs = compat.reference.ReferenceEvaluator, onnx.reference.ReferenceEvaluator
+    assert parameters(getattr(ours, name)) == parameters(getattr(theirs, name))
+
+
+def parameters(function):
+    """Name, kind and default of each public parameter; a default without a value of its own by its class."""
+    return [
+        (each.name, each.kind, each.default if plain(each.default) else type(each.default).__name__)
+        for each in inspect.signature(function).parameters.values()
+        if not each.name.startswith("_")
+    ]
+
+
+def plain(default):
+    return default is inspect.Parameter.empty or isinstance(default, int | str | bool | None)
+
+
+@pytest.mark.parametrize("module", ["", *compat.__all__])
+def test_a_name_that_is_missing_says_what_to_use(module):
+    ours = import_module(f"opset.compat.onnx.{module}".rstrip("."))
+    for name, advice in ABSENT.get(module, {}).items():
+        assert module == "" or hasattr(import_module(f"onnx.{module}"), name), name
+        with pytest.raises(AttributeError) as caught:
+            getattr(ours, name)
+        assert advice in str(caught.value)
+    with pytest.raises(AttributeError, match=r"has no attribute 'zebra'$"):
+        _ = ours.zebra
+
+
+def test_modules_are_imported_when_they_are_used():
+    code = (
+        "import sys, opset.compat.onnx as onnx; first = {*sys.modules}; onnx.checker.check_model; print(*sys.modules);"
+        "print(*[name for name in first if name.startswith(('opset', 'google', 'numpy', 'onnx'))], file=sys.stderr)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(opset.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert {*done.stderr.split()} == {"opset", "opset.compat", "opset.compat.onnx", "opset.compat.onnx.absent"}
+    loaded = done.stdout.split()
+    assert "opset.compat.onnx.checker" in loaded
+    assert not {"onnx", "numpy", "opset.compat.onnx.reference"} & {*loaded}
+
+
+# checker
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_models_are_accepted(name):
+    onnx.checker.check_model(models()[name], full_check=True)
+    compat.checker.check_model(models()[name], full_check=True)
+    for node in models()[name].graph.node:
+        imports = {each.domain: each.version for each in models()[name].opset_import}
+        context = compat.checker.CheckerContext(models()[name].ir_version, imports)
+        compat.checker.check_node(node, context)
+        for attribute in node.attribute:
+            compat.checker.check_attribute(attribute, context)
+    for function in models()[name].functions:
+        compat.checker.check_function(function)
+    for tensor in models()[name].graph.initializer:
+        compat.checker.check_tensor(tensor)
+    for value in (*models()[name].graph.input, *models()[name].graph.output):
+        compat.checker.check_value_info(value)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_models_are_refused(name):
+    model = onnx.parser.parse_model(BROKEN[name])
+    assert refuses(onnx.checker.check_model, model)
+    assert refuses(compat.checker.check_model, model)
+    assert refuses(compat.checker.check_model, model.SerializeToString())
+
+
+def test_what_is_no_model_is_refused(tmp_path):
+    (tmp_path / "broken.onnx").write_bytes(b"\x08\xff\xff")
+    for given in (str(tmp_path / "missing.onnx"), tmp_path / "broken.onnx", b"\x08\xff\xff"):
+        assert refuses(compat.checker.check_model, given)
+
+
+def test_the_options_of_check_model():
+    own = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 14, "own": 1]>
+        g (float[1] x) => (float[1] y) { y = own.F (x) }""")
+    mixed = onnx.parser.parse_model("""<ir_version: 9, opset_import: ["": 14, "own": 1]>
+        g (float[1] x) => (float[1] y) { y = own.F (x) }
+        <domain: "own", opset_import: ["": 12]> F (a) => (b) { b = Add (a, a) }""")
+    contradicted = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 14]>
+        g (float[1] x) => (float[2] y) { y = Abs (x) }""")
+    for model, accepted, refused in (
+        (own, {}, {"check_custom_domain": True}),
+        (mixed, {"skip_opset_compatibility_check": True}, {}),
+        (contradicted, {}, {"full_check": True}),
+    ):
+        compat.checker.check_model(model, **accepted)
+        with pytest.raises(compat.checker.ValidationError):
+            compat.checker.check_model(model, **refused)
+    for checker in (onnx.checker, compat.checker):
+        checker.check_model(own)
+        checker.check_model(mixed, skip_opset_compatibility_check=True)
+        assert refuses(checker.check_model, mixed)
+
+
+NO_TYPE = onnx.TensorProto(name="t", dims=[1], float_data=[1])
+SHORT = onnx.TensorProto(name="t", dims=[3], data_type=1, float_data=[1])
+GOOD = onnx.TensorProto(name="t", dims=[1], data_type=1, float_data=[1])
+PLACES = onnx.TensorProto(name="i", dims=[1], data_type=7, int64_data=[2])
+BEYOND = onnx.TensorProto(name="i", dims=[1], data_type=7, int64_data=[9])
+PARTS = [
+    ("check_tensor", GOOD, False),
+    ("check_tensor", NO_TYPE, True),
+    ("check_tensor", SHORT, True),
+    ("check_node", onnx.parser.parse_node("y = Relu (x)"), False),
+    ("check_node", onnx.parser.parse_node("y = Relu (x, x)"), True),
+    ("check_node", onnx.parser.parse_node("y = Relu <slope = 1> (x)"), True),
+    ("check_node", onnx.parser.parse_node("y = Relux (x)"), True),
+    ("check_node", onnx.parser.parse_node("y = Cast (x)"), True),
+    ("check_attribute", onnx.helper.make_attribute("a", 1), False),
+    ("check_attribute", onnx.AttributeProto(name="a", i=1), True),
+    ("check_attribute", onnx.AttributeProto(name="a", i=1, f=2, type=2), True),
+    ("check_attribute", onnx.AttributeProto(i=1, type=2), True),
+    ("check_value_info", onnx.helper.make_tensor_value_info("x", 1, ["N"]), False),
+    ("check_value_info", onnx.helper.make_tensor_value_info("", 1, ["N"]), True),
+    ("check_graph", onnx.parser.parse_graph("g (float[1] x) => (float[1] y) { y = Relu (x) }"), False),
+    ("check_graph", onnx.parser.parse_graph("g (float[1] x) => (float[1] y) { y = Relu (z) }"), True),
+    ("check_graph", onnx.parser.parse_graph("g (float[1] x) => (float[1] y) { y = Relu (x)  y = Neg (x) }"), True),
+    (
+        "check_function",
+        onnx.parser.parse_function('<domain: "d", opset_import: ["": 17]> F (x) => (y) { y = Relu (x) }'),
+        False,
+    ),
+    (
+        "check_function",
+        onnx.parser.parse_function('<domain: "d", opset_import: ["": 17]> F (x) => (y) { y = Relu (z) }'),
+        True,
+    ),
+    ("check_sparse_tensor", onnx.SparseTensorProto(values=GOOD, indices=PLACES, dims=[5]), False),
+    ("check_sparse_tensor", onnx.SparseTensorProto(values=GOOD, indices=BEYOND, dims=[5]), True),
+]
+
+
+@pytest.mark.parametrize(("function", "part", "wrong"), PARTS, ids=range(len(PARTS)))
+def test_parts_are_accepted_and_refused_as_by_onnx(function, part, wrong):
+    ours, theirs = getattr(compat.checker, function), getattr(onnx.checker, function)
+    assert refuses(theirs, part) == wrong
+    assert refuses(ours, part) == wrong
+    own = getattr(pb, type(part).__name__).FromString(part.SerializeToString())
+    assert refuses(ours, own) == wrong
+    for other in (onnx.TypeProto(), None, b""):
+        with pytest.raises(TypeError):
+            ours(other)
+
+
+@pytest.mark.parametrize("function", sorted({function for function, *_ in PARTS} - {"check_function"}))
+def test_contexts_of_onnx_serve(function):
+    context = onnx.checker.C.CheckerContext()
+    context.ir_version, context.opset_imports = 8, {"": 12}
+    for checker in (onnx.checker, compat.checker):
+        for name, part, wrong in PARTS:
+            if name == function:
+                assert refuses(getattr(checker, name), part, context) == wrong
+    late = onnx.parser.parse_node("y = Gelu (x)")
+    for checker in (onnx.checker, compat.checker):
+        assert refuses(checker.check_node, late, context) and not refuses(checker.check_node, late)
+
+
+# version_converter
+
+
+@pytest.mark.parametrize("version", [9, 13, 17, 21, 25])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_converted_model_computes_the_same(name, version):
+    model = models()[name]
+    try:
+        converted = compat.version_converter.convert_version(model, version)
+    except compat.version_converter.ConvertError as error:
+        with pytest.raises(Exception, match=""):
+            onnx.version_converter.convert_version(model, version)
+        assert error.findings
+        return
+    assert type(converted) is onnx.ModelProto
+    assert {each.version for each in converted.opset_import if each.domain == ""} == {version}
+    assert_same(values(model, name), values(converted, name))
+
+
+# shape_inference
+
+
+@pytest.mark.parametrize("data_prop", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_types_are_no_less_than_onnx_s(name, data_prop):
+    model = models()[name]
+    ours = compat.shape_inference.infer_shapes(model, True, True, data_prop)
+    theirs = onnx.shape_inference.infer_shapes(model, True, True, data_prop)
+    assert type(ours) is onnx.ModelProto
+    known = {value.name: value.type for value in (*ours.graph.value_info, *ours.graph.output)}
+    for value in (*theirs.graph.value_info, *theirs.graph.output):
+        assert knows_as_much(known[value.name], value.type), value.name
+
+
+def knows_as_much(ours, theirs):
+    """Whether a type says all that another one says, with the same element types and sizes."""
+    kind = theirs.WhichOneof("value")
+    if kind is None:
+        return True
+    if ours.WhichOneof("value") != kind:
+        return False
+    ours, theirs = getattr(ours, kind), getattr(theirs, kind)
+    if kind != "tensor_type":
+        return knows_as_much(ours.elem_type, theirs.elem_type)
+    if ours.elem_type != theirs.elem_type or (theirs.HasField("shape") and not ours.HasField("shape")):
+        return False
+    sizes = [(mine.dim_value, other.dim_value) for mine, other in zip(ours.shape.dim, theirs.shape.dim, strict=False)]
+    same_rank = not theirs.HasField("shape") or len(ours.shape.dim) == len(theirs.shape.dim)
+    return same_rank and all(mine == other for mine, other in sizes if other)
+
+
+def test_inference_takes_bytes_and_finds_contradictions():
+    model = models()["chain"]
+    inferred = compat.shape_inference.infer_shapes(model.SerializeToString())
+    assert type(inferred) is pb.ModelProto and inferred.graph.value_info[0].name == "s"
+    wrong = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 14]> g (int32[1] x) => (y) { y = Sin (x) }')
+    for module in (onnx.shape_inference, compat.shape_inference):
+        module.infer_shapes(wrong)
+        with pytest.raises(module.InferenceError):
+            module.infer_shapes(wrong, check_type=True)
+
+
+def test_a_file_is_inferred_in_place_or_into_another_one(tmp_path):
+    model = models()["segmenter_opset9"]
+    onnx.save(model, tmp_path / "a.onnx")
+    onnx.save(model, tmp_path / "c.onnx", save_as_external_data=True, location="weights", size_threshold=0)
+    expected = compat.shape_inference.infer_shapes(model)
+    assert expected.graph.value_info
+    for source, target in (("c.onnx", "d.onnx"), ("a.onnx", "b.onnx"), ("a.onnx", "")):
+        assert (
+            compat.shape_inference.infer_shapes_path(tmp_path / source, str(tmp_path / target) if target else "")
+            is None
+        )
+        found = onnx.load(tmp_path / (target or source))
+        assert [*found.graph.value_info] == [*expected.graph.value_info]
+        assert_same(values(model, "segmenter_opset9"), values(found, "segmenter_opset9"))
+    with pytest.raises(TypeError):
+        compat.shape_inference.infer_shapes_path(model)
+
+
+SCHEMAS = {"onnx": onnx.defs, "opset": compat.defs}
+
+
+@pytest.mark.parametrize("schemas", SCHEMAS)
+@pytest.mark.parametrize(
+    ("node", "types", "data"),
+    [
+        ("y = Concat <axis = 0> (a, b)", {"a": tensor_type(1, (2, 3)), "b": tensor_type(1, (4, 3))}, {}),
+        ("y = MatMul (a, b)", {"a": tensor_type(1, ("N", 3)), "b": tensor_type(1, (3, 5))}, {}),
+        ("v, i = TopK (a, k)", {"a": tensor_type(1, (9,)), "k": tensor_type(7, (1,))}, {"k": [4]}),
+        ("y = Reshape (a, k)", {"a": tensor_type(1, (2, 6)), "k": tensor_type(7, (2,))}, {"k": [3, -1]}),
+        ("y = Shape (a)", {"a": tensor_type(1, ("N", 3))}, {}),
+    ],
+)
+def test_the_outputs_of_a_node(node, types, data, schemas):
+    node = onnx.parser.parse_node(node)
+    data = {name: onnx.numpy_helper.from_array(np.array(value), name) for name, value in data.items()}
+    schema = SCHEMAS[schemas].get_schema(node.op_type)
+    ours = compat.shape_inference.infer_node_outputs(schema, node, types, data)
+    theirs = onnx.shape_inference.infer_node_outputs(onnx.defs.get_schema(node.op_type), node, types, data)
+    assert ours == theirs and ours
+    assert {type(each) for each in ours.values()} == {onnx.TypeProto}
+
+
+def test_a_node_with_a_graph_reads_the_types_around():
+    node = onnx.parser.parse_node("""y = If (c) <then_branch = a () => (float[N] t) { t = Neg (x) },
+        else_branch = b () => (float[N] e) { e = Identity (x) }>""")
+    types = {"c": tensor_type(9, ()), "x": tensor_type(1, (3,))}
+    found = compat.shape_inference.infer_node_outputs(
+        onnx.defs.get_schema("If"), node, types, opset_imports=[onnx.helper.make_opsetid("", 21)]
+    )
+    assert found["y"].tensor_type.elem_type == 1 and len(found["y"].tensor_type.shape.dim) == 1
+
+
+def test_a_node_that_does_not_fit_is_refused():
+    schema, node = onnx.defs.get_schema("Add"), onnx.parser.parse_node("y = Add (a, b)")
+    wrong = {"a": tensor_type(1, (2,)), "b": tensor_type(1, (3,))}
+    for module in (onnx.shape_inference, compat.shape_inference):
+        with pytest.raises(module.InferenceError):
+            module.infer_node_outputs(schema, node, wrong)
+        with pytest.raises(KeyError):
+            module.infer_node_outputs(schema, node, {"a": wrong["a"]})
+
+
+def test_the_outputs_of_a_function():
+    function = onnx.parser.parse_function("""<domain: "d", opset_import: ["": 18]> F <axis> (a, b) => (y, s) {
+        y = Concat <axis: int = @axis> (a, b)  s = Shape (y) }""")
+    arguments = function, [tensor_type(1, (2, 3)), tensor_type(1, (2, 4))], [onnx.helper.make_attribute("axis", 1)]
+    ours = compat.shape_inference.infer_function_output_types(*arguments)
+    assert ours == onnx.shape_inference.infer_function_output_types(*arguments)
+    assert [type(each) for each in ours] == [onnx.TypeProto, onnx.TypeProto]
+
+
+# reference
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_models_compute_what_onnx_computes(name):
+    model, feeds = models()[name], feeds_of(name)
+    ours, theirs = compat.reference.ReferenceEvaluator(model), onnx.reference.ReferenceEvaluator(model)
+    assert (ours.input_names, ours.output_names) == (theirs.input_names, theirs.output_names)
+    assert ours.opsets == theirs.opsets
+    messages = [
+        [each.SerializeToString() for each in (*side.input_types, *side.output_types)] for side in (ours, theirs)
+    ]
+    assert messages[0] == messages[1]
+    assert_same(theirs.run(None, feeds), ours.run(None, feeds, check_shape_annotations=True))
+    last = ours.output_names[-1]
+    assert_same(theirs.run([last], feeds), ours.run([last], feeds))
+    everything = ours.run(None, feeds, intermediate=True)
+    expected = {name: value for name, value in theirs.run(None, feeds, intermediate=True).items() if name}
+    assert everything.keys() == expected.keys()
+    assert_same(expected.values(), [everything[name] for name in expected])
+
+
+def test_graphs_nodes_and_functions_are_evaluated():
+    x = np.array([-1, 2], np.float32)
+    graph, node = models()["functions"].graph, onnx.parser.parse_node("y = Relu (x)")
+    functions = [*models()["functions"].functions]
+    cases = [
+        ([node], [None, {"x": x}]),
+        ([models()["chain"].graph, {"": 21}], [None, {"x": np.ones((2, 3), np.float32)}]),
+        ([functions[1]], [None, {"a": x}, {}]),
+        ([functions[0], None, [functions[1]]], [None, {"a": x}, {"scale": 0.5}]),
+        ([graph, {"": 21, "local": 1}, functions[::-1]], [None, {"x": np.ones((2, 3), np.float32)}]),
+    ]
+    for given, arguments in cases:
+        theirs = onnx.reference.ReferenceEvaluator(*given).run(*arguments)
+        assert_same(theirs, compat.reference.ReferenceEvaluator(*given).run(*arguments))
+    inner = compat.reference.ReferenceEvaluator(functions[1])
+    outer = compat.reference.ReferenceEvaluator(functions[0], functions=[inner])
+    assert_same([-np.exp(x * 3)], outer.run(None, {"a": x}, {"scale": 3.0}))
+
+
+def test_verbose_prints_each_value(capsys):
+    x = {"x": np.ones((1, 3), np.float32)}
+    for verbose, lines in ((0, 0), (1, 0), (2, 2), (4, 4)):
+        compat.reference.ReferenceEvaluator(models()["chain"], verbose=verbose).run(None, x)
+        printed = capsys.readouterr().out.splitlines()
+        assert len(printed) == lines
+        if verbose > 1:
+            assert "(Sin): s  tensor(float)[1, 3]  min 0.841471" in printed[0]
+
+
+def test_stated_shapes_are_compared_with_computed_ones():
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 14]>
+        g (float[N] x, int64[1] k) => (float[N] y) { y = Expand (x, k) }""")
+    feeds = {"x": np.ones(1, np.float32), "k": np.array([3])}
+    for module in (onnx.reference, compat.reference):
+        assert module.ReferenceEvaluator(model).run(None, feeds)[0].shape == (3,)
+        checking = module.ReferenceEvaluator(model, check_shape_annotations=True)
+        with pytest.raises(Exception, match="N"):
+            checking.run(None, feeds)
+        assert checking.run(None, feeds, check_shape_annotations=False)[0].shape == (3,)
+        assert checking.run(None, {**feeds, "k": np.array([1])})[0].shape == (1,)
+
+
+def test_arguments_that_do_not_fit_are_refused():
+    chain = models()["chain"]
+    function = models()["functions"].functions[1]
+    evaluator = compat.reference.ReferenceEvaluator
+    for arguments in ((chain, {"": 21}), (chain, None, [function]), (chain.graph,), (function, {"": 21})):
+        with pytest.raises(opset.UsageError):
+            evaluator(*arguments)
+    with pytest.raises(opset.UsageError, match="OpRun"):
+        evaluator(chain, new_ops=[object])
+    with pytest.raises(opset.UsageError, match="attributes"):
+        evaluator(chain).run(None, {"x": np.ones((1, 3), np.float32)}, {"a": 1})
+
+
+# parser and printer
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_text_reads_back(name):
+    model = models()[name]
+    text = compat.printer.to_text(model)
+    parsed = compat.parser.parse_model(text)
+    assert type(parsed) is pb.ModelProto
+    assert onnx.load_from_string(parsed.SerializeToString()) == model
+    theirs = onnx.printer.to_text(model)
+    if name not in ("forest_opset9", "table_opset11"):
+        assert (
+            compat.parser.parse_model(theirs).SerializeToString() == onnx.parser.parse_model(theirs).SerializeToString()
+        )
+
+
+def test_parts_are_parsed_and_printed():
+    model = models()["functions"]
+    parts = {"parse_node": model.graph.node[0], "parse_graph": model.graph, "parse_function": model.functions[0]}
+    for name, part in parts.items():
+        parsed = getattr(compat.parser, name)(compat.printer.to_text(part))
+        assert type(part).FromString(parsed.SerializeToString()) == part
+        with pytest.raises(compat.parser.ParseError, match="1:"):
+            getattr(compat.parser, name)("?")
+    with pytest.raises(compat.parser.ParseError):
+        compat.parser.parse_model("<ir_version: 8>")
+
+
+# inliner
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_functions_are_left(name):
+    model = models()[name]
+    for convert in (False, True):
+        flat = compat.inliner.inline_local_functions(model, convert)
+        assert type(flat) is onnx.ModelProto and not flat.functions
+        assert len(flat.graph.node) == len(onnx.inliner.inline_local_functions(model, convert).graph.node)
+        assert_same(values(model, name), values(flat, name))
+
+
+def operators(graph):
+    return [node.op_type for node in graph.node]
+
+
+def test_functions_of_other_versions_stay_unless_they_are_converted():
+    model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 21, "d": 1]>
+        main (float[2] x) => (float[2] y) { t = d.F (x)  y = d.G (t) }
+        <domain: "d", opset_import: ["": 13]> F (a) => (b) { b = Sin (a) }
+        <domain: "d", opset_import: ["": 21]> G (a) => (b) { b = Cos (a) }""")
+    for module in (onnx.inliner, compat.inliner):
+        left = module.inline_local_functions(model)
+        assert operators(left.graph) == ["F", "Cos"] and [each.name for each in left.functions] == ["F"]
+    assert operators(compat.inliner.inline_local_functions(model, convert_version=True).graph) == ["Sin", "Cos"]
+
+
+@pytest.mark.parametrize(
+    ("ids", "exclude"),
+    [
+        ([("local", "Inner")], False),
+        ([("local", "Outer")], False),
+        ([("local", "Outer")], True),
+        ([], True),
+        ([("a", "b")], False),
+    ],
+)
+def test_selected_functions_are_inlined(ids, exclude):
+    model = models()["functions"]
+    ours = compat.inliner.inline_selected_functions(model, ids, exclude)
+    theirs = onnx.inliner.inline_selected_functions(model, ids, exclude)
+    assert operators(ours.graph) == operators(theirs.graph)
+    assert_same(values(model, "functions"), values(ours, "functions"))
+
+
+def test_operators_with_bodies_are_expressed():
+    model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 20, "d": 1]>
+        main (float[2, 3] x) => (float[2, 3] y) { t = Gelu (x)  s = Softmax (t)  y = d.F (s) }
+        <domain: "d", opset_import: ["": 20]> F (a) => (b) { b = Relu (a) }""")
+    cases = [
+        ([("", "Gelu")], False),
+        ([("", "Gelu"), ("d", "F")], False),
+        ([("", "Softmax")], True),
+        ([("d", "F")], True),
+    ]
+    for ids, exclude in cases:
+        ours = compat.inliner.inline_selected_functions(model, ids, exclude, inline_schema_functions=True)
+        theirs = onnx.inliner.inline_selected_functions(model, ids, exclude, inline_schema_functions=True)
+        kept = {"Gelu", "Softmax", "F"}
+        assert kept & {*operators(ours.graph)} == kept & {*operators(theirs.graph)}
+        x = {"x": np.linspace(-2, 2, 6, dtype=np.float32).reshape(2, 3)}
+        assert_same(opset.ReferenceEvaluator(model).run(None, x), opset.ReferenceEvaluator(ours).run(None, x))
+
+
+# defs
+
+
+def test_every_operator_is_there():
+    ours, theirs = compat.defs.get_all_schemas_with_history(), onnx.defs.get_all_schemas_with_history()
+    facts = lambda each: (each.domain, each.name, each.since_version, each.deprecated, each.min_input, each.max_input)  # noqa: E731
+    assert sorted(map(facts, ours)) == sorted(map(facts, theirs))
+    assert len(ours) > 600
+    newest = [{facts(each) for each in module.get_all_schemas()} for module in (compat.defs, onnx.defs)]
+    assert newest[0] == newest[1] and len(newest[0]) > 200
+    for schema in theirs:
+        arguments = schema.name, schema.since_version, schema.domain
+        assert compat.defs.get_schema(*arguments).since_version == schema.since_version
+        for given in (arguments, (schema.name, schema.since_version - 1, schema.domain), (schema.name, schema.domain)):
+            assert compat.defs.has(*given) == onnx.defs.has(*given)
+
+
+def test_schemas_are_found_by_version_and_domain_in_either_order():
+    for get_schema in (compat.defs.get_schema, opset.get_schema):
+        expected = get_schema("Normalizer", None, "ai.onnx.ml")
+        assert expected.since_version == 1 and expected is get_schema("Normalizer", "ai.onnx.ml")
+        assert expected is get_schema("Normalizer", 3, "ai.onnx.ml") is get_schema("Normalizer", "ai.onnx.ml", 3)
+        assert get_schema("Softmax", "", 12).since_version == 11 and get_schema("Softmax", "").since_version == 13
+        with pytest.raises(opset.UsageError, match="'a' and 'b' are no version and domain"):
+            get_schema("Softmax", "a", "b")
+        with pytest.raises(opset.UsageError, match="1 and 2 are"):
+            get_schema("Softmax", 1, 2)
+
+
+def test_operators_that_do_not_exist():
+    for module in (onnx.defs, compat.defs):
+        assert not module.has("Normalizer") and not module.has("Gelu", 12) and not module.has("Gelu", "ai.onnx.ml")
+        with pytest.raises(module.SchemaError):
+            module.get_schema("Zebra")
+        with pytest.raises(module.SchemaError):
+            module.get_schema("Gelu", 12, "")
+
+
+def test_versions_and_domains():
+    for name in ("ONNX_DOMAIN", "ONNX_ML_DOMAIN", "AI_ONNX_PREVIEW_DOMAIN", "AI_ONNX_PREVIEW_TRAINING_DOMAIN"):
+        assert getattr(compat.defs, name) == getattr(onnx.defs, name)
+    for name in ("onnx_opset_version", "onnx_ml_opset_version"):
+        assert getattr(compat.defs, name)() == getattr(onnx.defs, name)()
+
+
+def test_operators_with_bodies_are_some_of_onnx_s_and_more():
+    ours, theirs = ({each.name for each in module.get_function_ops()} for module in (compat.defs, onnx.defs))
+    assert len(ours & theirs) > 30
