@@ -59,7 +59,9 @@ def doctor_codes(program: str, data: bytes) -> set[str]:
         found = json.loads(done.stdout)
     except ValueError:
         return {"crash"}
-    listed = found if isinstance(found, list) else found.get("messages", found.get("diagnostics", found.get("issues", [])))
+    listed = (
+        found if isinstance(found, list) else found.get("messages", found.get("diagnostics", found.get("issues", [])))
+    )
     return {str(each.get("code") or each.get("rule")) for each in listed}
 
 
@@ -89,13 +91,13 @@ def page(found: Sequence[Row]) -> str:
     """Return the page."""
     passed = sum(row.onnx == MISSED for row in found)
     both = sum(row.onnx == MISSED and row.doctor in (MISSED, "cannot read it") for row in found)
+    version = onnx.__version__.rpartition(".")[0]
     lines = [
         "# Violations beside other checkers",
         "",
-        f"The bad example of each rule of `opset check`, {len(found)} models, given to `onnx.checker.check_model` of onnx",
-        f"{onnx.__version__.rpartition('.')[0]} with `full_check`, and to onnx-doctor {VERSION}. onnx passes {passed} of "
-        "them, and neither of",
-        f"the two finds {both}. `opset explain CODE` shows the model. Codes W are warnings: the specification says SHOULD.",
+        f"The bad example of each rule of `opset check`, {len(found)} models, given to onnx's `check_model` of version",
+        f"{version} with `full_check`, and to onnx-doctor {VERSION}. onnx passes {passed} of them, and neither of the",
+        f"two finds {both}. `opset explain CODE` shows the model. Codes W are warnings: the specification says SHOULD.",
         "`python -m judges violations` writes this page.",
         "",
         "| code | fault | onnx | onnx-doctor |",
