@@ -223,7 +223,7 @@ def contradictions(body: Body) -> Iterator[tuple[str, Statement, Statement]]:
 
 
 def _statements(graph: Any, names: Collection[str]) -> Iterator[tuple[str, Statement]]:
-    """Yield the statements of a GraphProto on values of these names, those of initializers first."""
+    """Yield the statements of a GraphProto on values of these names, initializers first."""
     for tensor in graph.initializer:
         if tensor.name in names:
             element = element_name(tensor.data_type)

@@ -1,7 +1,7 @@
 """Rules about training: the graphs that initialize and update variables, their bindings, and quantization annotations.
 
-A step of training runs the main graph and the algorithm as one graph; the initialization runs by itself. What the
-algorithm and the main graph have to be on their own, rules about graphs check.
+A step of training runs the main graph and the algorithm as one graph; the initialization runs by itself. Rules
+about graphs check the algorithm and the main graph on their own.
 """
 
 from __future__ import annotations
