@@ -3,8 +3,8 @@
     @CHECKER.fix("G103")
     def remove_equal_imports(context: CheckContext) -> Iterator[Mend]: ...
 
-A fix changes the message of its context in place, and yields a Mend for each change; it runs if the rule of one of its codes found
-something. The next fix gets a new context. All run in rounds, until none of them changes anything.
+A fix changes the message of its context in place, and yields a Mend for each change; it runs if the rule of one of its
+codes found something. The next fix gets a new context. All run in rounds, until none of them changes anything.
 """
 
 from __future__ import annotations

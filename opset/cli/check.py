@@ -54,9 +54,9 @@ class CodeCount(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The number of errors and of warnings of one model, and notes; with --fix or --diff, of the findings that are left.
+    """The number of errors and of warnings of one model, and notes.
 
-    Then it has the changes, the first thousand of `mended_count`, and with --diff the difference as text.
+    With --fix or --diff, these are the findings that are left. Then it has the changes, the first thousand of `mended_count`, and with --diff the difference as text.
     """
 
     error_count: int
@@ -239,7 +239,7 @@ def _write_report(report: ModelReport[CheckReport], stream: IO[str], quiet: bool
     result = report.result
     if result is not None and not quiet:
         stream.write(result.diff)
-        stream.writelines(_lines_of_mends(result, stream))
+        stream.writelines(_mend_lines(result, stream))
     if report.errors:
         output.write_errors(report.errors, stream if result is not None else None)
     if result is not None and not quiet:
@@ -254,7 +254,7 @@ def _write_report(report: ModelReport[CheckReport], stream: IO[str], quiet: bool
             stream.write(f"  wrote {safe_text(report.output)}\n")
 
 
-def _lines_of_mends(result: CheckReport, stream: IO[str]) -> Iterator[str]:
+def _mend_lines(result: CheckReport, stream: IO[str]) -> Iterator[str]:
     """Yield the lines about changes that mended a model, the first of many."""
     for mend in result.mended[:SHOWN]:
         yield f"{style_text(f'mended[{mend.code}]', 'green', stream)} {safe_text(mend.message)}\n"
