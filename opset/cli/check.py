@@ -56,7 +56,8 @@ class CodeCount(NamedTuple):
 class CheckReport:
     """The number of errors and of warnings of one model, and notes.
 
-    With --fix or --diff, these are the findings that are left. Then it has the changes, the first thousand of `mended_count`, and with --diff the difference as text.
+    With --fix or --diff these are the findings that are left, and the report has the changes, the first thousand of
+    `mended_count`; with --diff it has the difference as text.
     """
 
     error_count: int
