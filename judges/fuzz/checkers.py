@@ -29,8 +29,12 @@ from opset.model import proto as pb
 
 KINDS = {mutation.__name__: mutation for mutation in (*GENERIC, *MEANT)}
 SECONDS = 20
-DECIDED: dict[str, str] = {}
-"""Parts of onnx's messages about what breaks no rule, with the reasons."""
+DECIDED: dict[str, tuple[str, str]] = {
+    r"Output \d+ is out of bounds": ("", "a call may leave out the last outputs of a function"),
+    r"Data of TensorProto .* (should be stored in|but it)": ("W505", "a model without a path has no folder of data"),
+    r"\(op_type:If": ("W802", "a branch that a condition guards may never run"),
+}
+"""Parts of onnx's messages about what is no error here: a warning that stands for it, "" for none, and the reason."""
 
 
 class Job(NamedTuple):
@@ -42,9 +46,10 @@ class Job(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What both say of a mutant: the codes of opset's errors, and onnx's message, "" if it passes; what was changed."""
+    """What both say of a mutant: codes of errors and warnings, onnx's message, "" if it passes, and the change."""
 
     codes: tuple[str, ...]
+    warnings: tuple[str, ...]
     unplaced: bool
     message: str
     change: str
@@ -83,26 +88,30 @@ def judge(job: Job) -> Generator[str, None, Verdict]:
     yield "mutation"
     change, data = mutant_of(job)
     if not change:
-        return Verdict((), False, "", "")
+        return Verdict((), (), False, "", "")
     yield "opset"
     try:
-        findings = [finding for finding in opset.check(data) if finding.severity == "error"]
-        codes = tuple(dict.fromkeys(finding.code for finding in findings))
-        unplaced = any(not finding.place for finding in findings)
+        findings = opset.check(data)
+        codes = tuple(dict.fromkeys(each.code for each in findings if each.severity == "error"))
+        warnings = tuple(dict.fromkeys(each.code for each in findings if each.severity != "error"))
+        unplaced = any(not each.place for each in findings)
     except OpsetError as error:
-        codes, unplaced = (error.code,), False
+        codes, warnings, unplaced = (error.code,), (), False
     yield "onnx"
     message = ""
     try:
         onnx.checker.check_model(onnx.ModelProto.FromString(data), full_check=True)
     except Exception as error:
         message = f"{type(error).__name__}: {error}"
-    return Verdict(codes, unplaced, message, change)
+    return Verdict(codes, warnings, unplaced, message, change)
 
 
-def decided(message: str) -> str:
-    """Return the reason why a message of onnx is about no rule, "" if it is about one."""
-    return next((reason for pattern, reason in DECIDED.items() if re.search(pattern, message, re.DOTALL)), "")
+def decided(verdict: Verdict) -> bool:
+    """Whether onnx rejects a mutant for a reason that is no error here."""
+    for pattern, (code, _) in DECIDED.items():
+        if re.search(pattern, verdict.message, re.DOTALL) and (not code or code in verdict.warnings):
+            return True
+    return False
 
 
 def table(counts: Counter[tuple[str, str]]) -> Iterator[str]:
@@ -141,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(verdict, Died):
             outcome = f"{verdict.stage} died" if verdict.stage != "mutation" else "neither"
         elif verdict.message:
-            outcome = "both" if verdict.codes else "decided" if decided(verdict.message) else "onnx alone"
+            outcome = "both" if verdict.codes else "decided" if decided(verdict) else "onnx alone"
         else:
             outcome = "opset alone" if verdict.codes else "neither"
             alone.update(verdict.codes)

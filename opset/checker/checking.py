@@ -98,7 +98,7 @@ def select_codes(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> froz
     """Return the codes of the rules to run.
 
     Args:
-        select: Codes, or beginnings of codes; by default, those of all rules that are not optional.
+        select: Codes, or beginnings of codes; by default, the codes of all rules that are not optional.
         ignore: Codes, or beginnings of codes, that are left out.
 
     Raises:

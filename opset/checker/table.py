@@ -99,7 +99,7 @@ class StoredTensor(NamedTuple):
 
 
 class StoredSparseTensor(NamedTuple):
-    """A SparseTensorProto of a body; its fields are those of StoredTensor."""
+    """A SparseTensorProto of a body; it has the fields of StoredTensor."""
 
     proto: Any
     body: Body
@@ -132,7 +132,7 @@ class Inferred(NamedTuple):
 
 
 class Mend(NamedTuple):
-    """Something that was mended: the code of its rule, what was done, and its place."""
+    """A change that mended something: the code of the rule, a sentence about the change, and its place."""
 
     code: str
     message: str

@@ -54,9 +54,10 @@ class CodeCount(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The number of errors and of warnings of one model, and notes; with --fix or --diff, of those that are left.
+    """The number of errors and of warnings of one model, and notes.
 
-    Then it has what was mended, the first thousand of `mended_count`, and with --diff the difference as text.
+    With --fix or --diff these are the findings that are left, and the report has the changes, the first thousand of
+    `mended_count`; with --diff it has the difference as text.
     """
 
     error_count: int
@@ -106,7 +107,7 @@ def command(
     """Check that models follow the specification: every rule, with its place, the reason and what to do.
 
     INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. `select` and `ignore` of
-    [tool.opset] in ./pyproject.toml hold where the options are not given. Weights are not read. Nothing is written
+    [tool.opset] in ./pyproject.toml hold unless the options are given. Weights are not read. Nothing is written
     without --fix. The exit status is 1 if a model breaks a rule, with --fix or --diff if it still does when all is
     mended that can be; warnings alone end with 0.
     """
@@ -232,14 +233,14 @@ def _find_lacks(model: Model, settings: Settings, call: Call, registry: Registry
 
 
 def _write_report(report: ModelReport[CheckReport], stream: IO[str], quiet: bool) -> None:
-    """Write what was mended in one model, the findings on it, and their number."""
+    """Write the changes that mended one model, the findings on it, and their number."""
     if report.internal_error:
         sys.stderr.write(f"{safe_text(report.input)}: {report.internal_error}\n")
         return
     result = report.result
     if result is not None and not quiet:
         stream.write(result.diff)
-        stream.writelines(_mended_lines(result, stream))
+        stream.writelines(_mend_lines(result, stream))
     if report.errors:
         output.write_errors(report.errors, stream if result is not None else None)
     if result is not None and not quiet:
@@ -254,8 +255,8 @@ def _write_report(report: ModelReport[CheckReport], stream: IO[str], quiet: bool
             stream.write(f"  wrote {safe_text(report.output)}\n")
 
 
-def _mended_lines(result: CheckReport, stream: IO[str]) -> Iterator[str]:
-    """Yield the lines about what was mended, the first of many."""
+def _mend_lines(result: CheckReport, stream: IO[str]) -> Iterator[str]:
+    """Yield the lines about changes that mended a model, the first of many."""
     for mend in result.mended[:SHOWN]:
         yield f"{style_text(f'mended[{mend.code}]', 'green', stream)} {safe_text(mend.message)}\n"
         yield f"  where   {safe_text(mend.place)}\n"

@@ -27,6 +27,10 @@ TOPICS = {
     opset: {
         "Models": "load Model info ModelDescription to_text parse_model parse_graph parse_function parse_node",
         "Versions of models": "compare_interfaces InterfaceComparison ModelVersion",
+        "Checks": (
+            "check check_model repair Repair check_node check_graph check_function check_tensor check_sparse_tensor "
+            "check_value_info check_attribute"
+        ),
         "Conversion": "convert plan Conversion lower inline_functions",
         "Types and shapes": "infer Inference infer_shapes",
         "Evaluation": "ReferenceEvaluator",

@@ -406,7 +406,8 @@ NOT_STACKED = {
         "y = ConcatFromSequence <axis = 0> (s)",
     ),
     "perhaps": (
-        """after = If (c) <then_branch = t () => (seq(float[]) tt) { tt = SequenceInsert (before, v) },
+        """q = Equal (p, one) after = If (q) <
+           then_branch = t () => (seq(float[]) tt) { tt = SequenceInsert (before, v) },
            else_branch = l () => (seq(float[]) ll) { ll = Identity (before) }>""",
         "y = ConcatFromSequence <axis = 0> (s)",
     ),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from opset.checker.rules.graphs import check_graph_name, check_shadowing
+from opset.checker.rules.graphs import check_graph_name, shadowing_values
 from opset.checker.rules.models import holders_of_metadata
 from opset.checker.table import CHECKER, CheckContext, Mend
 from opset.errors import quote
-from opset.model.graph.index import Body, FreshNames, is_visible
+from opset.model.graph.index import Body, FreshNames
 from opset.model.graph.walking import rename_values, subgraphs
 
 MAIN = "main"
@@ -57,12 +57,13 @@ def rename_shadowing_values(context: CheckContext) -> Iterator[Mend]:
     """Rename values of nested graphs that have the name of a value around, if nothing inside reads that one."""
     names = FreshNames(context.bodies)
     for body in context.bodies:
-        if not any(True for _ in check_shadowing(body, context)):
+        shadowing = [*shadowing_values(body, context)]
+        if not shadowing:
             continue
         new = {}
         first = _first_reads(body)
-        for name, index in body.definitions.items():
-            if name and isinstance(name, str) and is_visible(name, body) and first.get(name, len(body.nodes)) > index:
+        for name, index in shadowing:
+            if isinstance(name, str) and first.get(name, len(body.nodes)) > index:
                 new[name] = names.fresh(name)
                 place = body.location(index) if index >= 0 else body.label
                 yield Mend(

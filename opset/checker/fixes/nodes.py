@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from opset.checker.fixes.types import graph_scopes
+from opset.checker.rules.graphs import foreign_outputs
 from opset.checker.rules.nodes import AXES, ScalarAxes, scalar_axes
 from opset.checker.table import CHECKER, CheckContext, Mend
 from opset.errors import brief_name, quote
@@ -29,6 +31,27 @@ def state_attribute_types(context: CheckContext) -> Iterator[Mend]:
                     attribute.type = FIELDS[words[0]][0]
                     message = f"the attribute {quote(attribute.name)} states its type, {words[0]}"
                     yield Mend("G305", message, body.location(index))
+
+
+@CHECKER.fix("G216")
+def compute_outputs(context: CheckContext) -> Iterator[Mend]:
+    """Compute outputs of nested graphs that are values of a graph around by an Identity, if it takes their type."""
+    names = FreshNames(context.bodies)
+    for scope in graph_scopes(context):
+        body = scope.body
+        schema = context.registry.schema("Identity", scope.imports.get("", 0))
+        given: dict[str, str] = {}
+        for position in foreign_outputs(body):
+            output = body.proto.output[position]
+            type_ = scope.type_of(output.name)
+            if schema is None or type_ is None or type_.text not in schema.allowed_types(schema.inputs[0]):
+                continue
+            before = output.name
+            if before not in given:
+                given[before] = names.fresh(before)
+                body.proto.node.add(op_type="Identity", input=[before], output=[given[before]])
+            output.name = given[before]
+            yield Mend("G216", f"the output is {quote(output.name)} now, which an Identity computes", body.label)
 
 
 @CHECKER.fix("G324 G327")

@@ -96,9 +96,9 @@ def state_output_types(context: CheckContext) -> Iterator[Mend]:
 
 @CHECKER.fix("I101")
 def replace_contradicted_types(context: CheckContext) -> Iterator[Mend]:
-    """Replace types stated of inner values that contradict what is inferred; those of the main graph's outputs stay.
+    """Replace stated types of inner values that contradict the inferred ones; the main graph's outputs keep theirs.
 
-    In functions, where each call may have other types, the entry is removed.
+    The entries of functions are removed, since each call may have other types.
     """
     for scope in _sound_scopes(context):
         if scope.conflicts and not scope.unused and not scope.guarded:
@@ -106,7 +106,7 @@ def replace_contradicted_types(context: CheckContext) -> Iterator[Mend]:
 
 
 def _replace_types(scope: Scope) -> Iterator[Mend]:
-    """Replace the types that a body states of values and that contradict what is inferred in one scope of it."""
+    """Replace the types that a body states of values and that contradict those inferred in one scope of it."""
     body = scope.body
     graph = body.proto
     lists = [(VALUE_INFO, graph.value_info)]

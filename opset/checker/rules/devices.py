@@ -106,7 +106,7 @@ def _node_faults(given: Any, devices: Mapping[Any, int], body: Body, index: int,
 
 
 def _device_faults(spec: Any, count: int, shown: str) -> Iterator[Fault]:
-    """Yield the faults in the devices of a ShardingSpecProto; `count` is that of the configuration, 0 if not known."""
+    """Yield the faults in the devices of a ShardingSpecProto; `count` is the configuration's, 0 if not known."""
     given = spec.device[:]
     groups = Counter(entry.key for entry in spec.index_to_device_group_map[:])
     if not groups and (count < 1 or not given or (min(given) >= 0 and max(given) < count)):

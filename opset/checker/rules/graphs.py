@@ -24,8 +24,9 @@ from opset.checker.table import (
 )
 from opset.errors import Finding, brief_name, listing, quote
 from opset.model.elements import element_name
-from opset.model.graph.index import Body, definition_faults, is_visible, use_faults
+from opset.model.graph.index import Body, definition_faults, is_initialization, is_visible, use_faults
 from opset.model.types import Shape, shape_of, type_string
+from opset.schemas.constraints.subgraphs import passed_count
 
 _TENSORS = "tensor_type", "sparse_tensor_type"
 _TAG = re.compile(
@@ -104,14 +105,25 @@ def check_names(body: Body, context: CheckContext) -> Iterator[Finding]:
 @CHECKER.rule("G207", Body)
 def check_shadowing(body: Body, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each value of a nested graph with the name of a value that is visible in it."""
+    for name, index in shadowing_values(body, context):
+        message = f"the value {quote(name)} has the name of a value of a graph around"
+        why = "nodes in the graph see both, and readers differ in which they take"
+        place = body.location(index) if index >= 0 else body.label
+        yield Finding("G207", message, place, why, "rename it in the inner graph")
+
+
+def shadowing_values(body: Body, context: CheckContext) -> Iterator[tuple[Any, int]]:
+    """Yield the values of a nested graph with the name of a value that is visible in it, with the index of their node.
+
+    The initialization of training_info runs by itself: of the main graph, it sees the initializers alone.
+    """
     if body.owner is None:
         return
+    outermost = body.root if is_initialization(body.root) else None
+    around = {*_initializers(context.main)} if outermost is not None else ()
     for name, index in body.definitions.items():
-        if name and is_visible(name, body):
-            message = f"the value {quote(name)} has the name of a value of a graph around"
-            why = "nodes in the graph see both, and readers differ in which they take"
-            place = body.location(index) if index >= 0 else body.label
-            yield Finding("G207", message, place, why, "rename it in the inner graph")
+        if name and (name in around or is_visible(name, body, outermost)):
+            yield name, index
 
 
 @CHECKER.rule("G208", Body, until=3)
@@ -139,16 +151,36 @@ def check_initializers_last(body: Body, context: CheckContext) -> Iterator[Findi
             yield Finding("G209", message, body.label, why, "list initializers after the inputs that the node gives")
 
 
-@CHECKER.rule("G210", Body, since=4)
+@CHECKER.rule("G210", Body)
 def check_nested_defaults(body: Body, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each input of a nested graph that is an initializer as well, from IR version 4."""
+    """Yield a finding for each input of a nested graph that is an initializer as well.
+
+    Up to IR version 3 all initializers are inputs: then one for each input to which the node passes a value.
+    """
     initializers = {*_initializers(body)} if body.owner is not None else ()
-    for name in body.input_names() if initializers else ():
+    for name in _given_inputs(body, initializers, context) if initializers else ():
         if name in initializers:
             message = f"the input {quote(name)} is an initializer, too"
             why = "the node gives a value to each input of the graph, so that there is no use for a default"
             help = "remove it from the inputs if the node does not give it, else from the initializers"
             yield Finding("G210", message, body.label, why, help)
+
+
+def _given_inputs(body: Body, initializers: Collection[str], context: CheckContext) -> list[str]:
+    """Return the inputs of a nested graph to which its node passes values, as far as that is certain.
+
+    Up to IR version 3, those are the first ones if more are passed than the graph has without an initializer.
+    """
+    names = body.input_names()
+    if context.ir_version >= 4 or body.parent is None:
+        return names
+    operator, domain = body.parent.operators[body.index]
+    version = context.imports(body).get(domain)
+    if domain or version is None:
+        return []
+    passed = passed_count(operator, version, len(body.parent.reads[body.index]))
+    free = sum(name not in initializers for name in names)
+    return names[:passed] if passed is not None and passed > free else []
 
 
 @CHECKER.rule("G211", Body)
@@ -223,7 +255,7 @@ def contradictions(body: Body) -> Iterator[tuple[str, Statement, Statement]]:
 
 
 def _statements(graph: Any, names: Collection[str]) -> Iterator[tuple[str, Statement]]:
-    """Yield the statements of a GraphProto on values of these names, those of initializers first."""
+    """Yield the statements of a GraphProto on values of these names, initializers first."""
     for tensor in graph.initializer:
         if tensor.name in names:
             element = element_name(tensor.data_type)
@@ -265,7 +297,27 @@ def check_features(context: CheckContext) -> Iterator[Finding]:
         if not feature.is_annotation:
             why = f"it came with IR version {feature.ir_version}, and readers of earlier ones misread it or refuse it"
             help = f"set the IR version to {feature.ir_version} or more, as `opset check --fix` does"
-            yield Finding("G214", f"IR version {context.ir_version} has no {feature.name}", place, why, help)
+            yield Finding("G214", f"IR version {context.ir_version} does not have {feature.name}", place, why, help)
+
+
+@CHECKER.rule("G216", Body)
+def check_outputs_own(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each output of a nested graph that is a value of a graph around."""
+    for position in foreign_outputs(body):
+        name = body.output_names()[position]
+        message = f"the output {quote(name)} is a value of a graph around"
+        why = "a graph gives its own values: inputs, initializers and what its nodes compute"
+        help = "compute it by an Identity in the graph; `opset check --fix` does"
+        yield Finding("G216", message, body.label, why, help)
+
+
+def foreign_outputs(body: Body) -> list[int]:
+    """Return the positions of the outputs of a nested graph that are values of a graph around it."""
+    if body.owner is None:
+        return []
+    here = body.definitions
+    names = body.output_names()
+    return [index for index, name in enumerate(names) if name and name not in here and is_visible(name, body)]
 
 
 @CHECKER.rule("W202", CheckContext, severity=WARNING)
@@ -275,7 +327,7 @@ def check_annotations(context: CheckContext) -> Iterator[Finding]:
         if feature.is_annotation:
             why = f"it came with IR version {feature.ir_version}, and readers of earlier ones skip it"
             help = f"set the IR version to {feature.ir_version} or more, or remove it"
-            yield Finding("W202", f"IR version {context.ir_version} has no {feature.name}", place, why, help)
+            yield Finding("W202", f"IR version {context.ir_version} does not have {feature.name}", place, why, help)
 
 
 @CHECKER.rule("W203", Body, severity=WARNING, optional=True)

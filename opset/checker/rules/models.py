@@ -11,6 +11,8 @@ from opset.errors import Finding, ModelError, brief_name, quote
 from opset.model.graph.index import Body, check_head, imports_of, normalize_domain
 from opset.opsets.registry import default_registry
 
+MAX_VERSION = 2**31 - 1
+"""The greatest version of an operator set that readers of models hold."""
 _WRITER = "let the exporter write it, or set it: model.ir_version = 8"
 
 
@@ -80,6 +82,17 @@ def check_imports_known(context: CheckContext) -> Iterator[Finding]:
                 message = f"the model imports {domain_text(domain)} at version {version}, which is not known"
                 help = "read it as written for another opset: --assume-opset auto; or use a newer opset"
                 yield Finding("C104", message, place, f"the newest known version is {newest}", help)
+
+
+@CHECKER.rule("G105", CheckContext)
+def check_import_versions(context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each domain without schemas that is imported at a version that no operator set has."""
+    for holder, place in importers(context):
+        for domain, version in _versions(holder):
+            if domain not in context.registry.domains and not 1 <= version <= MAX_VERSION:
+                message = f"the domain {domain_text(domain)} is imported at version {version}"
+                why = f"versions of operator sets begin with 1, and end with {MAX_VERSION:,}"
+                yield Finding("G105", message, place, why, "import the version that the nodes were written for")
 
 
 @CHECKER.rule("W106", CheckContext, severity=WARNING)

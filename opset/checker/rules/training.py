@@ -1,7 +1,7 @@
 """Rules about training: the graphs that initialize and update variables, their bindings, and quantization annotations.
 
-A step of training runs the main graph and the algorithm as one graph; the initialization runs by itself. What the
-algorithm and the main graph have to be on their own, rules about graphs check.
+A step of training runs the main graph and the algorithm as one graph; the initialization runs by itself. Rules
+about graphs check the algorithm and the main graph on their own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from opset.checker.table import CHECKER, WARNING, CheckContext
 from opset.errors import Finding, quote
-from opset.model.graph.index import Body
+from opset.model.graph.index import Body, is_initialization
 
 QUANTIZATION_KEYS = ("SCALE_TENSOR", "ZERO_POINT_TENSOR")
 """The keys of quantization annotations that the specification names."""
@@ -49,7 +49,7 @@ def check_initialization_reads(context: CheckContext) -> Iterator[Finding]:
     main = context.main.definitions
     variables = _initializers(context.main)
     for body in context.bodies if context.proto.training_info else ():
-        if not _is_initialization(body.root):
+        if not is_initialization(body.root):
             continue
         for index, names in enumerate([*body.reads, body.output_names()]):
             for name in names:
@@ -202,11 +202,6 @@ def _steps(context: CheckContext) -> list[_Step]:
         _Step(place, info, graphs.get(f"{place}.initialization"), graphs.get(f"{place}.algorithm"))
         for place, info in places
     ]
-
-
-def _is_initialization(root: Body) -> bool:
-    """Whether an outermost body is the initialization of an entry of training_info."""
-    return root.parent is not None and root.name.endswith(".initialization")
 
 
 def _initializers(body: Body) -> set[Any]:

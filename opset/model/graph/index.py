@@ -390,9 +390,17 @@ def _are_text(names: Iterable[Any]) -> bool:
     return bytes not in {*map(type, names)}
 
 
-def is_visible(name: str, body: Body) -> bool:
-    """Whether a body around defines a name: before the owner of a subgraph, anywhere for a training graph."""
-    while body.parent is not None:
+def is_initialization(root: Body) -> bool:
+    """Whether an outermost body is the initialization of an entry of training_info."""
+    return root.parent is not None and root.name.endswith(".initialization")
+
+
+def is_visible(name: str, body: Body, outermost: Body | None = None) -> bool:
+    """Whether a body around, up to `outermost`, defines a name: before the owner of a subgraph.
+
+    Around a training graph, the main graph may define it anywhere.
+    """
+    while body.parent is not None and body is not outermost:
         limit = body.index if body.owner is not None else len(body.parent.nodes)
         body = body.parent
         if body.definitions.get(name, limit) < limit:

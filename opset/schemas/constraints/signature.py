@@ -17,7 +17,7 @@ from opset.schemas.constraints.evaluation import is_met
 from opset.schemas.constraints.grammar import Expression, parse_range, terms_of
 from opset.schemas.constraints.violation import Violation
 from opset.schemas.constraints.wording import range_sentence
-from opset.schemas.model import SIGNATURE, SINGLE, UNBOUNDED, Attribute, OpSchema, Parameter
+from opset.schemas.model import SIGNATURE, SINGLE, UNBOUNDED, VARIADIC, Attribute, OpSchema, Parameter
 
 INPUT_COUNT, OUTPUT_COUNT, MISSING_INPUT = "input count", "output count", "missing input"
 INPUT_TYPE, OUTPUT_TYPE, TIED_TYPES = "input type", "output type", "tied types"
@@ -60,6 +60,10 @@ def arity_misfits(schema: OpSchema, given: Sequence[str | None], outputs: bool =
         if type_ == "" and formal.option == SINGLE:
             why = f"{_version_name(schema)} requires it"
             yield Misfit(MISSING_INPUT, f"the input '{formal.name}' is missing", why, formal.name)
+    if schema.inputs and schema.inputs[-1].option == VARIADIC and "" in given[len(schema.inputs) - 1 :]:
+        name = schema.inputs[-1].name
+        why = f"{_version_name(schema)} takes any number of them, and none may be left out"
+        yield Misfit(MISSING_INPUT, f"a value of the input '{name}' is missing", why, name)
 
 
 def type_misfits(

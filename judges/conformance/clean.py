@@ -1,0 +1,61 @@
+"""Checks models that are valid: every node test, the models that onnx ships, examples, graphs as exporters write them.
+
+    python -m judges clean [--archive DIR] [--folder DIR]
+
+`--archive` adds the cases that released onnx packages shipped, `--folder` models of yours. An error is a false alarm,
+unless the model is in DECIDED; warnings are counted by code. The exit status is 1 if there is a false alarm.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import opset
+from judges.conformance.archive import archived_cases
+from judges.conformance.matrix import node_cases
+from judges.conformance.models import GROUPS, cases_of
+from opset.errors import CODES, OpsetError
+
+DECIDED: dict[str, str] = {}
+"""The names of models that break the specification, with the reasons."""
+
+
+def models(archive: Path | None, folder: Path | None) -> Iterator[tuple[str, Any]]:
+    """Yield the models with their names."""
+    yield from ((case.name, case.model) for case in node_cases())
+    for group in GROUPS:
+        if group != "light-drawn":
+            yield from ((case.name, case.model) for case in cases_of(group))
+    if archive is not None:
+        yield from ((case.name, case.model) for case in archived_cases(archive))
+    if folder is not None:
+        yield from ((str(path), path) for path in sorted(folder.rglob("*.onnx")))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the false alarms and the warnings by code; return the exit status."""
+    about = (__doc__ or "").split("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m judges clean", description=about)
+    parser.add_argument("--archive", type=Path, help="cases that the tool archive fetched")
+    parser.add_argument("--folder", type=Path, help="models of yours")
+    options = parser.parse_args(arguments)
+    count = wrong = 0
+    warnings: Counter[str] = Counter()
+    for name, model in models(options.archive, options.folder):
+        count += 1
+        try:
+            findings = opset.check(model)
+        except OpsetError as error:
+            findings = error.finding_list
+        errors = [finding for finding in findings if finding.severity == "error"]
+        warnings.update({finding.code for finding in findings if finding.severity != "error"})
+        if errors and name not in DECIDED:
+            wrong += 1
+            print(f"{name}: {errors[0]}", flush=True)
+    print(f"{count:,} models, {wrong} false alarms")
+    print("\n".join(f"  {code} {CODES[code]}: {number} models" for code, number in warnings.most_common()))
+    return int(wrong > 0)
