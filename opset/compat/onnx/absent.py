@@ -17,7 +17,7 @@ ABSENT: dict[str, dict[str, str]] = {
         "helper": BUILDERS,
         "numpy_helper": "go on with `onnx.numpy_helper`, on models that onnx loaded",
         "external_data_helper": "`opset.load` leaves external data in its files, and `Model.save(external=…)` moves it",
-        "utils": "go on with `onnx.utils`; `opset.ReferenceEvaluator(model).run([name], feeds)` computes part of a model",
+        "utils": "go on with `onnx.utils`; `opset.ReferenceEvaluator(model).run([name], feeds)` computes a part",
         "load": "`opset.load`",
         "save": "`opset.load(model).save(path)`",
     },

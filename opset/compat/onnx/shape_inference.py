@@ -1,4 +1,4 @@
-"""Called as onnx.shape_inference: types and shapes of a model's values, of a node's outputs, of a function's outputs."""
+"""Called as onnx.shape_inference: types and shapes of a model's values, of a node's or a function's outputs."""
 
 from __future__ import annotations
 
@@ -96,11 +96,14 @@ def infer_node_outputs(
     graph = model.graph
     graph.name = "part"
     graph.node.add().ParseFromString(node.SerializeToString())
+    tensors = {**(input_data or {})}
+    constants = {*tensors, *(input_sparse_data or ())}.intersection(node.input)
     for name in dict.fromkeys([*filter(None, node.input), *given]):
-        graph.input.add(name=name, type=convert_message(given[name], pb.TypeProto))
+        message = convert_message(given[name], pb.TypeProto)
+        if name not in constants:  # a caller may replace an initializer that is an input
+            graph.input.add(name=name, type=message)
     for name in filter(None, node.output):
         graph.output.add(name=name)
-    tensors = {**(input_data or {})}
     for name in filter(tensors.__contains__, node.input):
         tensor = graph.initializer.add()
         tensor.ParseFromString(tensors[name].SerializeToString())
