@@ -136,8 +136,11 @@ LIMITS = {
         for name in ("ConstantOfShape", "Expand", "If", "Loop", "Reshape", "Squeeze", "Unsqueeze")
     },
     ("openvino", "Pad"): {"attributes": {"mode": "not wrap"}},
+    ("openvino", "Attention"): {"types": {"U": ["bfloat16", "bool", "float", "float16"]}},
+    ("openvino", "Einsum"): {"attributes": {}},
+    ("openvino", "NegativeLogLikelihoodLoss"): {"attributes": {}},
 }
-"""Limits of kernels that tables do not say, as models of the standard's node cases showed (`judges runtimes`)."""
+"""Limits of kernels other than tables say, as models of the standard's node cases showed (`judges runtimes`)."""
 NO_FUNCTIONS = frozenset(("openvino",))
 """Runtimes of which no release runs functions that a model defines."""
 NO_BODY = frozenset(("Swish",))

@@ -448,6 +448,8 @@ def _meets(fault: Fault, runtime: Runtime, node: Any, schema: OpSchema, facts: V
     names = {formal.name for formal, name in (*inputs, *outputs) if name}
     if not fault.present <= names or not fault.absent.isdisjoint(names):
         return False
+    if not fault.nodes.attributes.keys() <= schema.attributes.keys():
+        return False
     if _lack_of_types(fault.nodes, runtime, node, schema, facts) or _lack_of_limits(fault.nodes, node, schema, facts):
         return False
     read = {formal.name: name for formal, name in inputs if name}

@@ -28,6 +28,8 @@ RIGHT = [
     ("openvino==2025.4", 13, "ReduceLogSum <axes = [2], keepdims = 0> (x)"),
     ("openvino==2026.4", 12, "ReduceL1 <axes = [2], keepdims = 0> (x)"),
     ("openvino==2026.4", 13, "AveragePool <kernel_shape = [3, 3], strides = [2, 2], ceil_mode = 1> (x)"),
+    ("openvino==2026.4", 9, "AveragePool <kernel_shape = [3, 3], pads = [1, 1, 1, 1], count_include_pad = 1> (x)"),
+    ("openvino==2026.4", 13, "Einsum <equation = 'abcd->dcba'> (x)"),
 ]
 
 
@@ -93,6 +95,20 @@ def test_a_scalar_k_becomes_a_vector(runtime, k, added):
     np.testing.assert_array_equal(values, [[7, 7], [4, 4]])
     np.testing.assert_array_equal(indices, [[1, 3], [3, 4]])
     assert opset.convert(after, runtime=runtime).SerializeToString() == after.SerializeToString()
+
+
+def test_a_fault_of_an_attribute_is_none_of_versions_before_it():
+    """QuantizeLinear has blocks from version 21 on, and OpenVINO fails at those without a zero point."""
+    for version, more, stays in ((13, "", True), (21, "", True), (21, "<axis = 1, block_size = 2> ", False)):
+        scale = "float[2,4] s" if more else "float s"
+        model = parser.parse_model(
+            f"""<ir_version: 8, opset_import: ["": {version}]> m (float[2,8] x, {scale}) => (uint8[2,8] y) {{
+                y = QuantizeLinear {more}(x, s) }}"""
+        )
+        refusals = opset.plan(model, runtime="openvino==2026.4").refusals
+        kept = not refusals and opset.convert(model, runtime="openvino==2026.4") == model
+        assert kept == stays
+        assert all(each.code == "C209" for each in refusals)
 
 
 def test_a_vector_stays_and_openvino_takes_scalars():
