@@ -3,8 +3,8 @@
     @CHECKER.fix("G103")
     def remove_equal_imports(context: CheckContext) -> Iterator[Mend]: ...
 
-A fix changes the message of its context in place, and yields what it did; it runs if the rule of one of its codes found
-something. The next fix gets a new context. All run in rounds, until none of them changes anything.
+A fix changes the message of its context in place, and yields a Mend for each change; it runs if the rule of one of its
+codes found something. The next fix gets a new context. All run in rounds, until none of them changes anything.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ CASTS = "I202"
 
 @dataclass(frozen=True)
 class Repair:
-    """A mended model, what was mended in it, and the findings that are left.
+    """A mended model, the changes that were made in it, and the findings that are left.
 
     - `model`: the mended model; the given one if nothing was mended;
-    - `mended`: what was done, in order;
+    - `mended`: the changes, in order;
     - `left`: the findings on the mended model.
     """
 
@@ -53,15 +53,15 @@ def repair(
     limits: Limits | None = None,
     allow_external_roots: Iterable[str | os.PathLike[str]] = (),
 ) -> Repair:
-    """Return a model with all faults mended that have one plain remedy, and what is left.
+    """Return a model with all faults mended that have one plain remedy, and the findings that are left.
 
     The results of the model are the same afterwards. Weights are not read.
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package; it is not changed.
         full: Whether types and shapes are inferred, to mend those that the model states.
-        select: Codes, or beginnings of codes, of the rules whose findings are mended; by default, those of all rules
-            that are not optional.
+        select: Codes, or beginnings of codes, of the rules whose findings are mended; by default, all rules that are
+            not optional.
         ignore: Codes, or beginnings of codes, of rules that do not run.
         casts: Whether a Cast is inserted before an input that alone has another type of floats than the others of its
             node. That changes results: values are rounded.

@@ -132,7 +132,7 @@ class Inferred(NamedTuple):
 
 
 class Mend(NamedTuple):
-    """Something that was mended: the code of its rule, what was done, and its place."""
+    """A change that a repair made: the code of the rule that asks for it, the change in words, and its place."""
 
     code: str
     message: str

@@ -232,7 +232,7 @@ def _find_lacks(model: Model, settings: Settings, call: Call, registry: Registry
 
 
 def _write_report(report: ModelReport[CheckReport], stream: IO[str], quiet: bool) -> None:
-    """Write what was mended in one model, the findings on it, and their number."""
+    """Write the changes of a repair of one model, the findings on it, and their numbers."""
     if report.internal_error:
         sys.stderr.write(f"{safe_text(report.input)}: {report.internal_error}\n")
         return
@@ -255,7 +255,7 @@ def _write_report(report: ModelReport[CheckReport], stream: IO[str], quiet: bool
 
 
 def _mended_lines(result: CheckReport, stream: IO[str]) -> Iterator[str]:
-    """Yield the lines about what was mended, the first of many."""
+    """Yield the lines about the changes of a repair, of many the first."""
     for mend in result.mended[:SHOWN]:
         yield f"{style_text(f'mended[{mend.code}]', 'green', stream)} {safe_text(mend.message)}\n"
         yield f"  where   {safe_text(mend.place)}\n"

@@ -78,7 +78,7 @@ def make_axes_vectors(context: CheckContext) -> Iterator[Mend]:
 
 
 def _make_initializers_vectors(body: Body, names: Collection[str]) -> None:
-    """Give one dimension to the initializers with these names."""
+    """Make the initializers with these names vectors."""
     for tensor in body.proto.initializer if names else ():
         if tensor.name in names:
             tensor.dims.append(1)

@@ -96,9 +96,9 @@ def state_output_types(context: CheckContext) -> Iterator[Mend]:
 
 @CHECKER.fix("I101")
 def replace_contradicted_types(context: CheckContext) -> Iterator[Mend]:
-    """Replace types stated of inner values that contradict what is inferred; those of the main graph's outputs stay.
+    """Replace types stated of inner values that contradict the inferred ones; outputs of the main graph keep theirs.
 
-    In functions, where each call may have other types, the entry is removed.
+    In functions, the entry is removed: each call may have other types.
     """
     for scope in _sound_scopes(context):
         if scope.conflicts and not scope.unused and not scope.guarded:
@@ -106,7 +106,7 @@ def replace_contradicted_types(context: CheckContext) -> Iterator[Mend]:
 
 
 def _replace_types(scope: Scope) -> Iterator[Mend]:
-    """Replace the types that a body states of values and that contradict what is inferred in one scope of it."""
+    """Replace the types that a body states of values and that contradict the inferred ones in one scope."""
     body = scope.body
     graph = body.proto
     lists = [(VALUE_INFO, graph.value_info)]
