@@ -1,4 +1,4 @@
-"""Measures conversion and inference beside the onnx package in one process, and the start-up of a whole command.
+"""Measures conversion, inference and checks beside the onnx package in one process, and the start-up of a command.
 
     python -m benchmarks.in_process [--only start-up,1000,20000,100000] [--runs 5] [--quick] [--folder DIR]
 
@@ -26,7 +26,7 @@ from benchmarks.speed import Run, command, compiled_once, make_small, options_of
 VERSION, TO = 11, 17
 SIZES = {1_000: 10, 20_000: 2, 100_000: 1}
 """Nodes of the chain, and how many times the runs."""
-TARGETS = {"convert": 1.0, "infer": 2.0, "start-up": 0.7}
+TARGETS = {"convert": 1.0, "infer": 2.0, "check": 3.0, "start-up": 0.7}
 WIDTH = 4
 
 
@@ -58,6 +58,7 @@ def chain(nodes: int) -> Any:
 
 def steps() -> dict[str, dict[str, Callable[[Any], Any]]]:
     """Return what is measured: for each step, who does it."""
+    import onnx.checker
     import onnx.shape_inference
     import onnx.version_converter
 
@@ -71,6 +72,10 @@ def steps() -> dict[str, dict[str, Callable[[Any], Any]]]:
         "infer": {
             "opset": lambda model: opset.infer_shapes(model),
             "onnx": lambda model: onnx.shape_inference.infer_shapes(model),
+        },
+        "check": {
+            "opset": lambda model: opset.check(model),
+            "onnx": lambda model: onnx.checker.check_model(model, full_check=True),
         },
     }
 

@@ -72,6 +72,7 @@ JUDGES = {
                           "--seconds {seconds} --seed {seed}"),
     "repair": Judge("fuzz.repairing", 20, "a mendable fault in each of many models, mended: valid, and what it was", "",
                     "--seed {seed} --count 1000000"),
+    "violations": Judge("conformance.violations", 2, "bad examples of the checker beside others; docs/violations.md"),
     "checkers": Judge("fuzz.checkers", 60, "mutants of models, checked by opset and by onnx", "", "--seed {seed}"),
     "thorough": Judge("conformance.thorough", 20, "the tests with all cases of which the suite takes a part"),
     "mutants": Judge("fuzz.mutants", 15, "mutants of models, nodes, YAML and values: our own errors alone", "",

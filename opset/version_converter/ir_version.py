@@ -48,6 +48,7 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
         _list_initializers(all_bodies, notes)
     if proto.functions:
         lower_functions(proto, all_bodies, wanted, notes)
+        all_bodies = bodies(proto)  # calls may have attributes now that were defaults
     features = sorted(set(_features(proto, all_bodies, wanted, before)), reverse=True)
     if not asked and wanted < 4 <= before and any(map(_has_overridable, all_bodies)):
         features.append(Feature(4, "initializers that a caller may override"))
@@ -57,7 +58,7 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
         findings = [
             Finding(
                 "C301",
-                f"IR version {wanted} has no {name}",
+                f"IR version {wanted} does not have {name}",
                 "ir_version",
                 f"it needs IR version {version}",
                 f"take it out of the model, or allow IR version {version}",

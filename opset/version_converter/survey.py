@@ -264,7 +264,7 @@ class Survey:
             is_settled &= not body.is_open
         refusals = [*refused.values()]
         if not is_there and target.max_ir is not None and (lowest := self.needed_ir)[0] > target.max_ir:
-            message = f"IR version {target.max_ir} has no {', '.join(lowest[1])}"
+            message = f"IR version {target.max_ir} does not have {', '.join(lowest[1])}"
             refusals.append((Finding("C301", message, "ir_version", f"it needs IR version {lowest[0]}"), 0))
             is_settled = False
         return Outcome(refusals, conversion.target, is_settled)

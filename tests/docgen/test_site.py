@@ -127,7 +127,9 @@ def test_every_code_has_a_page(site):
 
 
 def test_pages_stay_small(site):
-    assert sum(map(len, site.values())) <= 14_500_000  # of which the pages of runtimes are 1 MB, links to them 0.3 MB, those of the checker 0.5 MB
+    assert (
+        sum(map(len, site.values())) <= 14_500_000
+    )  # of which the pages of runtimes are 1 MB, links to them 0.3 MB, those of the checker 0.5 MB
     assert max(len(site[path]) for path in html_pages(site)) <= 300_000
 
 

@@ -29,7 +29,7 @@ FLOATS = "float16 float double".split()
 WHOLE = [0, 1, -1, 2, 3, 7, 200, 2**24 + 1, -(2**24) - 3, 2**31, 2**53 + 1, 2**62]
 REAL = [0.0, -0.0, 1.0, -1.5, 2.5, 0.1, 1 / 3, 2049.0, 65504.0, 70000.0, 2.0**24 + 2, 1e-7, 6e-8, 1e30, -1e300,
         np.inf, -np.inf, np.nan, 4101.0, 7663.0, 9943.0, 9573.0, 9257.0, 3517.0, 2.0**24 - 1, 7.0, 3.0]  # fmt: skip
-LIMITED = range(8 if THOROUGH else 2)
+LIMITED = range(8 if THOROUGH else 4)
 """Of which examples of an operator the values are replaced: each has dozens of variants."""
 CAST = range(2 if THOROUGH else 1)
 """Of which examples they are replaced if an attribute names a type: each has hundreds of variants."""

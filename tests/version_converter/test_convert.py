@@ -379,6 +379,18 @@ def test_a_default_that_a_call_may_not_state_holds_the_ir_version():
     assert "the IR version is 9, not 8, because of: defaults of function attributes" in plan.notes
 
 
+def test_a_default_that_moves_into_calls_brings_its_type_along():
+    before = onnx.parser.parse_model(
+        """<ir_version: 9, opset_import: ["": 19, "d": 1]> main (float[2, 3] x) => (float[2, 3] y) { y = d.Same (x) }
+        <opset_import: ["": 19], domain: "d"> Same (v) => (w) { w = Identity (v) }"""
+    )
+    small = helper.make_tensor("", TensorProto.FLOAT8E5M2, [1], [0.5])
+    before.functions[0].attribute_proto.append(helper.make_attribute("k", small))
+    with pytest.raises(ConversionError, match=r"C301.*the type float8e5m2"):
+        opset.convert(before, 19, ir_version=8)
+    assert opset.convert(before, 19, ir_version=9).ir_version == 9
+
+
 @pytest.mark.parametrize(
     ("element", "values", "fits"),
     [
@@ -411,7 +423,7 @@ def test_constants_of_functions_before_version_9_are_cast_where_doubles_hold_the
 
 def test_a_feature_that_an_ir_version_lacks_is_refused_when_that_one_is_asked_for():
     before = function_model()
-    with pytest.raises(ConversionError, match=r"C301.*IR version 7 has no model-local functions"):
+    with pytest.raises(ConversionError, match=r"C301.*IR version 7 does not have model-local functions"):
         opset.convert(before, 12, ir_version=7)
     assert opset.convert(before, 12, ir_version=8).ir_version == 8
 
@@ -739,12 +751,12 @@ def test_a_feature_before_its_ir_version_raises_nothing(stated):
     assert opset.convert(model, 7).ir_version == stated
     assert opset.convert(model, 7, ir_version=stated).ir_version == stated
     if stated > 3:
-        with pytest.raises(ConversionError, match="IR version 3 has no sequence and map types"):
+        with pytest.raises(ConversionError, match="IR version 3 does not have sequence and map types"):
             opset.convert(model, 7, ir_version=3)
 
 
 @pytest.mark.parametrize("kind", ["seq(float)", "map(int64, float)"])
 def test_an_ir_version_before_a_kind_of_value_is_refused_where_it_is_asked_for(kind):
     text = f'<ir_version: 6, opset_import: ["": 9]> g ({kind} m, float[2] x) => (float[2] y) {{ y = Relu (x) }}'
-    with pytest.raises(ConversionError, match="IR version 5 has no sequence and map types"):
+    with pytest.raises(ConversionError, match="IR version 5 does not have sequence and map types"):
         opset.convert(onnx.parser.parse_model(text), 7, ir_version=5)

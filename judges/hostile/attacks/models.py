@@ -865,18 +865,6 @@ def sequences_of_sequences() -> bytes:
 
 
 @model((0, 1), load=0, show=0, run=(1, 2))
-def sequences_that_are_made_of_nothing() -> bytes:
-    makers = [
-        node(operator, "", f"s{number}")
-        for number, operator in enumerate(("SplitToSequence", "Identity", "SequenceInsert", "SequenceErase"))
-    ]
-    makers.append(node("SequenceInsert", "s0", "s4"))
-    lengths = [node("SequenceLength", f"s{number}", f"y{number}") for number in range(5)]
-    outputs = [helper.make_empty_tensor_value_info(f"y{number}") for number in range(5)]
-    return written([*makers, *lengths], [], outputs, opset=17)
-
-
-@model((0, 1), load=0, show=0, run=(1, 2))
 def axes_that_are_200_million() -> bytes:
     inputs = [X, value("axes", [200_000_000], INT64)]
     return written([node("ReduceSum", "x axes", "y")], inputs, opset=13)
@@ -891,3 +879,15 @@ def a_shape_of_2_to_the_31_sizes() -> bytes:
 def an_axis_of_2_to_the_31_under_windows_with_gaps() -> bytes:
     pooled = node("AveragePool", "x", "y", kernel_shape=[2], dilations=[2])
     return written([pooled], [value("x", [1, 1, 2**31 - 1])], opset=19)
+
+
+@model((0, 1), load=0, show=0, run=(1, 2))
+def sequences_that_are_made_of_nothing() -> bytes:
+    makers = [
+        node(operator, "", f"s{number}")
+        for number, operator in enumerate(("SplitToSequence", "Identity", "SequenceInsert", "SequenceErase"))
+    ]
+    makers.append(node("SequenceInsert", "s0", "s4"))
+    lengths = [node("SequenceLength", f"s{number}", f"y{number}") for number in range(5)]
+    outputs = [helper.make_empty_tensor_value_info(f"y{number}") for number in range(5)]
+    return written([*makers, *lengths], [], outputs, opset=17)

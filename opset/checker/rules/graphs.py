@@ -265,7 +265,7 @@ def check_features(context: CheckContext) -> Iterator[Finding]:
         if not feature.is_annotation:
             why = f"it came with IR version {feature.ir_version}, and readers of earlier ones misread it or refuse it"
             help = f"set the IR version to {feature.ir_version} or more, as `opset check --fix` does"
-            yield Finding("G214", f"IR version {context.ir_version} has no {feature.name}", place, why, help)
+            yield Finding("G214", f"IR version {context.ir_version} does not have {feature.name}", place, why, help)
 
 
 @CHECKER.rule("W202", CheckContext, severity=WARNING)
@@ -275,7 +275,7 @@ def check_annotations(context: CheckContext) -> Iterator[Finding]:
         if feature.is_annotation:
             why = f"it came with IR version {feature.ir_version}, and readers of earlier ones skip it"
             help = f"set the IR version to {feature.ir_version} or more, or remove it"
-            yield Finding("W202", f"IR version {context.ir_version} has no {feature.name}", place, why, help)
+            yield Finding("W202", f"IR version {context.ir_version} does not have {feature.name}", place, why, help)
 
 
 @CHECKER.rule("W203", Body, severity=WARNING, optional=True)
