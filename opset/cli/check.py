@@ -248,7 +248,7 @@ def _write_report(report: ModelReport[CheckReport], stream: IO[str], quiet: bool
         warnings = output.count_text(result.warning_count, "warning")
         counts = f"{errors}, {warnings}" if report.errors else "no findings"
         if result.mended_count:
-            counts = f"{result.mended_count:,} mended; left: {counts}"
+            counts = f"{result.mended_count:,} mended{'; left:' if report.errors else ','} {counts}"
         stream.write(f"{safe_text(report.input)}: {counts}\n")
         stream.writelines(f"  note: {safe_text(note)}\n" for note in result.notes)
         if report.output not in (None, STREAM):

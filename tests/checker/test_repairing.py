@@ -1,6 +1,7 @@
 """What a repair changes, and that it changes nothing else."""
 
 import random
+from collections import Counter
 
 import onnx
 import pytest
@@ -237,6 +238,26 @@ def test_what_is_not_certain_is_left(name):
     found, made = repaired(model, ignore=["G203"])
     assert found.mended == () and made == model
     assert (code in {each.code for each in found.left}) == bool(code)
+
+
+@pytest.mark.parametrize("count", [16, 17, 100])
+def test_any_number_of_entries_is_removed(count):
+    whole = message(BRANCHES % "t = Relu (s) p = Neg (t)")
+    model = type(whole).FromString(whole.SerializeToString())
+    for number in range(count):
+        model.opset_import.add(domain="ai.onnx", version=17)
+        model.opset_import.add(domain=f"com.example.d{number}", version=1)
+    owner = model.graph.node[1]
+    for graph in (model.graph, owner.attribute[0].g):
+        for number in range(count):
+            graph.value_info.add(name=f"gone{number}")
+    for _ in range(count):
+        owner.attribute.add().CopyFrom(owner.attribute[0])
+    found, made = repaired(model)
+    assert Counter(mend.code for mend in found.mended) == {
+        "G103": count, "W101": count, "G304": count, "W201": 2 * count
+    }  # fmt: skip
+    assert made == whole and not found.left
 
 
 def test_rules_are_chosen_and_the_model_is_the_given_one_without_a_mend():

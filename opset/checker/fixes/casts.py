@@ -95,11 +95,10 @@ def _wanted_element(
         return most
     if len(elements) != 2:
         return None
-    stated = {value.name: value.type for value in (*scope.body.proto.value_info, *scope.body.proto.output)}
     for position, name in enumerate(scope.body.computes[index]):
         formal = _formal(schema.outputs, position)
-        if formal is not None and formal.type == variable and name in stated:
-            type_ = type_from_proto(stated[name], lambda dimension: None)
+        if formal is not None and formal.type == variable and name in scope.stated:
+            type_ = type_from_proto(scope.stated[name], lambda dimension: None)
             if type_ is not None and type_.element in counts:
                 return type_.element
     computed = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from opset.checker.fixes.entries import remove_entries
 from opset.checker.rules.models import domain_text, holder_of, importers, unused_imports
 from opset.checker.rules.nodes import form_of, node_findings
 from opset.checker.table import CHECKER, CheckContext, Mend
@@ -16,11 +17,11 @@ from opset.preparation import repeated_imports
 def remove_equal_imports(context: CheckContext) -> Iterator[Mend]:
     """Remove imports that repeat an earlier one."""
     for holder, place in importers(context):
-        for position in reversed(repeated_imports(holder)):
-            entry = holder.opset_import[position]
+        repeated = repeated_imports(holder)
+        for entry in [holder.opset_import[position] for position in repeated]:
             message = f"a second import of {domain_text(entry.domain)} at version {entry.version} was removed"
-            del holder.opset_import[position]
             yield Mend("G103", message, place)
+        remove_entries(holder.opset_import, repeated)
 
 
 @CHECKER.fix("G104 W401")
@@ -48,10 +49,13 @@ def add_missing_imports(context: CheckContext) -> Iterator[Mend]:
 @CHECKER.fix("W101")
 def remove_unused_imports(context: CheckContext) -> Iterator[Mend]:
     """Remove imports of domains that no node uses."""
-    for holder, place, domain in [*unused_imports(context)]:
-        for position in reversed(range(len(holder.opset_import))):
-            if normalize_domain(holder.opset_import[position].domain) == domain:
-                del holder.opset_import[position]
+    found = [*unused_imports(context)]
+    unused = {(id(holder), domain) for holder, _, domain in found}
+    for holder in {id(holder): holder for holder, _, _ in found}.values():
+        entries = enumerate(holder.opset_import)
+        positions = [at for at, entry in entries if (id(holder), normalize_domain(entry.domain)) in unused]
+        remove_entries(holder.opset_import, positions)
+    for _, place, domain in found:
         yield Mend("W101", f"the import of {domain_text(domain)}, which no node uses, was removed", place)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from opset.checker.fixes.entries import remove_entries
 from opset.checker.rules.graphs import check_graph_name, shadowing_values
 from opset.checker.rules.models import holders_of_metadata
 from opset.checker.table import CHECKER, CheckContext, Mend
@@ -22,14 +24,15 @@ _NAMES = "key", "name", "tensor_name"
 def name_graphs(context: CheckContext) -> Iterator[Mend]:
     """Name the graphs that have no name: the main graph, others after the attribute that holds them."""
     taken = {body.proto.name for body in context.bodies}
+    numbers: Counter[str] = Counter()
     for body in context.bodies:
         if any(True for _ in check_graph_name(body, context)):
             place = body.label
             stem = MAIN if body is context.main else body.name.rpartition(".")[2].partition("[")[0]
-            name, number = stem, 0
+            name = stem
             while name in taken:
-                number += 1
-                name = f"{stem}_{number}"
+                numbers[stem] += 1
+                name = f"{stem}_{numbers[stem]}"
             taken.add(name)
             body.proto.name = name
             yield Mend("G201", f"the graph was named {quote(name)}", place)
@@ -83,7 +86,7 @@ def remove_equal_metadata(context: CheckContext) -> Iterator[Mend]:
 @CHECKER.fix("G304")
 def remove_equal_attributes(context: CheckContext) -> Iterator[Mend]:
     """Remove attributes of nodes that repeat an earlier one, name and value."""
-    for body in context.bodies:
+    for body in reversed(context.bodies):  # the attributes that stay may be copied, and the graphs in them
         for index, attributes in enumerate(body.attributes):
             if len({each.name for each in attributes}) < len(attributes):
                 for name in _remove_repeated(body.nodes[index].attribute):
@@ -114,8 +117,7 @@ def _remove_repeated(entries: Any) -> list[Any]:
             repeated.append(position)
         seen.add(encoded)
     named = [next(getattr(entries[at], field) for field in _NAMES if hasattr(entries[at], field)) for at in repeated]
-    for position in reversed(repeated):
-        del entries[position]
+    remove_entries(entries, repeated)
     return named
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from opset.checker.fixes.types import graph_scopes
+from opset.checker.fixes.versions import FREE_INITIALIZERS
 from opset.checker.rules.graphs import foreign_outputs
 from opset.checker.rules.nodes import AXES, ScalarAxes, scalar_axes
 from opset.checker.table import CHECKER, CheckContext, Mend
@@ -69,36 +71,61 @@ def make_axes_vectors(context: CheckContext) -> Iterator[Mend]:
 
     A scalar that something else reads as well stays, beside a copy of it.
     """
-    found: dict[tuple[Body, int, str], list[ScalarAxes]] = {}
+    found: dict[Body, dict[tuple[int, str], list[ScalarAxes]]] = {}
     for body in context.bodies:
         for axes in scalar_axes(body, context):
-            found.setdefault((axes.holder, axes.producer, axes.name), []).append(axes)
-    readers: dict[str, int] = {}
-    for body in context.bodies if found else ():
-        for name in (name for names in (*body.reads, body.output_names()) for name in names):
-            readers[name] = readers.get(name, 0) + 1
-    names = FreshNames(context.bodies)
-    for (holder, producer, name), uses in sorted(found.items(), key=lambda each: -each[0][1]):
-        if readers[name] == len(uses):
-            if producer < 0:
-                _initializer_of(holder, name).dims.append(1)
-            else:
-                _make_vector(holder.nodes[producer])
-            _state_vector(holder, name)
-        else:
-            fresh = names.fresh(name)
-            _add_copy(holder, producer, name, fresh, context.ir_version)
+            found.setdefault(axes.holder, {}).setdefault((axes.producer, axes.name), []).append(axes)
+    readers: Counter[str] = Counter()
+    for body in context.bodies:
+        for names in (*body.reads, body.output_names()):
+            readers.update(names)
+    fresh = FreshNames(context.bodies)
+    for holder, scalars in found.items():
+        alone = {name for (_, name), uses in scalars.items() if readers[name] == len(uses)}
+        copies = {name: fresh.fresh(name) for _, name in scalars if name not in alone}
+        for uses in scalars.values():
             for each in uses:
-                each.body.nodes[each.node].input[AXES] = fresh
-        for each in uses:
-            operator = brief_name(each.body.operators[each.node][0])
-            message = f"the axes {quote(name)} of {operator} are a vector of one element"
-            yield Mend("W302", message, each.body.location(each.node))
+                operator = brief_name(each.body.operators[each.node][0])
+                message = f"the axes {quote(each.name)} of {operator} are a vector of one element"
+                yield Mend("W302", message, each.body.location(each.node))
+                if each.name in copies:
+                    each.body.nodes[each.node].input[AXES] = copies[each.name]
+        _make_initializers_vectors(holder, {name for at, name in scalars if at < 0} & alone)
+        _copy_initializers(holder, {name: copies[name] for at, name in scalars if at < 0 and name in copies}, context)
+        for producer, name in sorted(scalars, reverse=True):  # a node that is inserted moves those behind it
+            if producer >= 0 and name in copies:
+                _insert_copy(holder, producer, copies[name])
+            elif producer >= 0:
+                _make_vector(holder.nodes[producer])
+        _state_vectors(holder, alone)
 
 
-def _initializer_of(body: Body, name: str) -> Any:
-    """Return the initializer of a graph with this name."""
-    return next(tensor for tensor in body.proto.initializer if tensor.name == name)
+def _make_initializers_vectors(body: Body, names: Collection[str]) -> None:
+    """Make the initializers with these names vectors."""
+    for tensor in body.proto.initializer if names else ():
+        if tensor.name in names:
+            tensor.dims.append(1)
+
+
+def _copy_initializers(body: Body, copies: Mapping[str, str], context: CheckContext) -> None:
+    """Add a vector of one element for each of some scalar initializers, under its new name."""
+    for tensor in [each for each in body.proto.initializer if each.name in copies] if copies else ():
+        made = body.proto.initializer.add()
+        made.CopyFrom(tensor)
+        made.name = copies[tensor.name]
+        made.dims.append(1)
+        if context.ir_version < FREE_INITIALIZERS:
+            list_as_input(body.proto, made)
+
+
+def _insert_copy(body: Body, index: int, name: str) -> None:
+    """Insert a Constant of a vector behind a Constant of a scalar with the same value."""
+    node = pb.NodeProto()
+    node.CopyFrom(body.nodes[index])
+    node.output[0] = name
+    node.ClearField("name")
+    _make_vector(node)
+    body.proto.node.insert(index + 1, node)
 
 
 def _make_vector(node: Any) -> None:
@@ -112,27 +139,9 @@ def _make_vector(node: Any) -> None:
             attribute.ClearField("i")
 
 
-def _state_vector(body: Body, name: str) -> None:
-    """State one dimension of a value whose type a body states as a scalar."""
+def _state_vectors(body: Body, names: Collection[str]) -> None:
+    """State one dimension of values with these names whose types a body states as scalars."""
     for value in (*(() if body.function else body.proto.input), *body.proto.value_info):
         kind = value.type.tensor_type
-        if value.name == name and kind.HasField("shape") and not kind.shape.dim:
+        if value.name in names and kind.HasField("shape") and not kind.shape.dim:
             kind.shape.dim.add(dim_value=1)
-
-
-def _add_copy(holder: Body, producer: int, name: str, fresh: str, ir_version: int) -> None:
-    """Add a vector with the value of a scalar under a fresh name: an initializer, or a Constant behind the other."""
-    if producer >= 0:
-        node = pb.NodeProto()
-        node.CopyFrom(holder.nodes[producer])
-        node.output[0] = fresh
-        node.ClearField("name")
-        _make_vector(node)
-        holder.proto.node.insert(producer + 1, node)
-        return
-    tensor = holder.proto.initializer.add()
-    tensor.CopyFrom(_initializer_of(holder, name))
-    tensor.name = fresh
-    tensor.dims.append(1)
-    if ir_version < 4:
-        list_as_input(holder.proto, tensor)

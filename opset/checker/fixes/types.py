@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from opset.checker.fixes.entries import remove_entries
 from opset.checker.rules.graphs import check_interface, contradictions
 from opset.checker.table import CHECKER, OUTPUT, VALUE_INFO, CheckContext, Mend, StatedValue
 from opset.inference.building.types import Type, fill_proto, map_sizes, type_to_proto
@@ -48,8 +49,7 @@ def remove_value_info(context: CheckContext) -> Iterator[Mend]:
         for position, code, why in removed:
             place = StatedValue(body.proto.value_info[position], body, VALUE_INFO).place
             yield Mend(code, f"it was removed: {why}", place)
-        for position, _, _ in reversed(removed):
-            del body.proto.value_info[position]
+        remove_entries(body.proto.value_info, [position for position, _, _ in removed])
 
 
 @CHECKER.fix("G606 W602")
@@ -113,8 +113,8 @@ def _replace_types(scope: Scope) -> Iterator[Mend]:
     if body.owner is not None:
         lists.append((OUTPUT, graph.output))
     for role, values in lists:
-        for position in reversed(range(len(values))):
-            value = values[position]
+        removed = []
+        for position, value in enumerate(values):
             if value.name not in scope.conflicts:
                 continue
             place = StatedValue(value, body, role).place
@@ -123,8 +123,9 @@ def _replace_types(scope: Scope) -> Iterator[Mend]:
                 value.type.CopyFrom(type_to_proto(type_))
                 yield Mend("I101", f"it states the inferred type now: {type_}", place)
             elif role == VALUE_INFO:
-                del values[position]
+                removed.append(position)
                 yield Mend("I101", "it was removed: its node computes another type", place)
+        remove_entries(values, removed)
 
 
 def graph_scopes(context: CheckContext) -> list[Scope]:

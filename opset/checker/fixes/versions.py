@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opset.checker.fixes.entries import remove_entries
 from opset.checker.rules.graphs import check_initializers_listed
 from opset.checker.table import CHECKER, CheckContext, Mend
 from opset.errors import listing
@@ -55,7 +56,6 @@ def _free_initializers(context: CheckContext, code: str) -> Iterator[Mend]:
     for body in context.bodies:
         held = set() if body.function else {tensor.name for tensor in body.proto.initializer}
         listed = [position for position, name in enumerate(body.input_names() if held else ()) if name in held]
-        for position in reversed(listed):
-            del body.proto.input[position]
+        remove_entries(body.proto.input, listed)
         if listed:
             yield Mend(code, "initializers are no inputs any more, and stay constants", body.label)
