@@ -40,8 +40,8 @@ def test_signatures(entries):
     assert entries["opset.get_schema"].signature.split("\n") == [
         "get_schema(",
         "    op_type: str,",
-        "    max_inclusive_version: int | None = None,",
-        "    domain: str = '',",
+        "    max_inclusive_version: int | str | None = None,",
+        "    domain: str | int = '',",
         ") -> OpSchema",
     ]
     assert entries["opset.to_text"].signature == "to_text(source: Any, *, limit: int | None = None) -> str"
