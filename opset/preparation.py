@@ -84,6 +84,10 @@ def _read_unreleased(model: Model, registry: Registry, notes: list[str]) -> Mode
         for position, entry in enumerate(holder.opset_import)
         if (normalize_domain(entry.domain), entry.version) in unreleased
     ]
+    for number, _ in found:
+        imports = {(normalize_domain(entry.domain), entry.version) for entry in holders[number].opset_import}
+        if len({domain for domain, _ in imports}) < len(imports):
+            return model  # a domain at two versions is an error, also if one of them is the unreleased one
     if not found:
         return model
     model = copy_model(model)

@@ -344,8 +344,9 @@ def test_the_first_thousand_changes_are_kept_and_those_that_matter_most():
         compare_interfaces(old, new)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.onnx")), ids=lambda path: path.stem)
-def test_a_conversion_changes_nothing_for_callers(path):
+@pytest.mark.parametrize("values", sorted((ROOT / "examples").glob("*.npz")), ids=lambda path: path.stem)
+def test_a_conversion_changes_nothing_for_callers(values):
+    path = values.with_suffix(".onnx")  # a converted model beside them has no values
     compared = compare_interfaces(path, opset.convert(opset.load(path), 21))
     assert compared.level == "PATCH" and {each.kind for each in compared.changes} <= {
         "opset-import",

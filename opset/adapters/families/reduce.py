@@ -33,9 +33,6 @@ INTEGRAL = ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "Re
 """Reductions of integers that are the same along one axis after the other."""
 SORTED = {**dict.fromkeys(("int8", "int16", "uint8", "uint16"), "int32"), "uint32": "int64"}
 """Types of integers that fewer runtimes sort, and those in which TopK sorts them for ArgMax and ArgMin."""
-FLOATS_SORTED = "TopK may order NaN otherwise, so that it finds the extreme of integers alone"
-INTEGERS_SORTED = "before version 11 TopK takes no integers"
-"""Why ArgMax and ArgMin are not expressed by TopK."""
 LIMITS = {"int8": (-128.0, 127.0), "uint8": (0.0, 255.0)}
 
 
@@ -154,15 +151,15 @@ def arg_max_12_down(op: Builder, node: Node) -> Result:
 
 
 @lower("ArgMax", "ArgMin", since=1)
-@refuses("C202", FLOATS_SORTED)
-@refuses("C201", INTEGERS_SORTED)
+@refuses("C202", "TopK may order NaN otherwise, so that it finds the extreme of integers alone")
+@refuses("C201", "before version 11 TopK takes no integers")
 def arg_max_lowered(op: Builder, node: Node) -> Result:
     """Take the index of the first of sorted integers: TopK returns equal ones in their order."""
     element = node.need_element(0)
     if element not in INTEGERS:
-        raise Refusal("C202", FLOATS_SORTED)
+        raise Refusal("C202", "TopK may order NaN otherwise, so that it finds the extreme of integers alone")
     if op.version < 11:
-        raise Refusal("C201", INTEGERS_SORTED, "convert to 11 or newer")
+        raise Refusal("C201", "before version 11 TopK takes no integers", "convert to 11 or newer")
     axis, last = node.attr("axis"), node.attr("select_last_index")
     x = cast(op, node.input(0), element, SORTED.get(element, element))
     x = _reverse(op, x, axis) if last else x
