@@ -6,8 +6,8 @@
     converted = onnx.version_converter.convert_version(model, 21)
 
 Each module is imported when it is first used. A function that takes a message of the onnx package, or of opset, returns
-messages of the same classes; from text or bytes, the messages are those of opset. Faults are reported by the exceptions
-of opset, which the modules also have under onnx's names. `opset explain from-onnx` lists each name.
+messages of the same classes; from text or bytes, it returns messages of opset. Faults are reported by the exceptions of
+opset, which the modules also have under onnx's names. `opset explain from-onnx` lists each name.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _SUMMARIES, _VALUES = 2, 4
 class ReferenceEvaluator:
     """Computes the outputs of a model, graph, function or node with the reference kernels of opset.
 
-    `input_names`, `output_names`, `input_types` and `output_types` are those of the model, `opsets` its versions by
+    `input_names`, `output_names`, `input_types` and `output_types` describe the model, `opsets` is its versions by
     domain, `proto_` the message that was given.
     """
 

@@ -77,7 +77,7 @@ def infer_node_outputs(
     Args:
         schema: The schema of its operator, of opset or of the onnx package: domain and version of it count.
         node: The NodeProto.
-        input_types: TypeProtos by name: those of the inputs, and those around that graphs in the node read.
+        input_types: TypeProtos of the inputs, and of values around that graphs in the node read, by name.
         input_data: TensorProtos of inputs whose elements are known, by name.
         input_sparse_data: SparseTensorProtos, by name.
         opset_imports: Versions of operator sets for graphs in the node; the schema's is one of them.
@@ -167,7 +167,7 @@ def _types_of_outputs(model: Any, kind: Any) -> dict[str, Any]:
 
 
 def _class_of(messages: Iterable[Any]) -> Any:
-    """Return the class of TypeProtos; that of opset if there are none."""
+    """Return the class of TypeProtos; opset's own if there are none."""
     return type(next(iter(messages), pb.TypeProto()))
 
 
