@@ -127,7 +127,7 @@ PARAMETERS = {("RoiAlign", "T"): "T1", ("Not", "T1"): "T"}
 """Type parameters that are named otherwise than the standard's."""
 CASTS = {CPU: {"float16": "float"}}
 """Types that a runtime casts to others if no kernel takes them, which its tables do not say."""
-LIMITS = {
+LIMITS: dict[tuple[str, str], dict[str, Any]] = {
     (CPU, "GRU"): {"attributes": {"layout": [0]}},
     (CPU, "LSTM"): {"attributes": {"layout": [0]}},
     (CPU, "RNN"): {"attributes": {"layout": [0]}},
@@ -137,10 +137,14 @@ LIMITS = {
     },
     ("openvino", "Pad"): {"attributes": {"mode": "not wrap"}},
     ("openvino", "Attention"): {"types": {"U": ["bfloat16", "bool", "float", "float16"]}},
-    ("openvino", "Einsum"): {"attributes": {}},
-    ("openvino", "NegativeLogLikelihoodLoss"): {"attributes": {}},
+    ("openvino", "Einsum"): {"attributes": {"equation": None}},
+    ("openvino", "GRU"): {"attributes": {"layout": None}},
+    ("openvino", "NegativeLogLikelihoodLoss"): {"attributes": {"ignore_index": None}},
+    ("openvino", "RNN"): {"attributes": {"layout": None}},
 }
-"""Limits of kernels other than tables say, as models of the standard's node cases showed (`judges runtimes`)."""
+"""Limits of kernels other than tables say, as models of the standard's node cases showed (`judges runtimes`).
+
+None lifts one of an attribute."""
 NO_FUNCTIONS = frozenset(("openvino",))
 """Runtimes of which no release runs functions that a model defines."""
 NO_BODY = frozenset(("Swish",))
@@ -352,9 +356,10 @@ class Importer:
                 PARAMETERS.get((operator, key), key): sorted(map(_spelled, each))
                 for key, each in sorted(entry["types"].items())
             }
-        entry |= LIMITS.get((runtime, operator), {})
-        if "attributes" in entry:
-            self._correct_attributes(runtime, operator, domain, entry)
+        limits = LIMITS.get((runtime, operator), {})
+        attributes = {**entry.get("attributes", {}), **limits.get("attributes", {})}
+        entry |= limits | {"attributes": {name: value for name, value in attributes.items() if value is not None}}
+        self._correct_attributes(runtime, operator, domain, entry)
         return {key: entry[key] for key in ENTRY_KEYS if entry.get(key) not in (None, [], {})}
 
     def _inputs(self, runtime: str, operator: str, domain: str, names: Any) -> list[str]:

@@ -95,6 +95,7 @@ for _name in ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "Reduce
 
 INTEGERS = ["int8", "int16", "int32", "int64"]
 FLOATS = ["bfloat16", "double", "float", "float16"]
+BATCH_FIRST = {"attributes": {"layout": 1}, **WRONG, "gives": "takes the batch for another axis"}
 _OPENVINO: dict[str, list[dict[str, Any]]] = {
     "Attention": [
         {
@@ -117,12 +118,12 @@ _OPENVINO: dict[str, list[dict[str, Any]]] = {
         {"versions": [20, 20], "present": ["axis"], **WRONG, "gives": "transforms another axis"},
     ],
     "Dropout": [{"when": "it passes an input of the model on", **WRONG, "gives": "leaves the result unset"}],
-    "Einsum": [{"input_rank": [1], **FAILS, "gives": "may end the process"}],
     "Equal": [{"types": {"T": ["string"]}, **FAILS, "gives": "does not load"}],
+    "GRU": [{**BATCH_FIRST}],
     "If": [{"known": ["cond"], **FAILS, "gives": "does not load if the branch that is not taken is not valid"}],
     "LSTM": [
         {"present": ["P"], **WRONG, "gives": "computes peepholes otherwise"},
-        {"attributes": {"layout": 1}, **WRONG, "gives": "takes the batch for another axis"},
+        {**BATCH_FIRST},
     ],
     "Mod": [{"types": {"T": FLOATS}, "attributes": {"fmod": 0}, **FAILS, "gives": "does not load"}],
     "QLinearConv": [{"when": "each channel of the weights has a scale", **FAILS, "gives": "does not load"}],
@@ -146,11 +147,15 @@ _OPENVINO: dict[str, list[dict[str, Any]]] = {
         {"attributes": {"exclude_outside": 1, "mode": "cubic"}, **WRONG, "gives": "weighs elements otherwise"},
         {"attributes": {"keep_aspect_ratio_policy": "not stretch"}, **WRONG, "gives": "takes the policy for stretch"},
     ],
+    "RNN": [{**BATCH_FIRST}],
     "RoiAlign": [{"attributes": {"mode": "max"}, **WRONG, "gives": "takes the greatest of other elements"}],
     "Scan": [{"captures": True, **FAILS, "gives": "does not load"}],
     "Tile": [{"input_rank": [4, 5, 6], "computed": ["repeats"], **WRONG, "gives": "leaves the result unset"}],
     "TopK": [{"when": "values are equal", **WRONG, "gives": "gives indices in another order"}],
 }
+SIGNED = {"when": "a value is 2147483648 or more", **WRONG, "gives": "takes it for a number below 0"}
+for _name in ("Div", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Min", "Mod"):
+    _OPENVINO.setdefault(_name, []).append({"types": {"T": ["uint32", "uint64"]}, **SIGNED})
 for _name, _spans in {
     **{name: [([18, 28], {"until": "2023.3"})] for name in REDUCTIONS if name != "ReduceSum"},
     "ReduceL1": [([18, 28], {"until": "2023.3"}), ([13, 17], {"since": "2025.4"})],
