@@ -394,9 +394,37 @@ def attribute_without_type(model: Any, draw: random.Random) -> Any:
     return faulty
 
 
+def _values(model: Any) -> set[str]:
+    """Return the names of the outputs of a model."""
+    return {value.name for value in model.graph.output}
+
+
+def _add_unsqueeze(model: Any, constant: bool) -> None:
+    """Give a model an output more, by an Unsqueeze whose axes are an initializer or a Constant, if it can have one."""
+    version = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), 0)
+    tensors = [value for value in model.graph.output if value.type.tensor_type.HasField("shape")]
+    if version < 13 or model.ir_version < 4 or not tensors:
+        return
+    axes = onnx.helper.make_tensor("judged_axes", onnx.TensorProto.INT64, [1], [0])
+    if constant:
+        model.graph.node.append(onnx.helper.make_node("Constant", [], ["judged_axes"], value=axes))
+    else:
+        model.graph.initializer.append(axes)
+    node = onnx.helper.make_node("Unsqueeze", [tensors[0].name, "judged_axes"], ["judged_place"])
+    model.graph.node.append(node)
+    added = model.graph.output.add()
+    added.CopyFrom(tensors[0])
+    added.name = "judged_place"
+    del added.type.tensor_type.shape.dim[:]
+    added.type.tensor_type.shape.dim.add(dim_value=1)
+    added.type.tensor_type.shape.dim.extend(tensors[0].type.tensor_type.shape.dim)
+
+
 @fault("W302", nothing)
 def scalar_axes(model: Any, draw: random.Random) -> Any:
     """Make the axes of Squeeze or Unsqueeze a scalar, an initializer or a Constant."""
+    if "judged_place" not in _values(model):
+        _add_unsqueeze(model, draw.random() < 0.5)
     faulty = _copy(model)
     graph = faulty.graph
     reads = [name for each, _ in graphs(faulty) for node in each.node for name in node.input]
@@ -487,6 +515,34 @@ def shadowing_value(model: Any, draw: random.Random) -> Any:
     graph, mine, other = draw.choice(found)
     rename([graph], {mine: other})
     return faulty
+
+
+@fault("G216", None)
+def output_of_a_graph_around(model: Any, draw: random.Random) -> Any:
+    """Give a nested graph a value of a graph around as output, in place of what an Identity makes of it."""
+    nested = [graph for graph, _ in graphs(model) if graph is not model.graph]
+    found = [
+        (number, position, node.input[0])
+        for number, graph in enumerate(nested)
+        for position, value in enumerate(graph.output)
+        for node in graph.node
+        if node.op_type == "Identity" and not node.domain and [*node.output] == [value.name]
+        if node.input[0] not in _own_values(graph)
+    ]
+    if not found:
+        return None
+    faulty = _copy(model)
+    number, position, name = draw.choice(found)
+    graph = [each for each, _ in graphs(faulty) if each is not faulty.graph][number]
+    graph.output[position].name = name
+    return faulty
+
+
+def _own_values(graph: Any) -> set[str]:
+    """Return the names of the values that a graph defines."""
+    sparse = [each.values for each in graph.sparse_initializer]
+    own = {each.name for each in (*graph.input, *graph.initializer, *sparse)}
+    return own | {name for node in graph.node for name in node.output}
 
 
 @fault("W102", nothing)

@@ -10,7 +10,7 @@ specification that each code enforces, with a bad and a good example.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +20,7 @@ from opset.budget import Limits
 from opset.checker.data_files import DataFiles
 from opset.errors import Finding, ModelError, quote, safe_text
 from opset.inference.engine.result import Inference, infer_strictly
+from opset.inference.engine.scopes import Scope
 from opset.model import Model
 from opset.model import proto as pb
 from opset.model.features import COLLECTIONS, UNLISTED, Feature, body_features, model_features
@@ -190,6 +191,17 @@ class CheckContext:
         if self._readable is None:
             return None
         return infer_strictly(*self._readable, self.registry, self.options.limits)
+
+    @property
+    def scopes(self) -> Sequence[Scope]:
+        """The scopes of the inference, the main one first; none if it is not of the message, but of a mended copy."""
+        inference = self.inference
+        return inference.scopes if inference is not None and inference.model.proto is self.proto else ()
+
+    @property
+    def graph_scopes(self) -> list[Scope]:
+        """The scopes that are in no function."""
+        return [scope for scope in self.scopes if not scope.body.root.function]
 
     @property
     def main(self) -> Body:

@@ -66,6 +66,35 @@ def weight(name, *dims, number=1):
     return {"name": name, "data_type": number, "dims": [*dims]}
 
 
+def training(part, name):
+    """Edits that add a graph to training_info, with a graph in a node that computes a value of this name."""
+    constant = {"op_type": "Constant", "output": [name], "attribute": [{"name": "value_int", "type": 2, "i": 1}]}
+    branch = {"name": "inner", "node": [constant], "output": [{"name": name}]}
+    attribute = {"name": "then_branch", "type": 5, "g": branch}
+    nodes = [
+        {"op_type": "Constant", "output": ["own"], "attribute": [{"name": "value_int", "type": 2, "i": 1}]},
+        {"op_type": "If", "input": ["own"], "output": ["start"], "attribute": [attribute]},
+    ]
+    return {"training_info[+]": {part: {"name": "outer", "node": nodes, "output": [{"name": "start"}]}}}
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "shadows"),
+    [
+        ("initialization", "x", False),  # an input of the main graph
+        ("initialization", "y", False),
+        ("initialization", "w", True),  # an initializer, which all graphs see
+        ("initialization", "own", True),
+        ("algorithm", "x", True),
+        ("algorithm", "new", False),
+    ],
+)
+def test_an_initialization_does_not_see_the_values_of_the_main_graph(part, name, shadows):
+    places = found(RELU, {"graph.initializer[+]": weight("w", 1), **training(part, name)}, ("G207",))
+    place = f"training_info[0].{part}, node number 1 (If), then_branch, node number 0 (Constant)"
+    assert places == [("G207", place)] * shadows
+
+
 ERRORS = ("G2", "M106", "M11")
 
 
@@ -131,12 +160,21 @@ ERRORS = ("G2", "M106", "M11")
             {"graph.node[1].attribute[1].g.node[0].output[0]": "p", "graph.node[1].attribute[1].g.output[0].name": "p"},
             [],
         ),
+        # Outputs of a nested graph: its own values.
+        (BRANCHES, {f"{BRANCH}.output[0].name": "before"}, [("G216", BRANCH_PLACE)]),
+        (BRANCHES, {f"{BRANCH}.output[0].name": "c"}, [("G216", BRANCH_PLACE)]),
+        (BRANCHES, {f"{BRANCH}.output[0].name": "after"}, [("M112", BRANCH_PLACE)]),
+        (BRANCHES, {f"{BRANCH}.initializer[+]": weight("w", 2), f"{BRANCH}.output[0].name": "w"}, []),
+        (LOOP, {f"{BODY}.output[1].name": "state"}, []),
         # Initializers and inputs, by the IR version.
         (RELU, {"ir_version": 3, "graph.initializer[+]": weight("w", 2)}, [("G208", "graph 'main'")]),
         (RELU, {"ir_version": 4, "graph.initializer[+]": weight("w", 2)}, []),
         (LOOP, {f"{BODY}.input[3]": None}, [("G208", BODY_PLACE)]),
         (LOOP, {f"{BODY}.input[3].name": "state", f"{BODY}.input[2].name": "w"}, [("G209", BODY_PLACE)]),
         (LOOP, {"ir_version": 4}, [("G210", BODY_PLACE)]),
+        (LOOP, {"graph.node[0].input[+]": "x"}, [("G210", BODY_PLACE)]),
+        (LOOP, {"graph.node[0].input[+]": "x", "graph.node[0].domain": "d"}, []),
+        (LOOP, {"graph.node[0].input": ["n", "c"]}, []),
         (RELU, {"graph.initializer[+]": weight("x", 2, 3)}, []),
         # Statements about values.
         (FUNCTION, {"functions[0].value_info": [value("b"), value("b")]}, [("G211", "function 'd.f', value_info 'b'")]),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import opset
-from judges.fuzz.mending import KINDS
+from judges.fuzz.mending import KINDS, graphs
 from judges.fuzz.repairing import GOOD, UNFIT, judge_model, sources
 from opset.checker.pages import bad_model, fixtures, set_field
 from opset.checker.table import CHECKER
@@ -169,6 +169,11 @@ MENDED = {
     ),
     "graph name": ("G201", (MAIN + "{ y = Relu (x) }", {"graph.name": None}), MAIN + "{ y = Relu (x) }"),
     "shadowing": ("G207", BRANCHES % "s = Relu (x) p = Neg (s)", BRANCHES % "s_1 = Relu (x) p = Neg (s_1)"),
+    "outputs of a graph around": (
+        "G216",
+        BRANCHES.replace("(float[N] p)", "(float[N] s)") % "",
+        BRANCHES.replace("(float[N] p)", "(float[N] s_1)") % "s_1 = Identity (s)",
+    ),
     "metadata": (
         "W102",
         (MAIN + "{ y = Relu (x) }", {"metadata_props": [{"key": "a", "value": "b"}, {"key": "a", "value": "b"}]}),
@@ -199,7 +204,8 @@ def test_a_fault_is_mended_and_nothing_else_is_touched(name):
     found, made = repaired(faulty)
     assert {mend.code for mend in found.mended} == {code} and not found.left
     for plain in (made, wanted := given_message(after)):
-        for node in plain.graph.node:  # text states domains, and a node that is added has none
+        for node in (node for graph, _ in graphs(plain) for node in graph.node):
+            # Text states domains, and a node that is added has none.
             node.ClearField("domain") if not node.domain else None
     assert made == wanted
     assert faulty.SerializeToString() == data
@@ -222,6 +228,13 @@ LEFT = {
     "type of an output": ("I101", HEAD + "main (float[N, 3] x) => (float[N, 4] y) { y = Relu (x) }", {}),
     "cycle": ("M110", MAIN + "{ y = Neg (t) t = Relu (y) }", {}),
     "value that is read before one hides it": ("G207", BRANCHES % "t = Relu (s) s = Neg (t) p = Neg (s)", {}),
+    "output of a type that Identity does not take": (
+        "G216",
+        '<ir_version: 8, opset_import: ["": 13]> main (bool c, float[2] x) => (seq(float[2]) y) '
+        "{ s = SequenceConstruct (x) y = If (c) <then_branch = a () => (seq(float[2]) s) {},"
+        " else_branch = b () => (seq(float[2]) n) { n = SequenceConstruct (x) }> }",
+        {},
+    ),
     "axes that a caller may replace": (
         "", HEAD + "main (float[3] x, int64 a) => (float[1, 3] y) <int64 a = {0}> { y = Unsqueeze (x, a) }", {},
     ),
@@ -299,6 +312,32 @@ def test_a_cast_is_inserted_if_it_is_asked_for_and_plain(outputs, held, inputs, 
     assert [*nodes[0].input] == [name] and nodes[0].attribute[0].i == to
     assert [*nodes[1].input] == [nodes[0].output[0] if each == name else each for each in inputs.split(", ")]
     onnx.checker.check_model(made.SerializeToString(), full_check=True)
+
+
+BRANCHED_CASTS = HEAD + (
+    "main (bool c, float16[2] x, float[2] w) => (float16[2] y) { h = Neg (w) y = If (c) "
+    "<then_branch = a () => (float16[2] p) { [mixed] p = %s }, else_branch = b () => (float16[2] n) { n = Neg (x) }> }"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        (FLOATS % ("float[2] y", "float[1] w = {1}", "x, h"), "cast 'h' to float"),
+        (FLOATS % ("float16[2] y", "float[1] w = {1}", "x, h"), "cast 'x' to float16"),
+        (FLOATS % ("y", "float[1] w = {1}", "x, h"), ""),
+        (MAIN + "{ [up] t = Cast <to = 10> (x) y = Add (t, x) }",
+         "cast 't', which node 'up' (Cast) computes, to float"),
+    ],
+)  # fmt: skip
+def test_a_cast_that_is_missing_is_offered(text, help):
+    found = {each.help for each in opset.check(message(text), select=["I202"])}
+    assert found == {f"{help}; `opset check --fix --fix-casts` does" if help else ""}
+
+
+def test_a_cast_in_a_branch_that_a_condition_guards_is_not_offered():
+    found = opset.check(message(BRANCHED_CASTS % "Add (x, h)"), select=["I202", "W802"])
+    assert {each.code for each in found} == {"W802"} and not any("cast" in each.help for each in found)
 
 
 def test_each_code_with_a_fix_has_a_rule():

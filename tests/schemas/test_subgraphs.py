@@ -3,7 +3,7 @@
 import pytest
 
 from opset.model import proto as pb
-from opset.schemas.constraints.subgraphs import can_take, check_graphs
+from opset.schemas.constraints.subgraphs import can_take, check_graphs, passed_count
 from opset.schemas.constraints.violation import Violation
 
 
@@ -83,3 +83,40 @@ def test_a_graph_that_does_not_fit_is_refused(op_type, version, inputs, outputs,
     with pytest.raises(Violation) as caught:
         check_graphs(op_type, version, inputs, outputs, dict(zip("ab", graphs, strict=False)), scans)
     assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    ("op_type", "inputs", "outputs", "graphs", "scans", "said"),
+    [
+        ("If", 1, 1, [graph(0), graph(0)], None, ""),
+        ("If", 1, 1, [graph(0), graph(0, 2)], None, "C2: the branch has 1 and 2 outputs, and the node 1"),
+        ("If", 1, 1, [graph(0, 2), graph(0, 2)], None, "C2: the branch has 2 and 2 outputs, and the node 1"),
+        ("Loop", 3, 2, [graph(3, 3)], None, ""),
+        ("Loop", 3, 1, [graph(3, 3)], None, "C3: a body of 3 outputs, and the node takes 2 of it"),
+        ("Loop", 4, 1, [graph(4, 3)], None, "C3: a body of 3 outputs, and the node takes 2 of it"),
+        ("SequenceMap", 1, 1, [graph(1, 1)], None, ""),
+        ("SequenceMap", 1, 1, [graph(1, 2)], None, "C2: a body of 2 outputs, and the node takes 1 of it"),
+        ("Scan", 2, 2, [graph(2, 2)], 1, ""),
+        ("Scan", 2, 1, [graph(2, 2)], 1, "C1: a body of 2 outputs, and the node takes 1 of it"),
+    ],
+)
+def test_a_strict_check_compares_the_numbers_of_outputs(op_type, inputs, outputs, graphs, scans, said):
+    arguments = (op_type, 17, inputs, outputs, dict(zip("ab", graphs, strict=False)), scans)
+    check_graphs(*arguments)
+    if not said:
+        check_graphs(*arguments, strict=True)
+        return
+    with pytest.raises(Violation) as caught:
+        check_graphs(*arguments, strict=True)
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    ("op_type", "version", "inputs", "count"),
+    [
+        ("If", 13, 1, 0), ("Loop", 13, 2, 2), ("Loop", 13, 0, 2), ("Loop", 13, 5, 5), ("SequenceMap", 17, 3, 3),
+        ("Scan", 9, 3, 3), ("Scan", 8, 3, 2), ("Relu", 13, 1, None),
+    ],
+)  # fmt: skip
+def test_a_node_passes_values_to_its_graphs(op_type, version, inputs, count):
+    assert passed_count(op_type, version, inputs) == count

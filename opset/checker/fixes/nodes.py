@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from opset.checker.fixes.types import graph_scopes
 from opset.checker.fixes.versions import FREE_INITIALIZERS
 from opset.checker.rules.graphs import foreign_outputs
 from opset.checker.rules.nodes import AXES, ScalarAxes, scalar_axes
@@ -39,7 +38,7 @@ def state_attribute_types(context: CheckContext) -> Iterator[Mend]:
 def compute_outputs(context: CheckContext) -> Iterator[Mend]:
     """Compute outputs of nested graphs that are values of a graph around by an Identity, if it takes their type."""
     names = FreshNames(context.bodies)
-    for scope in graph_scopes(context):
+    for scope in context.graph_scopes:
         body = scope.body
         schema = context.registry.schema("Identity", scope.imports.get("", 0))
         given: dict[str, str] = {}
@@ -53,7 +52,8 @@ def compute_outputs(context: CheckContext) -> Iterator[Mend]:
                 given[before] = names.fresh(before)
                 body.proto.node.add(op_type="Identity", input=[before], output=[given[before]])
             output.name = given[before]
-            yield Mend("G216", f"the output is {quote(output.name)} now, which an Identity computes", body.label)
+            message = f"the output {quote(before)} is {quote(output.name)} now, which an Identity computes"
+            yield Mend("G216", message, body.label)
 
 
 @CHECKER.fix("G324 G327")

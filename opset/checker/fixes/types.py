@@ -128,23 +128,12 @@ def _replace_types(scope: Scope) -> Iterator[Mend]:
         remove_entries(values, removed)
 
 
-def graph_scopes(context: CheckContext) -> list[Scope]:
-    """Return the scopes of graphs, the main one first, none if the inference is not of the message itself."""
-    return [scope for scope in _scopes(context) if not scope.body.root.function]
-
-
-def _scopes(context: CheckContext) -> Iterable[Scope]:
-    """Return all scopes of the inference, none if it is not of the message itself, but of a mended copy."""
-    inference = context.inference
-    return inference.scopes if inference is not None and inference.model.proto is context.proto else ()
-
-
 def _sound_scopes(context: CheckContext) -> Iterable[Scope]:
     """Return all scopes of the inference, none if a node does not fit: types behind such a node are guesses."""
     inference = context.inference
     if inference is None or any(finding.code[:2] == "I2" for finding in inference.findings):
         return ()
-    return _scopes(context)
+    return context.scopes
 
 
 def _plain_type(type_: Type | None, scope: Scope) -> Type | None:

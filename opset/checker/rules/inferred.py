@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opset.budget import ALLOW_MORE
+from opset.checker.casts import MissingCast, missing_casts
 from opset.checker.table import CHECKER, WARNING, CheckContext, Inferred
-from opset.errors import Finding
+from opset.errors import Finding, quote
 
 
 @CHECKER.rule("I101 I201 I202 I203", Inferred)
@@ -15,8 +16,25 @@ def check_inferred_types(inferred: Inferred, context: CheckContext) -> Iterator[
 
     A model that cannot be read by names and imports has other findings, and nothing is inferred.
     """
-    if inferred.inference is not None:
-        yield from inferred.inference.findings
+    if inferred.inference is None:
+        return
+    findings = inferred.inference.findings
+    helps = {}
+    if any(finding.code == "I202" for finding in findings):
+        helps = {missing.place: _help_of_cast(missing) for missing in missing_casts(context)}
+    for finding in findings:
+        help = helps.get(finding.place, "") if finding.code == "I202" else ""
+        yield finding._replace(help=help) if help and not finding.help else finding
+
+
+def _help_of_cast(missing: MissingCast) -> str:
+    """Return the help for a node that lacks a Cast: the input that differs, and what computes it."""
+    name, body = missing.name, missing.scope.body
+    while name not in body.definitions and body.parent is not None:
+        body = body.parent
+    producer = body.definitions.get(name, -1)
+    source = f", which {body.node_label(producer)} computes," if producer >= 0 else ""
+    return f"cast {quote(name)}{source} to {missing.wanted}; `opset check --fix --fix-casts` does"
 
 
 @CHECKER.rule("W802", Inferred, severity=WARNING)

@@ -1,0 +1,120 @@
+"""The Casts that nodes lack whose inputs have different types of floats, if one input alone differs from the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from opset.checker.table import CheckContext
+from opset.inference.building.types import type_from_proto
+from opset.inference.engine.scopes import Scope
+from opset.schemas.model import OpSchema, Parameter
+
+FLOATS = {"float16": 6, "bfloat16": 13, "float": 6, "double": 6}
+"""Types of floats between which values are cast, and the opset from which Cast takes each by its number."""
+
+
+class MissingCast(NamedTuple):
+    """An input of a node, by the indexes of both, that alone is of the type `given`, and a Cast would make `wanted`."""
+
+    scope: Scope
+    node: int
+    position: int
+    given: str
+    wanted: str
+
+    @property
+    def name(self) -> str:
+        """The name of the value that is the input."""
+        return self.scope.body.reads[self.node][self.position]
+
+    @property
+    def place(self) -> str:
+        """The path of the node, as messages show it."""
+        return self.scope.body.location(self.node)
+
+
+def missing_casts(context: CheckContext) -> Iterator[MissingCast]:
+    """Yield the inputs that alone have another type of floats than those that they have to be like, the last first.
+
+    Of two inputs, that is the one unlike the output's stated type; without one, a constant beside a computed value.
+    """
+    for scope in context.graph_scopes:
+        if scope.unused or scope.guarded:
+            continue
+        for index in sorted(scope.problems, reverse=True):
+            if any(problem.code == "I202" for problem in scope.problems[index]):
+                found = _odd_input(scope, index, context)
+                if found is not None:
+                    yield MissingCast(scope, index, *found)
+
+
+def _odd_input(scope: Scope, index: int, context: CheckContext) -> tuple[int, str, str] | None:
+    """Return the position of the input to cast, its element type, and the one of the others; None without one."""
+    body = scope.body
+    name, domain = body.operators[index]
+    version = scope.imports.get(domain, 0)
+    schema = context.registry.schema(name, version, domain)
+    if schema is None or body.function_key(index) in context.functions:
+        return None
+    tied: dict[str, list[int]] = {}
+    for position, value in enumerate(body.reads[index]):
+        formal = _formal(schema.inputs, position)
+        if value and formal is not None and formal.homogeneous and formal.type in schema.types:
+            tied.setdefault(formal.type, []).append(position)
+    for variable, positions in tied.items():
+        elements = {}
+        for position in positions:
+            type_ = scope.type_of(body.reads[index][position])
+            elements[position] = type_.element if type_ is not None and type_.kind == "tensor" else None
+        wanted = _wanted_element(elements, variable, schema, scope, index)
+        odd = [position for position in positions if elements[position] != wanted]
+        opset = scope.imports.get("", 0)
+        if wanted is None or len(odd) != 1 or f"tensor({wanted})" not in schema.types[variable]:
+            continue
+        given = elements[odd[0]]
+        if given is not None and opset >= max(FLOATS[given], FLOATS[wanted]):
+            return odd[0], given, wanted
+    return None
+
+
+def _wanted_element(
+    elements: dict[int, str | None], variable: str, schema: OpSchema, scope: Scope, index: int
+) -> str | None:
+    """Return the element type that inputs of one type variable should have, None if it is not plain."""
+    counts = Counter(elements.values())
+    if len(counts) != 2 or None in counts or not counts.keys() <= FLOATS.keys():
+        return None
+    (most, times), (_, others) = counts.most_common()
+    if times > others:
+        return most
+    if len(elements) != 2:
+        return None
+    for position, name in enumerate(scope.body.computes[index]):
+        formal = _formal(schema.outputs, position)
+        if formal is not None and formal.type == variable and name in scope.stated:
+            type_ = type_from_proto(scope.stated[name], lambda dimension: None)
+            if type_ is not None and type_.element in counts:
+                return type_.element
+    computed = [
+        element for position, element in elements.items() if not _is_constant(scope, scope.body.reads[index][position])
+    ]
+    return computed[0] if len(computed) == 1 else None
+
+
+def _formal(formals: tuple[Parameter, ...], position: int) -> Parameter | None:
+    """Return the formal parameter of an input or output, None if there is none."""
+    if position >= len(formals) and not (formals and formals[-1].option == "variadic"):
+        return None
+    return formals[min(position, len(formals) - 1)]
+
+
+def _is_constant(scope: Scope, name: str) -> bool:
+    """Whether a value is an initializer or a Constant, of a body or of one around it."""
+    around: Scope | None = scope
+    while around is not None:
+        if name in around.types:
+            return name in around.tensors
+        around = around.parent
+    return False

@@ -1,0 +1,29 @@
+"""Rules about models: further ways through them, beside their fixtures."""
+
+import pytest
+
+import opset
+from opset.checker.pages import good_model, set_field
+
+
+@pytest.mark.parametrize("holder", ["", "functions[0]."])
+@pytest.mark.parametrize(
+    ("domain", "version", "code"),
+    [
+        ("com.other", 1, None),
+        ("com.other", 2**31 - 1, None),
+        ("com.other", 2**31, "G105"),
+        ("com.other", 2**62, "G105"),
+        ("com.other", 0, "G105"),
+        ("com.other", -1, "G105"),
+        ("com.other", None, "G105"),
+        ("ai.onnx.ml", 0, "M107"),
+        ("ai.onnx.ml", 2**31, "C104"),
+    ],
+)
+def test_versions_of_operator_sets_are_positive_and_have_31_bits(holder, domain, version, code):
+    model = good_model("G401")
+    set_field(model, f"{holder}opset_import[+]", {"domain": domain, **({"version": version} if version else {})})
+    place = "function 'com.example.Leak'" if holder else "opset_import"
+    found = [(each.code, each.place) for each in opset.check(model.SerializeToString(), ignore=["W101"])]
+    assert found == ([(code, place)] if code else [])

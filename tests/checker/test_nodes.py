@@ -1,0 +1,45 @@
+"""Rules about nodes: further ways through them, beside their fixtures."""
+
+import onnx
+import pytest
+
+import opset
+
+HEAD = '<ir_version: 8, opset_import: ["": 17]> main (float[2] x, float[2] z) => (%s) '
+
+
+def found(text, codes):
+    return [each.code for each in opset.check(onnx.parser.parse_model(text).SerializeToString(), select=codes)]
+
+
+@pytest.mark.parametrize("position", range(3))
+@pytest.mark.parametrize("node", ["y = Concat <axis = 0> (x, z)", "y = Sum (x, z)", "y = SequenceConstruct (x, z)"])
+def test_no_value_of_a_variadic_input_is_left_out(node, position):
+    kind = "seq(float[2]) y" if "Sequence" in node else "float[N] y"
+    model = onnx.parser.parse_model(f"{HEAD % kind}{{ {node} }}")
+    assert not opset.check(model)
+    names = [*model.graph.node[0].input]
+    names.insert(position, "")
+    model.graph.node[0].input[:] = names
+    assert [each.code for each in opset.check(model, select=["G3"])] == ["G323"]
+
+
+def test_optional_inputs_before_a_variadic_one_are_left_out():
+    body = "b (int64 i, bool go, float[2] s) => (bool again, float[2] t) { again = Identity (go) t = Neg (s) }"
+    model = onnx.parser.parse_model(f"{HEAD % 'float[2] y'}{{ y = Loop (x, z, x) <body = {body}> }}")
+    model.graph.node[0].input[:] = ["", "", "x"]
+    assert not opset.check(model)
+
+
+@pytest.mark.parametrize(
+    ("node", "code"),
+    [
+        ("y = If (c) <then_branch = a () => (float[2] p) { p = Neg (x) }, else_branch = b () => (float[2] q) "
+         "{ q = Neg (x) }>", []),
+        ("y = If (c) <then_branch = a () => (float[2] p, float[2] r) { p = Neg (x) r = Neg (x) }, else_branch = b () "
+         "=> (float[2] q) { q = Neg (x) }>", ["G328"]),
+    ],
+)  # fmt: skip
+def test_graphs_have_the_outputs_that_their_node_takes(node, code):
+    text = '<ir_version: 8, opset_import: ["": 17]> main (float[2] x, bool c) => (float[2] y) { %s }'
+    assert found(text % node, ["G3"]) == code
