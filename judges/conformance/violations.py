@@ -15,6 +15,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,7 +49,8 @@ def onnx_finds(data: bytes) -> bool:
     return False
 
 
-def doctor_codes(program: str, data: bytes) -> set[str]:
+@cache
+def doctor_codes(program: str, data: bytes) -> frozenset[str]:
     """Return the rules of onnx-doctor that a model breaks; "crash" if it cannot read the model."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "model.onnx")
@@ -56,13 +58,9 @@ def doctor_codes(program: str, data: bytes) -> set[str]:
         command = [program, "check", "--output-format", "json", "--severity", "warning", str(file)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     try:
-        found = json.loads(done.stdout)
+        return frozenset(each["code"] for each in json.loads(done.stdout))
     except ValueError:
-        return {"crash"}
-    listed = (
-        found if isinstance(found, list) else found.get("messages", found.get("diagnostics", found.get("issues", [])))
-    )
-    return {str(each.get("code") or each.get("rule")) for each in listed}
+        return frozenset({"crash"})
 
 
 def known_verdicts() -> dict[str, str]:

@@ -15,11 +15,11 @@ from opset.opsets.registry import Schemas, registry_with
 from opset.rules import Rule
 
 COMPATIBILITY = "G406"
-"""The code of functions whose operators differ from those of the model."""
+"""The code of functions that use other versions of operators than the model imports."""
 UNKNOWN = "G312"
 """The code of operators of domains without schemas."""
 MISFITS, INFERRED = "G3", "I"
-"""What the codes of nodes that do not fit their operators begin with, and those of what is inferred of such nodes."""
+"""The beginnings of the codes of nodes that do not fit their operators, and of the codes of inference."""
 
 
 def check(

@@ -58,11 +58,19 @@ def check_attribute(
 
 
 def check_graph(
-    graph: Any, opsets: Opsets = None, *, ir_version: int | None = None, schemas: Schemas = ()
+    graph: Any, opsets: Opsets = None, *, full: bool = True, ir_version: int | None = None, schemas: Schemas = ()
 ) -> FindingList:
-    """Return the findings on a GraphProto as the main graph of a model. The arguments are as of `check_node`."""
+    """Return the findings on a GraphProto as the main graph of a model.
+
+    Args:
+        graph: The message, of this package or of onnx.
+        opsets: The versions that it is written in; the newest ones by default.
+        full: Whether types and shapes are inferred, and compared with those that the graph states.
+        ir_version: The IR version; the newest one by default.
+        schemas: Folders of operator YAML, for domains of your own.
+    """
     return _check_part(
-        lambda model: model.graph.ParseFromString(graph.SerializeToString()), opsets, ir_version, schemas, full=True
+        lambda model: model.graph.ParseFromString(graph.SerializeToString()), opsets, ir_version, schemas, full=full
     )
 
 

@@ -22,11 +22,12 @@ from opset.errors import Finding, ModelError, quote, safe_text
 from opset.inference.engine.result import Inference, infer_strictly
 from opset.inference.engine.scopes import Scope
 from opset.model import Model
-from opset.model import proto as pb
+from opset.model.attributes import FIELDS
 from opset.model.features import COLLECTIONS, UNLISTED, Feature, body_features, model_features
 from opset.model.graph.index import Body, FunctionKey, ModelIndex, bodies, normalize_domain
 from opset.model.graph.walking import function_key
 from opset.opsets.registry import Registry
+from opset.opsets.releases import newest_ir_version
 from opset.preparation import read_model
 from opset.rules import RuleTable
 
@@ -43,12 +44,12 @@ CHECKER: RuleTable[Finding] = RuleTable(
     severity=ERROR,
 )
 """The rules of the checker."""
-NEWEST_IR = max(pb.Version.values())
-"""The newest version of the IR that this package knows."""
 INPUT, OUTPUT, VALUE_INFO = "input", "output", "value_info"
 INITIALIZER, SPARSE, ATTRIBUTE = "initializer", "sparse initializer", "attribute"
-_TENSOR, _TENSORS, _SPARSE_TENSOR, _SPARSE_TENSORS, _TYPE_PROTO, _TYPE_PROTOS = 4, 9, 11, 12, 13, 14
-"""Numbers of AttributeProto.AttributeType."""
+_TENSORS, _SPARSE_TENSORS, _TYPES = (
+    tuple(FIELDS[kind][0] for kind in (word, f"{word}s")) for word in ("tensor", "sparse_tensor", "type_proto")
+)
+"""Numbers of the types of attributes that hold one or several of these."""
 
 
 class StatedValue(NamedTuple):
@@ -96,22 +97,11 @@ class StoredTensor(NamedTuple):
     @property
     def place(self) -> str:
         """The path of the tensor, as messages show it."""
-        return _place_of(self.body, self.node, self.role, self.part or self.proto.name)
+        return _place_of(self.body, self.node, self.role, self.part or getattr(self.proto, "name", ""))
 
 
-class StoredSparseTensor(NamedTuple):
+class StoredSparseTensor(StoredTensor):
     """A SparseTensorProto of a body; it has the fields of StoredTensor."""
-
-    proto: Any
-    body: Body
-    role: str
-    node: int = -1
-    part: str = ""
-
-    @property
-    def place(self) -> str:
-        """The path of the tensor, as messages show it."""
-        return _place_of(self.body, self.node, self.role, self.part)
 
     def parts(self) -> Iterator[StoredTensor]:
         """Yield the tensors that hold its values and their indices."""
@@ -245,7 +235,7 @@ class CheckContext:
         """
         passed = {UNLISTED, COLLECTIONS} if "ai.onnx.ml" in self.imports(self.main) else {UNLISTED}
         late = [(feature, "model") for feature in model_features(self.proto) if feature.ir_version > version]
-        for body in self.bodies if version < NEWEST_IR else ():
+        for body in self.bodies if version < newest_ir_version() else ():
             seen: set[Feature] = set()
             for feature, index in body_features(body, version):
                 if feature not in seen and feature.name not in passed:
@@ -271,7 +261,7 @@ class CheckContext:
         for body in self.bodies:
             if not body.function:
                 yield from (StoredTensor(each, body, INITIALIZER) for each in body.proto.initializer[:])
-            for index, attribute in _attributes_of(body, _TENSOR, _TENSORS):
+            for index, attribute in _attributes_of(body, *_TENSORS):
                 if attribute.HasField("t"):
                     yield StoredTensor(attribute.t, body, ATTRIBUTE, index, attribute.name)
                 for number, tensor in enumerate(attribute.tensors):
@@ -283,7 +273,7 @@ class CheckContext:
             if not body.function:
                 for sparse in body.proto.sparse_initializer[:]:
                     yield StoredSparseTensor(sparse, body, SPARSE, -1, sparse.values.name)
-            for index, attribute in _attributes_of(body, _SPARSE_TENSOR, _SPARSE_TENSORS):
+            for index, attribute in _attributes_of(body, *_SPARSE_TENSORS):
                 if attribute.HasField("sparse_tensor"):
                     yield StoredSparseTensor(attribute.sparse_tensor, body, ATTRIBUTE, index, attribute.name)
                 for number, sparse in enumerate(attribute.sparse_tensors):
@@ -315,7 +305,7 @@ def _types_of(body: Body) -> list[StatedType]:
                 if data not in found:
                     found[data] = StatedType(value.type, body, [])
                 found[data].holders.append((value, role))
-    for index, attribute in _attributes_of(body, _TYPE_PROTO, _TYPE_PROTOS):
+    for index, attribute in _attributes_of(body, *_TYPES):
         for proto in (*attribute.type_protos, *([attribute.tp] if attribute.HasField("tp") else [])):
             found.setdefault(proto.SerializeToString(), StatedType(proto, body, [])).holders.append((attribute, index))
     return [*found.values()]

@@ -174,7 +174,7 @@ def _project_paths() -> dict[str, list[Path]]:
 
 
 def rule_choice(select: Sequence[str], ignore: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the codes of rules to select and to ignore: those of options, else those of ./pyproject.toml.
+    """Return the codes of rules to select and to ignore: from options, else from ./pyproject.toml.
 
     Raises UsageError U103 if the configuration cannot be used.
     """

@@ -77,7 +77,7 @@ def command(document: str, folder: Path | None, form: str) -> int:
         what = f"{newest} is the highest version of an operator" if newest else "it has no operators"
         notes.append(f"a folder does not say that the operator set is version {operators.version}: {what}")
     steps = [
-        NextStep(f"opset lint {quote_path(folder)}", "says what is missing"),
+        NextStep(f"opset lint {quote_path(folder)}", "lists what is missing"),
         NextStep(f"opset list --domain {domain} --schemas {quote_path(folder)}", "lists the operators"),
     ]
     steps = steps if not standard else []

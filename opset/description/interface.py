@@ -77,7 +77,7 @@ _OUTPUT_KINDS: Final[Mapping[Relation, str]] = {
     relation: kind.replace("input", "output") for relation, kind in _INPUT_KINDS.items()
 }
 _IMAGE_KEYS: Final = ("image.bitmappixelformat", "image.colorspacegamma", "image.nominalpixelrange")
-"""The properties that say what is in images, in lower case: the standard ignores case in them."""
+"""The properties about the contents of images, in lower case: the standard ignores case in them."""
 
 
 class InterfaceChange(NamedTuple):
@@ -203,12 +203,12 @@ def _interface_changes(old: Any, new: Any) -> Iterator[_Found]:
     """Yield the changes of inputs and outputs between two ModelProtos."""
     types = TypeComparison()
     inputs = _inputs_of(old), _inputs_of(new)
-    pairs = _paired(*inputs)
+    pairs = _pair_names(*inputs)
     yield from _list_changes("input", *inputs, pairs)
     changes = types.compare_inputs([(inputs[0].values[a].type, inputs[1].values[b].type) for a, b in pairs])
     yield from _type_changes("input", pairs, changes)
     outputs = _Values(_by_name(old.graph.output)), _Values(_by_name(new.graph.output))
-    pairs = _paired(*outputs)
+    pairs = _pair_names(*outputs)
     yield from _list_changes("output", *outputs, pairs)
     changes = types.compare_outputs([(outputs[0].values[a].type, outputs[1].values[b].type) for a, b in pairs])
     yield from _type_changes("output", pairs, changes)
@@ -239,7 +239,7 @@ def _by_name(values: Iterable[Any]) -> dict[Any, Any]:
     return found
 
 
-def _paired(old: _Values, new: _Values) -> list[tuple[Any, Any]]:
+def _pair_names(old: _Values, new: _Values) -> list[tuple[Any, Any]]:
     """Return the names of old values with the names that they have now, if they are still there.
 
     A value has another name if nothing else changed: a value of the same type is at the same position, and neither name
@@ -294,6 +294,6 @@ def _type_of(value: Any) -> str:
 
 
 def _image_formats(proto: Any) -> dict[str, str]:
-    """Return the properties of a ModelProto that say what is in images."""
+    """Return the properties of a ModelProto about the contents of images."""
     pairs = ((safe_text(each.key), safe_text(each.value)) for each in proto.metadata_props)
     return {key.lower(): value for key, value in pairs if key.lower() in _IMAGE_KEYS}

@@ -28,7 +28,7 @@ element type is one of the new; "sizes": shapes that exclude each other; "narrow
 
 _INNER: Final = {"sequence_type": "elem_type", "map_type": "value_type"}
 _NEW: Final = "~"
-"""What variables of the new model begin with, so that they are not those of the old one."""
+"""The beginning of variables of the new model, which are not those of the old one."""
 _INTEGER: Final = re.compile(r"(u?)int(\d+)")
 _WIDER: Final = {
     "float16": {"float", "double"},
@@ -179,9 +179,9 @@ class TypeComparison:
                 part = f"dimension {axis}"
                 if dim.denotation and new_dim.denotation and dim.denotation != new_dim.denotation:
                     yield TypeChange("meaning", part, quote(dim.denotation), quote(new_dim.denotation))
-                yield _SizePair(part, self._old_sizes.read_dimension(dim), self._marked(new_dim))
+                yield _SizePair(part, self._old_sizes.read_dimension(dim), self._mark_dimension(new_dim))
 
-    def _marked(self, dim: Any) -> Size | None:
+    def _mark_dimension(self, dim: Any) -> Size | None:
         """Return the size that a Dimension message of the new model states, with its variables marked."""
         size = self._new_sizes.read_dimension(dim)
         if size is not None and size not in self._marks:

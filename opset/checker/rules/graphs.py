@@ -187,7 +187,7 @@ def _given_inputs(body: Body, initializers: Collection[str], context: CheckConte
 def check_value_info_unique(body: Body, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each name that two entries of value_info have."""
     names = [value.name for value in body.proto.value_info]
-    for name, count in _repeated(names):
+    for name, count in _repetitions(names):
         place = f"{body.label}, {VALUE_INFO} {quote(name)}"
         why = "readers differ in which type they take"
         yield Finding("G211", f"the name stands {count:,} times", place, why, "keep the entry that is meant")
@@ -244,7 +244,7 @@ def contradictions(body: Body) -> Iterator[tuple[str, Statement, Statement]]:
     graph = body.proto
     lists = (graph.input, graph.output, graph.value_info)
     names = [value.name for value in chain(*lists)] + _initializers(body)
-    repeated = {name for name, _ in _repeated(names)}
+    repeated = {name for name, _ in _repetitions(names)}
     if not repeated:
         return
     found: dict[str, Statement] = {}
@@ -277,7 +277,7 @@ def _size(size: int | str | None) -> str:
 @CHECKER.rule("G213", Body)
 def check_node_names(body: Body, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each node with the name of an earlier one."""
-    repeated = {name for name, _ in _repeated(body.names)}
+    repeated = {name for name, _ in _repetitions(body.names)}
     seen: set[str] = set()
     for index, name in enumerate(body.names if repeated else ()):
         if name in seen:
@@ -410,7 +410,7 @@ def _initializers(body: Body) -> list[str]:
     return [tensor.name for tensor in body.proto.initializer] + sparse
 
 
-def _repeated(names: list[str]) -> list[tuple[str, int]]:
+def _repetitions(names: list[str]) -> list[tuple[str, int]]:
     """Return the names, but the empty one, that stand in a list more than once, each with their number."""
     if len({*names}) == len(names):
         return []

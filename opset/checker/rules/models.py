@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from opset.checker.table import CHECKER, NEWEST_IR, WARNING, CheckContext
+from opset.checker.table import CHECKER, WARNING, CheckContext
 from opset.errors import Finding, ModelError, brief_name, quote
 from opset.model.graph.index import Body, check_head, imports_of, normalize_domain
 from opset.opsets.registry import default_registry
+from opset.opsets.releases import newest_ir_version
 
 MAX_VERSION = 2**31 - 1
 """The greatest version of an operator set that readers of models hold."""
@@ -27,8 +28,8 @@ def check_ir_version_given(context: CheckContext) -> Iterator[Finding]:
 @CHECKER.rule("G102", CheckContext)
 def check_ir_version_known(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding if the IR version is none that was published."""
-    if context.proto.HasField("ir_version") and not 1 <= context.ir_version <= NEWEST_IR:
-        why = f"versions 1 to {NEWEST_IR} are known"
+    if context.proto.HasField("ir_version") and not 1 <= context.ir_version <= newest_ir_version():
+        why = f"versions 1 to {newest_ir_version()} are known"
         yield Finding("G102", f"the IR version {context.ir_version} is not known", "model", why, _WRITER)
 
 

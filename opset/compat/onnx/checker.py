@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opset.checker import checking, parts
+from opset.checker.checking import raise_errors
 from opset.compat.onnx.absent import absent_error
 from opset.compat.onnx.messages import require_message
 from opset.errors import CheckError as ValidationError
-from opset.errors import FindingList, ModelError
+from opset.errors import ModelError
 from opset.opsets.releases import RELEASES, newest_ir_version
 
 __all__ = [
@@ -86,22 +87,21 @@ def check_graph(graph: Any, ctx: Any = DEFAULT_CONTEXT, lexical_scope_ctx: Any =
     """
     require_message(graph, "GraphProto")
     with _model_errors():
-        findings = parts.check_graph(graph, ctx.opset_imports, ir_version=ctx.ir_version)
-        _raise_errors(FindingList(each for each in findings if not each.code.startswith(checking.INFERRED)))
+        raise_errors(parts.check_graph(graph, ctx.opset_imports, full=False, ir_version=ctx.ir_version))
 
 
 def check_node(node: Any, ctx: Any = DEFAULT_CONTEXT, lexical_scope_ctx: Any = LEXICAL_SCOPE_CONTEXT) -> None:
     """Check a NodeProto. The arguments and errors are as of `check_graph`."""
     require_message(node, "NodeProto")
     with _model_errors():
-        _raise_errors(parts.check_node(node, ctx.opset_imports, ir_version=ctx.ir_version))
+        raise_errors(parts.check_node(node, ctx.opset_imports, ir_version=ctx.ir_version))
 
 
 def check_attribute(attr: Any, ctx: Any = DEFAULT_CONTEXT, lexical_scope_ctx: Any = LEXICAL_SCOPE_CONTEXT) -> None:
     """Check an AttributeProto. The arguments and errors are as of `check_graph`."""
     require_message(attr, "AttributeProto")
     with _model_errors():
-        _raise_errors(parts.check_attribute(attr, ctx.opset_imports, ir_version=ctx.ir_version))
+        raise_errors(parts.check_attribute(attr, ctx.opset_imports, ir_version=ctx.ir_version))
 
 
 def check_function(function: Any, ctx: Any = None, lexical_scope_ctx: Any = LEXICAL_SCOPE_CONTEXT) -> None:
@@ -118,31 +118,28 @@ def check_function(function: Any, ctx: Any = None, lexical_scope_ctx: Any = LEXI
     """
     require_message(function, "FunctionProto")
     with _model_errors():
-        _raise_errors(parts.check_function(function, ir_version=None if ctx is None else ctx.ir_version))
+        raise_errors(parts.check_function(function, ir_version=None if ctx is None else ctx.ir_version))
 
 
 def check_tensor(tensor: Any, ctx: Any = DEFAULT_CONTEXT) -> None:
     """Check a TensorProto. The arguments and errors are as of `check_graph`."""
     require_message(tensor, "TensorProto")
     with _model_errors():
-        _raise_errors(parts.check_tensor(tensor, ir_version=ctx.ir_version))
+        raise_errors(parts.check_tensor(tensor, ir_version=ctx.ir_version))
 
 
 def check_sparse_tensor(sparse: Any, ctx: Any = DEFAULT_CONTEXT) -> None:
     """Check a SparseTensorProto. The arguments and errors are as of `check_graph`."""
     require_message(sparse, "SparseTensorProto")
     with _model_errors():
-        _raise_errors(parts.check_sparse_tensor(sparse, ir_version=ctx.ir_version))
+        raise_errors(parts.check_sparse_tensor(sparse, ir_version=ctx.ir_version))
 
 
 def check_value_info(value_info: Any, ctx: Any = DEFAULT_CONTEXT) -> None:
     """Check a ValueInfoProto. The arguments and errors are as of `check_graph`."""
     require_message(value_info, "ValueInfoProto")
     with _model_errors():
-        _raise_errors(parts.check_value_info(value_info, ir_version=ctx.ir_version))
-
-
-_raise_errors = checking.raise_errors
+        raise_errors(parts.check_value_info(value_info, ir_version=ctx.ir_version))
 
 
 @contextmanager
