@@ -53,6 +53,11 @@ class Type(NamedTuple):
         return _wrap_text(around, f"{sparse}{inside.element or '?'}{shape_text(inside.shape)}")
 
 
+def drop_shapes(type_: Type | None) -> Type | None:
+    """Return a type with all ranks unknown, also those inside of it."""
+    return type_ and type_._replace(shape=None, inner=drop_shapes(type_.inner))
+
+
 def unwrap_layers(type_: Type | None) -> tuple[list[Type], Type | None]:
     """Return the sequences, optionals and maps of a type, outermost first, and the type inside, None if unknown."""
     around: list[Type] = []

@@ -8,7 +8,15 @@ from functools import lru_cache
 from typing import Any
 
 from opset.inference.building.dimensions import Dim, Size, has_function, variables
-from opset.inference.building.types import Type, combine_types, map_sizes, shape_of_dims, tensor, type_from_proto
+from opset.inference.building.types import (
+    Type,
+    combine_types,
+    drop_shapes,
+    map_sizes,
+    shape_of_dims,
+    tensor,
+    type_from_proto,
+)
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.sizes import Sizes
 from opset.model.elements import element_name
@@ -110,6 +118,10 @@ class StatedTypes:
 
         stated = self.read_type(scope, proto)
         return combine_types(map_sizes(stated, lambda size: None) if self._inputs_only else stated, inferred, is_better)
+
+    def find_element_conflict(self, scope: Scope, proto: Any, inferred: Type | None) -> str:
+        """Return how the type in `proto` contradicts the inferred one, shapes left aside, or "" if it does not."""
+        return combine_types(drop_shapes(self.read_type(scope, proto)), inferred, lambda stated, inferred: False)[1]
 
 
 @lru_cache(maxsize=4096)

@@ -99,10 +99,12 @@ class SubgraphInference:
         """Record a graph's input (`value`) in its scope, with its type in the request and its stated type combined."""
         name = value.name
         type_ = request.types[index] if index < len(request.types) else None
-        if index not in request.varied:
+        if index in request.varied:  # the stated shape may be that of the first iteration
+            why = self._stated.find_element_conflict(inner, value.type, type_)
+        else:
             type_, why = self._stated.combine(inner, value.type, type_)
-            if why:
-                inner.conflicts[name] = why
+        if why:
+            inner.conflicts[name] = why
         self._stated.enter_value(inner, name, type_)
         constant = request.data[index] if index < len(request.data) else None
         if constant is not None:

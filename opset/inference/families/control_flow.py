@@ -12,6 +12,7 @@ from opset.inference.building.graph_requests import GraphRequest, Outputs
 from opset.inference.building.types import (
     Shape,
     Type,
+    drop_shapes,
     is_rankless,
     join_types,
     map_sizes,
@@ -285,9 +286,7 @@ def _drop_lost_parts(type_: Type | None, before: Type | None, after: Type | None
 
 def _widen_type(type_: Type | None, rankless: bool) -> Type | None:
     """Return a type with all sizes unknown, or if `rankless` with all ranks unknown."""
-    if type_ is None or not rankless:
-        return map_sizes(type_, lambda size: None)
-    return type_._replace(shape=None, inner=_widen_type(type_.inner, rankless))
+    return drop_shapes(type_) if rankless else map_sizes(type_, lambda size: None)
 
 
 def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:

@@ -413,12 +413,25 @@ def _undefined_input(body: Body, index: int, name: Any, position: int | None) ->
     if name.__class__ is bytes:
         return _encoding_fault(body.location(index), name)
     if position is None:
+        if around := _later_definition(name, body):
+            message = f"the input {quote(name)} is computed only later: {around}"
+            help = "put that node before the one that holds this graph; `opset check --fix` sorts what has no cycle"
+            return Finding("M112", message, body.location(index), help=help)
         help = "name a graph input, an initializer or the output of an earlier node"
         return Finding("M112", f"the input {quote(name)} is defined nowhere", body.location(index), help=help)
     message = f"the input {quote(name)} is computed only by this node or a later one"
     why = "nodes must be sorted topologically, without cycles (IR specification, Nodes)"
     help = "break the cycle; what is only unsorted is sorted, once nothing else is wrong"
     return Finding("M110", message, body.location(index), why, help)
+
+
+def _later_definition(name: Any, body: Body) -> str:
+    """Return the location of the node in a graph around that computes a name too late for a body, or ""."""
+    while body.owner is not None and body.parent is not None:
+        limit, body = body.index, body.parent
+        if body.definitions.get(name, -1) >= limit:
+            return body.location(body.definitions[name])
+    return ""
 
 
 def _encoding_fault(location: str, name: Any) -> Finding:
