@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,6 +14,26 @@ from opset.cli.progress import show_progress
 from opset.docgen import FORMS, documentation
 from opset.errors import Finding, UsageError, safe_text
 from opset.output_folder import size_text, write_documentation
+
+
+def _describe_verbs() -> list[Any]:
+    """Return the verbs of the command line, with their help, for the pages of the site."""
+    from opset.cli import cli
+    from opset.docgen.verb_pages import Verb
+
+    verbs = []
+    with click.Context(cli, info_name="opset") as above:
+        for name in cli.list_commands(above):
+            verb = cli.get_command(above, name)
+            assert verb is not None
+            context = click.Context(verb, info_name=name, parent=above)
+            records = [each.get_help_record(context) for each in verb.get_params(context)]
+            options = [(names, words) for names, words in filter(None, records)]
+            summary = verb.get_short_help_str(200)
+            usage = verb.get_usage(context).removeprefix("Usage: ")
+            verbs.append(Verb(name, summary, f"$ {usage}", inspect.cleandoc(verb.help or ""), options))
+    return verbs
+
 
 HOOKS = ("adapters.py", "inference.py", "kernels.py")
 STEP = 10
@@ -64,7 +86,7 @@ def command(
     chosen = [domain for domain in registry.domains if domain in wanted] or None
     known.note_left_out(quiet, *HOOKS)
     with show_progress(quiet, STEP) as show:
-        files = dict(documentation(registry, form, chosen, show))
+        files = dict(documentation(registry, form, chosen, show, _describe_verbs if chosen is None else None))
     write_documentation(folder, form, files, force)
     if not quiet:
         print(f"wrote {len(files):,} files, {size_text(files.values())}, to {safe_text(folder)}")

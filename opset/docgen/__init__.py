@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opset.opsets.registry import Registry
@@ -16,17 +16,23 @@ Progress = Callable[[int, int], None]
 
 
 def documentation(
-    registry: Registry, form: str = "html", domains: Iterable[str] | None = None, progress: Progress | None = None
+    registry: Registry,
+    form: str = "html",
+    domains: Iterable[str] | None = None,
+    progress: Progress | None = None,
+    verbs: Callable[[], Sequence[Any]] | None = None,
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the files of the documentation, each as its path (relative, with "/") and its content.
 
-    The files depend on the registry and nothing else.
+    The files depend on the registry and `verbs`, and nothing else.
 
     Args:
         registry: The operators.
         form: One of FORMS.
         domains: The domains that are documented, all by default.
         progress: Called after each page or operator.
+        verbs: Returns the verbs of the command line, which the site has pages for.
     """
     chosen = list(registry.domains) if domains is None else [*domains]
-    yield from import_module(f"opset.docgen.{FORMS[form]}").pages(registry, chosen, progress)
+    further = {"verbs": verbs()} if form == "html" and verbs is not None else {}
+    yield from import_module(f"opset.docgen.{FORMS[form]}").pages(registry, chosen, progress, **further)

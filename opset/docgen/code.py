@@ -152,8 +152,4 @@ def _class_of(kind: _TokenType) -> str:
 
 def stylesheet() -> str:
     """Return the CSS that colors code, for the light and the dark color scheme."""
-    light, dark = (
-        "".join(f".code .{name} {{ color: {colors[index]}; }}\n" for name, colors in _COLORS.items())
-        for index in (0, 1)
-    )
-    return f"{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n"
+    return "".join(f".code .{name} {{ color: light-dark({', '.join(colors)}); }}\n" for name, colors in _COLORS.items())

@@ -8,14 +8,23 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from opset.catalog import OperatorSet, brief_type, first_sentence, operator_set, operator_set_difference, work_text
+from opset.catalog import (
+    OperatorSet,
+    OperatorSetDifference,
+    brief_type,
+    first_sentence,
+    operator_set,
+    operator_set_difference,
+    work_text,
+)
 from opset.docgen.markup import html, inline
 from opset.docgen.operator_pages import Site
+from opset.docgen.paths import Paths
 from opset.errors import CODES, escape_text
 from opset.explanations import body_of
 from opset.file_names import slug
 from opset.model.elements import ELEMENTS
-from opset.opsets.releases import RELEASES
+from opset.opsets.releases import RELEASES, Release
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 
@@ -28,6 +37,25 @@ KINDS = {
     "R": "Evaluation",
     "G": "Checks",
 }
+
+
+TAGS = {
+    "function": "Beside an operator: the standard defines it by a body of other operators. A runtime without a kernel "
+    "may run the body.",
+    "withdrawn": "Beside an operator: it is deprecated from this version on. A model of a newer opset must not use it.",
+    "experimental": "Beside an operator: it may change or disappear in a later release.",
+    "nondeterministic": "Beside an operator: results differ from run to run, as random numbers do.",
+    "unknown": "Beside an operator: the document that it came from does not say whether results differ, or leaves out "
+    "a part of its signature.",
+    "static": "Beside a constraint: attributes, types and shapes decide it, so that a checker sees before a run "
+    "whether it holds.",
+    "run time": "Beside a constraint: it depends on values of inputs, so that a run decides it.",
+    "stated": "Beside a special case or an example: a text of the standard says so. The page names the text.",
+    "derived": "Beside a special case or an example: it follows from other statements of the standard.",
+    "chosen": "Beside a special case or an example: the standard leaves it open. The reference kernel does it, and a "
+    "runtime that does otherwise is not called wrong.",
+}
+"""The tags beside names on pages, each with its meaning."""
 
 
 class IndexPage(NamedTuple):
@@ -49,13 +77,22 @@ def index_page(
     body: Markup | str = "",
     parts: Iterable[dict[str, Any]] = (),
     trail: Iterable[dict[str, str]] = (),
+    contents: Iterable[dict[str, str]] = (),
 ) -> IndexPage:
     """Return a page; `kind` and `text` are for the search.
 
     Below the title come `lead` (a sentence), `body`, and `parts`, which `part` makes. `trail` has the links, made by
-    `link`, to the pages above this one.
+    `link`, to the pages above this one; `contents` those to the sections of `body`.
     """
-    page = {"title": escape_text(title), "lead": lead, "body": body, "parts": [*parts], "trail": [*trail]}
+    page = {
+        "title": escape_text(title),
+        "description": Markup(lead).striptags() if lead else first_sentence(text.strip().partition("\n\n")[0]),
+        "lead": lead,
+        "body": body,
+        "contents": [*contents],
+        "parts": [*parts],
+        "trail": [*trail],
+    }
     return IndexPage(path, page, kind, text)
 
 
@@ -125,6 +162,7 @@ def index_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPag
     yield from _domain_pages(site, operators)
     yield from _opset_pages(site)
     yield from _release_pages(site)
+    yield _tags_page()
     yield from _family_pages(site, operators)
     yield from _type_pages(site, operators)
     yield _sets_page(site)
@@ -136,7 +174,7 @@ def _domain_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexP
     for domain in site.paths.domains:
         members = [operator for operator in operators if operator.domain == domain]
         newest = site.registry.domains[domain]
-        lead = f"{len(members)} operators; the newest version of the operator set is {newest}."
+        lead = f"{count_words(len(members), 'operator')}; the newest version of the operator set is {newest}."
         versions = [link(each, f"../{site.paths.opset(domain, each)}") for each in range(newest, 0, -1)]
         rows = [_operator_row(site, member, "../") for member in members]
         parts = [part("Versions", names=versions), part("Operators", operators=rows)]
@@ -164,33 +202,19 @@ def _opset_pages(site: Site) -> Iterator[IndexPage]:
 def _opset_page(site: Site, domain: str, version: int, data: OperatorSet) -> IndexPage:
     """Return the page of one version of an operator set; `data` are its operators, and which of them are new."""
 
-    def version_link(operator: str, since: int) -> dict[str, str]:
-        found = site.link(operator, domain, "../")
-        return {**found, "href": f"{found['href']}#v{since}"}
-
     parts = []
     if data.new:
-        parts.append(part("New", names=[version_link(each.operator, each.since) for each in data.new]))
+        parts.append(part("New", names=[_version_link(site, domain, each.operator, each.since) for each in data.new]))
     if version > 1:
-        difference = operator_set_difference(site.registry, domain, version - 1, version)
-        rows = [
-            [
-                cell(links=[version_link(change.operator, change.since_after)]),
-                cell(f"{change.since_before} → {change.since_after}"),
-                cell("; ".join(change.words)),
-                cell(inline(" ".join(change.meaning))),
-                cell(work_text(change.work)),
-            ]
-            for change in difference.changed
-        ]
-        if rows:
-            head = ["Operator", "Versions", "Signature", "Meaning", "Conversion up"]
-            parts.append(part("Changed", table=table(head, rows)))
+        changed = operator_set_difference(site.registry, domain, version - 1, version)
+        parts += [each for each in _difference_parts(site, changed) if each["title"] == "Changed"]
     if data.withdrawn:
-        parts.append(part("Withdrawn", names=[version_link(each.operator, each.since) for each in data.withdrawn]))
+        parts.append(
+            part("Withdrawn", names=[_version_link(site, domain, each.operator, each.since) for each in data.withdrawn])
+        )
     families: dict[str, list[dict[str, str]]] = {}
     for operator in data.operators:
-        link_to_version = version_link(operator.operator, operator.since)
+        link_to_version = _version_link(site, domain, operator.operator, operator.since)
         families.setdefault(operator.family, []).append({**link_to_version, "note": str(operator.since)})
     rows = [
         [
@@ -209,14 +233,14 @@ def _opset_page(site: Site, domain: str, version: int, data: OperatorSet) -> Ind
     ]
     parts.append(part("Before and after", names=neighbors))
     text = " ".join(["opset", str(version), *(each.operator for each in (*data.new, *data.changed, *data.withdrawn))])
-    lead = f"{len(data.operators)} operators{releases}."
+    lead = f"{count_words(len(data.operators), 'operator')}{releases}."
     path = site.paths.opset(domain, version)
     trail = [link("Operator sets", "index.html")]
     return index_page(path, "opset", f"{domain_name(domain)} {version}", lead=lead, text=text, parts=parts, trail=trail)
 
 
 def _release_pages(site: Site) -> Iterator[IndexPage]:
-    """Yield the page about the releases of onnx, with the IR version and the operator sets of each."""
+    """Yield a page for each release of onnx, and the page that lists all of them."""
     domains = [domain for domain in site.paths.domains if RELEASES[-1].opset_of(domain)]
     releases = RELEASES[::-1]
     rows = []
@@ -226,11 +250,88 @@ def _release_pages(site: Site) -> Iterator[IndexPage]:
             cell(links=[link(version, site.paths.opset(domain, version))]) if version else cell("-")
             for domain, version in versions
         ]
-        rows.append([cell(f"onnx {release.name}"), cell(release.ir), *cells])
+        named = cell(links=[link(f"onnx {release.name}", Paths.release(release.name))])
+        rows.append([named, cell(release.ir), *cells])
     head = ["Release", "IR version", *map(domain_name, domains)]
     lead = "The IR version and the newest operator sets of each release of onnx."
     listed = part(table=table(head, rows, [slug(release.name) for release in releases]))
+    for before, release in zip((None, *RELEASES), RELEASES, strict=False):
+        yield _release_page(site, domains, before, release)
     yield index_page("releases.html", "index", "Releases", lead=lead, text=lead, parts=[listed])
+
+
+def _release_page(site: Site, domains: Iterable[str], before: Release | None, release: Release) -> IndexPage:
+    """Return the page of a release: what came with it since the release before."""
+    parts = []
+    opset_before = before.opset if before is not None else 0
+    elements = [each for each in ELEMENTS.values() if opset_before < each.opset <= release.opset]
+    if elements:
+        listed = [link(each.name, f"../{site.paths.element(each.name)}") for each in elements]
+        parts.append(part("New element types", names=listed))
+    for domain in domains:
+        old = before.opset_of(domain) if before is not None else 0
+        new = release.opset_of(domain)
+        title = f"{domain_name(domain)} {new}"
+        if new == old or not new:
+            continue
+        numbers = range(new, old, -1)
+        opsets = [link(f"{domain_name(domain)} {each}", f"../{site.paths.opset(domain, each)}") for each in numbers]
+        parts.append(part(title, text="Its operator sets, newest first.", names=opsets))
+        if old:
+            changed = operator_set_difference(site.registry, domain, old, new)
+            parts += _difference_parts(site, changed, f" in {title}")
+        else:
+            members = operator_set(site.registry, domain, new).operators
+            names = [_version_link(site, domain, each.operator, each.since) for each in members]
+            parts.append(part(f"Operators of {title}", names=names))
+    lead = f"What came with onnx {release.name}: IR version {release.ir}, opset {release.opset}"
+    lead += f"; the release before is {before.name}." if before is not None else "; it was the first."
+    trail = [link("Releases", "../releases.html")]
+    path = Paths.release(release.name)
+    return index_page(path, "release", f"onnx {release.name}", lead=lead, text=lead, parts=parts, trail=trail)
+
+
+def _difference_parts(site: Site, difference: OperatorSetDifference, place: str = "") -> Iterator[dict[str, Any]]:
+    """Yield the parts of a page that show which operators are new, changed and withdrawn; `place` ends their titles."""
+    domain = difference.domain
+    if difference.new:
+        names = [_version_link(site, domain, each.operator, each.since) for each in difference.new]
+        yield part(f"New{place}", names=names)
+    if difference.changed:
+        rows = [
+            [
+                cell(links=[_version_link(site, domain, change.operator, change.since_after)]),
+                cell(f"{change.since_before} → {change.since_after}"),
+                cell("; ".join(change.words)),
+                cell(inline(" ".join(change.meaning))),
+                cell(work_text(change.work)),
+            ]
+            for change in difference.changed
+        ]
+        head = ["Operator", "Versions", "Signature", "Meaning", "Conversion up"]
+        yield part(f"Changed{place}", table=table(head, rows))
+    if difference.gone:
+        names = [_version_link(site, domain, each.operator, each.since) for each in difference.gone]
+        yield part(f"Withdrawn{place}", names=names)
+
+
+def _version_link(site: Site, domain: str, operator: str, since: int) -> dict[str, str]:
+    """Return a link to a version on an operator's page, from a page in a folder."""
+    found = site.link(operator, domain, "../")
+    return {**found, "href": f"{found['href']}#v{since}"}
+
+
+def count_words(count: int, noun: str) -> str:
+    """Return a count and its noun, as "1 operator" or "2 operators"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _tags_page() -> IndexPage:
+    """Return the page that explains the tags beside operators, constraints, special cases and examples."""
+    lead = "What the small words beside names mean."
+    return index_page(
+        "tags.html", "index", "Tags", lead=lead, text=lead, parts=[part(tag, text=words) for tag, words in TAGS.items()]
+    )
 
 
 def _family_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
@@ -244,7 +345,7 @@ def _family_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexP
         names.append({**link(family, f"../{path}"), "note": str(len(members))})
         parts = [part(operators=[_operator_row(site, member, "../") for member in members])]
         text = f"{family.replace('_', ' ')} {' '.join(member.name for member in members)}"
-        count = f"{len(members)} operators."
+        count = f"{count_words(len(members), 'operator')}."
         trail = [link("Families", "index.html")]
         yield index_page(path, "family", family, lead=count, text=text, parts=parts, trail=trail)
     lead = "Operators that are alike share a family."
@@ -270,7 +371,7 @@ def _type_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPag
         size = f"{element.bits} bits" if element.bits else "text of any length"
         came = f"came with opset {element.opset}" if element.opset > 1 else "there since opset 1"
         lead = f"{size}; number {element.number} of TensorProto.DataType; {came}; IR version {element.ir_version}. "
-        lead += f"{count} operators take or make it."
+        lead += "1 operator takes or makes it." if count == 1 else f"{count} operators take or make it."
         text = f"element type {element.dtype}"
         trail = [link("Types", "index.html")]
         path = site.paths.element(element.name)

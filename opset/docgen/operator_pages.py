@@ -18,6 +18,7 @@ from opset.catalog import (
     difference_words,
     example_data,
     example_rows,
+    first_sentence,
     implementation_title,
     release_that_brought,
     schema_data,
@@ -28,7 +29,8 @@ from opset.docgen.body import body_picture
 from opset.docgen.code import highlight
 from opset.docgen.convertibility import GENERAL, Convertibility, Key
 from opset.docgen.markup import formula, html, inline
-from opset.docgen.paths import Paths
+from opset.docgen.paths import Paths, tag_anchor
+from opset.docgen.python_examples import python_code
 from opset.docgen.runtime_facts import RuntimeFacts, anchor_of, runtimes_with
 from opset.errors import escape_text
 from opset.file_names import slug
@@ -84,14 +86,17 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
         newer = data[since]
     # Examples that are errors come last.
     ordered = sorted(registry.examples(name, domain), key=lambda each: bool(each.error))
-    examples = [_example_data(versions, each, number) for number, each in enumerate(ordered, 1)]
-    return {
+    newest_standard = registry.domains.get("", newest.since_version)
+    examples = [_example_data(versions, each, number, newest_standard) for number, each in enumerate(ordered, 1)]
+    summary = first_sentence(data[newest.since_version]["doc"])
+    page = {
         "name": escape_text(name),
+        "description": escape_text(f"{name} of {domain_name(domain)}: {summary}"),
         "domain": escape_text(domain_name(domain)),
         "domain_href": root + site.paths.domain(domain),
         "family": escape_text(newest.family),
         "family_href": root + site.paths.family(newest.family),
-        "badges": _badges(data[newest.since_version]),
+        "badges": [{"name": each, "id": tag_anchor(each)} for each in _badges(data[newest.since_version])],
         "versions": [{"since": each["since"], "id": each["id"], "span": each["span"]} for each in reversed(sections)],
         "sections": sections,
         "conversion": _conversion_data(site, name, domain, root),
@@ -102,6 +107,21 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
         "comparisons": _comparisons_data(registry, versions),
         "examples": {"first": examples[:OPEN], "others": examples[OPEN:]} if examples else None,
     }
+    return {**page, "contents": _contents(page)}
+
+
+def _contents(page: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return links to the parts that a page has."""
+    parts = {
+        "types": ("Types by version", page["matrix"]["rows"]),
+        "conversion": ("Conversion", True),
+        "implementations": ("Implementations", page["implementations"]),
+        "runtimes": ("Runtimes", page["kernels"]),
+        "differences": ("Differences", page["comparisons"]["pairs"]),
+        "examples": ("Examples", page["examples"]),
+    }
+    links = [{"name": "Versions", "href": f"#{page['sections'][0]['id']}"}]
+    return links + [{"name": title, "href": f"#{anchor}"} for anchor, (title, filled) in parts.items() if filled]
 
 
 def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str, Any]:
@@ -400,7 +420,9 @@ def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dic
     return {"columns": sinces, "rows": rows, "pairs": [*pairs.values()]}
 
 
-def _example_data(versions: tuple[OpSchema, ...], example: Example, number: int) -> dict[str, Any]:
+def _example_data(
+    versions: tuple[OpSchema, ...], example: Example, number: int, newest_standard: int
+) -> dict[str, Any]:
     """Return an example as data, as it looks at the newest version to which it applies; `number` is part of its id."""
     held = example_versions(example, [each.since_version for each in versions])
     schema = next(each for each in versions if each.since_version == held[-1])
@@ -421,6 +443,7 @@ def _example_data(versions: tuple[OpSchema, ...], example: Example, number: int)
         "error": escape_text(example.error),
         "error_id": f"v{schema.since_version}-{slug(example.error)}",
         "attributes": attributes,
+        "python": "\n".join(map(escape_text, python_code(schema, example, newest_standard).splitlines())),
         "shown": [
             {"side": side, "name": escape_text(name), "type": escape_text(type_), "text": _shorten(text)}
             for side, values in (("in", inputs), ("out", outputs))

@@ -9,9 +9,17 @@ from opset.opsets.registry import Registry
 from opset.schemas.names import domain_name, normalize_domain
 
 TOP = frozenset(
-    (*("index", "api", "releases", "assets"), *("errors", "families", "guides", "opsets", "runtimes", "sets", "types"))
+    (
+        *("index", "api", "releases", "assets", "tags", "verbs"),
+        *("errors", "families", "guides", "opsets", "runtimes", "sets", "types"),
+    )
 )
 """Names of other pages and folders of the site."""
+
+
+def tag_anchor(tag: str) -> str:
+    """Return the anchor of a tag's explanation on the page of tags; "3 unknown" is explained as "unknown"."""
+    return slug(tag.lstrip("0123456789 "))
 
 
 class Paths:
@@ -51,6 +59,16 @@ class Paths:
     def guide(name: str) -> str:
         """Return the path of the page of a guide."""
         return f"guides/{slug(name)}.html"
+
+    @staticmethod
+    def release(name: str) -> str:
+        """Return the path of the page of a release of onnx."""
+        return f"releases/{slug(name)}.html"
+
+    @staticmethod
+    def verb(name: str) -> str:
+        """Return the path of the page of a verb of the command line."""
+        return f"verbs/{slug(name)}.html"
 
     @staticmethod
     def runtime(name: str) -> str:

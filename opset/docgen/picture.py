@@ -326,28 +326,18 @@ def stylesheet() -> str:
 
 
 _STYLE = """\
-.picture { overflow-x: auto; margin: 1em 0; background: #fff; }
+.picture { overflow-x: auto; margin: 1em 0; background: light-dark(#fff, #14171c); }
 .picture svg { display: block; max-width: 100%; height: auto; margin: auto; }
 .picture text { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 12px;
   text-anchor: middle; fill: currentColor; }
 .picture .label { font-size: 14px; font-weight: 600; }
-.picture .value { font-style: italic; paint-order: stroke; stroke: #fff; stroke-width: 5px; }
-.picture rect { fill: #eef3fa; stroke: #5b7aa5; }
-.picture .input { fill: #e8f5ea; stroke: #3d8050; }
-.picture .output { fill: #fdf1e3; stroke: #a56a20; }
-.picture .edge { fill: none; stroke: #6b7480; }
-.picture .arrow { fill: #6b7480; }
+.picture .value { font-style: italic; paint-order: stroke; stroke: light-dark(#fff, #14171c); stroke-width: 5px; }
+.picture rect { fill: light-dark(#eef3fa, #202a38); stroke: light-dark(#5b7aa5, #7f9cc7); }
+.picture .input { fill: light-dark(#e8f5ea, #1c2f22); stroke: light-dark(#3d8050, #6fb784); }
+.picture .output { fill: light-dark(#fdf1e3, #362a1b); stroke: light-dark(#a56a20, #d19a55); }
+.picture .edge { fill: none; stroke: light-dark(#6b7480, #97a1ae); }
+.picture .arrow { fill: light-dark(#6b7480, #97a1ae); }
 .picture a:hover rect, .picture a:focus rect { stroke-width: 2.5; }
 .picture a { color: inherit; }
-.picture a .label { fill: #0b55a8; }
-@media (prefers-color-scheme: dark) {
-.picture { background: #14171c; }
-.picture .value { stroke: #14171c; }
-.picture rect { fill: #202a38; stroke: #7f9cc7; }
-.picture .input { fill: #1c2f22; stroke: #6fb784; }
-.picture .output { fill: #362a1b; stroke: #d19a55; }
-.picture .edge { stroke: #97a1ae; }
-.picture .arrow { fill: #97a1ae; }
-.picture a .label { fill: #7ab8ff; }
-}
+.picture a .label { fill: light-dark(#0b55a8, #7ab8ff); }
 """

@@ -77,6 +77,7 @@ def _runtime_page(site: Site, facts: RuntimeFacts, fates: Fates) -> dict[str, An
     """Return the data of the page of a runtime."""
     return {
         "title": escape_text(facts.table.title),
+        "description": escape_text(f"Operators, versions and types of {facts.table.title}, by release."),
         "trail": [link("Runtimes", "index.html")],
         "lead": escape_text(_count_text(facts)),
         "facts": [*_facts_data(facts)],

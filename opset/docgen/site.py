@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -15,16 +15,25 @@ from opset.docgen import markup as text
 from opset.docgen.api import PublicName, api_page
 from opset.docgen.convertibility import Convertibility
 from opset.docgen.guides import guides
-from opset.docgen.index_pages import IndexPage, OperatorEntry, index_page, index_pages, link, operators_of, part
+from opset.docgen.index_pages import (
+    IndexPage,
+    OperatorEntry,
+    count_words,
+    index_page,
+    index_pages,
+    link,
+    operators_of,
+    part,
+)
 from opset.docgen.operator_pages import Site, operator_page
 from opset.docgen.paths import Paths
 from opset.docgen.runtime_facts import facts_of_runtimes
 from opset.docgen.runtime_pages import INDEX as INDEX_OF_RUNTIMES
 from opset.docgen.runtime_pages import runtime_pages, runtimes_index
 from opset.docgen.search import Page, index_script
-from opset.file_names import slug
+from opset.docgen.verb_pages import INDEX as INDEX_OF_VERBS
+from opset.docgen.verb_pages import Verb, verb_pages
 from opset.opsets.registry import Registry
-from opset.opsets.releases import RELEASES
 from opset.schemas.names import domain_name
 
 MENU = (
@@ -35,29 +44,41 @@ MENU = (
     ("Runtimes", INDEX_OF_RUNTIMES),
     ("Errors", "errors/index.html"),
     ("Guides", "guides/index.html"),
+    ("Commands", INDEX_OF_VERBS),
     ("Python", "api.html"),
 )
-ASSETS = ("style.css", "icon.svg", "search.js", "minisearch.js", "minisearch.LICENSE.txt")
+BEGIN = """\
+$ python -m venv .venv && .venv/bin/pip install . && . .venv/bin/activate
+$ opset convert model.onnx --to 21
+$ opset convert model.onnx --for onnxruntime==1.17
+$ opset check model.onnx
+"""
+"""How `opset` is installed from a checkout, and its first three commands."""
+ASSETS = ("style.css", "icon.svg", "site.js", "search.js", "minisearch.js", "minisearch.LICENSE.txt")
 
 
 def pages(
-    registry: Registry, domains: Iterable[str] | None = None, progress: Progress | None = None
+    registry: Registry,
+    domains: Iterable[str] | None = None,
+    progress: Progress | None = None,
+    verbs: Sequence[Verb] = (),
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a site, each as its path relative to the root (with "/") and its content."""
+    """Yield the files of a site, each as its path relative to the root (with "/") and its content.
+
+    `verbs` are those of the command line, if it has pages.
+    """
     paths = Paths(registry, registry.domains if domains is None else domains)
     standard = registry.operators("") if "" in paths.domains else ()
     bodies = {name: f"../{paths.operator(name, '')}" for name in standard}
     runtimes = facts_of_runtimes(registry) if standard else {}
     site = Site(registry, paths, Convertibility(registry), bodies, runtimes)
     operators = operators_of(site)
-    environment = _environment(len(operators), bool(runtimes))
-    others = [*_guide_pages(), *index_pages(site, operators), *([runtimes_index(site)] if runtimes else [])]
+    environment = _environment(len(operators), bool(runtimes), bool(verbs))
+    others = [*_guide_pages(), *verb_pages(verbs), *index_pages(site, operators)]
+    others += [runtimes_index(site)] if runtimes else []
     api, search_pages = _api_data()
     search_pages += [Page(other.page["title"], other.path, other.kind, other.text) for other in others]
     search_pages += [Page(facts.table.title, Paths.runtime(name), "runtime", "") for name, facts in runtimes.items()]
-    for release in RELEASES:
-        href = f"releases.html#{slug(release.name)}"
-        search_pages.append(Page(f"onnx {release.name}", href, "release", f"release with IR version {release.ir}"))
     total = len(operators) + len(others) + len(runtimes) + 2
 
     def render(template: str, path: str, page: Any) -> tuple[str, bytes]:
@@ -87,8 +108,11 @@ def pages(
 
 
 @lru_cache(maxsize=4)
-def _environment(count: int, has_runtimes: bool) -> Environment:
-    """Return the Jinja environment of the templates; `count` is the number of operators that pages state."""
+def _environment(count: int, has_runtimes: bool, has_verbs: bool) -> Environment:
+    """Return the Jinja environment of the templates.
+
+    `count` is the number of operators that pages state; the menu has indexes of runtimes and of verbs if there are any.
+    """
     environment = Environment(
         loader=PackageLoader("opset.docgen"),
         autoescape=True,
@@ -97,11 +121,12 @@ def _environment(count: int, has_runtimes: bool) -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    lacking = {INDEX_OF_RUNTIMES: not has_runtimes, INDEX_OF_VERBS: not has_verbs}
     environment.globals |= {
         "site_name": "Operator sets",
         "opset_version": __version__,
-        "operator_count": count,
-        "menu": [{"name": name, "path": path} for name, path in MENU if has_runtimes or path != INDEX_OF_RUNTIMES],
+        "operator_count": count_words(count, "operator"),
+        "menu": [{"name": name, "path": path} for name, path in MENU if not lacking.get(path)],
     }
     return environment
 
@@ -112,14 +137,21 @@ def _home_page(site: Site, operators: list[OperatorEntry]) -> dict[str, Any]:
     for domain in site.paths.domains:
         newest = site.registry.domains[domain]
         entry = link(domain_name(domain), site.paths.domain(domain))
-        domains.append({**entry, "note": f"{len(site.registry.operators(domain))} operators, version {newest}"})
+        domains.append(
+            {**entry, "note": f"{count_words(len(site.registry.operators(domain)), 'operator')}, version {newest}"}
+        )
     first = [{**link(guide.title, Paths.guide(guide.name)), "note": guide.summary} for guide in guides()[1:]]
-    parts = [part("Domains", names=domains), part("Guides", names=first, described=True)]
+    parts = []
     for domain in site.paths.domains:
         names = [site.link(operator.name, domain, "") for operator in operators if operator.domain == domain]
         parts.append(part(f"Operators of {domain_name(domain)}", names=names))
-    lead = f"What {len(operators)} operators compute, version by version, and what a conversion does with them."
-    return index_page("index.html", "index", "Operator sets", lead=lead, parts=parts).page
+    parts += [part("Domains", names=domains), part("Guides", names=first, described=True)]
+    number = count_words(len(operators), "operator")
+    lead = f"What {number} compute, version by version, and what a conversion does with them."
+    if len(operators) == 1:
+        lead = lead.replace("compute", "computes").replace("them", "it")
+    begin = code.highlight(BEGIN, "console") if "" in site.paths.domains else ""
+    return index_page("index.html", "index", "Operator sets", lead=lead, body=begin, parts=parts).page
 
 
 def _guide_pages() -> Iterator[IndexPage]:
@@ -130,8 +162,12 @@ def _guide_pages() -> Iterator[IndexPage]:
         groups.setdefault(guide.group, []).append({**found, "note": guide.summary})
         words = guide.text.partition("\n")[2]
         body = text.html(words, _resolve_link, page=True)
+        titles = [(title, anchor) for title, anchor, _ in text.sections(guide.text) if anchor]
+        contents = [link(title, f"#{anchor}") for title, anchor in titles] if len(titles) > 2 else []
         trail = [link("Guides", "index.html")]
-        yield index_page(Paths.guide(guide.name), "guide", guide.title, body=body, text=words, trail=trail)
+        yield index_page(
+            Paths.guide(guide.name), "guide", guide.title, body=body, text=words, trail=trail, contents=contents
+        )
     lead = "How things are done, from a first conversion to a domain of your own."
     parts = [part(group, names=names, described=True) for group, names in groups.items()]
     yield index_page("guides/index.html", "index", "Guides", lead=lead, text=lead, parts=parts)
@@ -163,4 +199,4 @@ def _api_data() -> tuple[dict[str, Any], list[Page]]:
     ]
     lead = "What the modules opset and opset.extend offer: the first for users, the second for authors of operators."
     search_pages.append(Page("Python API", "api.html", "index", lead))
-    return {"title": "Python API", "lead": lead, "sections": sections}, search_pages
+    return {"title": "Python API", "description": lead, "lead": lead, "sections": sections}, search_pages

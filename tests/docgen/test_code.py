@@ -72,9 +72,8 @@ def contrast(one, other):
 
 def test_colours_can_be_read():
     sheet = code.stylesheet()
-    light, _, dark = sheet.partition("@media")
-    for scheme, background in ((light, "#f6f7f9"), (dark, "#1b1f27")):
-        colours = re.findall(r"#[0-9a-f]{6}", scheme)
+    pairs = re.findall(r"light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)", sheet)
+    for colours, background in zip(zip(*pairs, strict=True), ("#f6f7f9", "#1b1f27"), strict=True):
         assert len(colours) == len(code._COLORS)
         assert min(contrast(each, background) for each in colours) >= 4.5
     assert {name for name in code._CLASSES.values() if name} <= {*code._COLORS}

@@ -149,7 +149,7 @@ def test_equal_graphs_are_equal_pictures():
 def test_links_make_a_picture_a_group():
     assert 'role="img"' in picture(Diagram("t", [Box("a")], []))
     assert 'role="group"' in picture(Diagram("t", [Box("a", href="b.html")], []))
-    assert "prefers-color-scheme: dark" in stylesheet()
+    assert "light-dark(" in stylesheet()
 
 
 def test_a_picture_is_made_smaller_to_seven_tenths_in_steps_of_100_and_scrolled_from_1200_on():

@@ -5,7 +5,7 @@
 // ---- The index -----------------------------------------------------------------------------------------------------
 
 const DEPRECATED = 1, FUNCTION = 2;
-const KINDS = ["operator", "error", "opset", "release", "type", "family", "runtime", "domain", "guide", "api", "index"];
+const KINDS = ["operator", "error", "opset", "release", "type", "family", "runtime", "domain", "guide", "verb", "api", "index"];
 // Other common names of element types, exactly the same type each.
 const SAME_TYPE = {
   bf16: "bfloat16", fp16: "float16", half: "float16", fp32: "float", float32: "float", fp64: "double",

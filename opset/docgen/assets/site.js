@@ -1,0 +1,141 @@
+/* What a page does beyond its text: color scheme, one version at a time, contents that follow, permalinks, copying. */
+(function () {
+"use strict";
+
+const THEMES = ["auto", "light", "dark"], KEY = "opset-theme";
+
+/** Return the text to copy from a block of code: of a terminal session, its commands without prompts. */
+function copied(text) {
+  const lines = text.replace(/\n$/, "").split("\n");
+  if (!lines[0].startsWith("$ ")) return lines.join("\n") + "\n";
+  return lines.filter(line => line.startsWith("$ ")).map(line => line.slice(2) + "\n").join("");
+}
+
+/** Return the id of the version to show for an anchor: the version around it, else the first one. */
+function versionOf(anchor, ids) {
+  return ids.find(id => anchor === id || anchor.startsWith(`${id}-`)) || "";
+}
+
+globalThis.opsetSite = { copied, versionOf };
+if (typeof document === "undefined") return;
+
+// A file has no storage in some browsers: the choice then holds for one page.
+const stored = () => { try { return localStorage.getItem(KEY); } catch { return null; } };
+const store = theme => { try { localStorage.setItem(KEY, theme); } catch { /* as above */ } };
+const applyTheme = theme => {
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+};
+let theme = THEMES.includes(stored()) ? stored() : "auto";
+applyTheme(theme);
+
+function make(tag, className, text) {
+  const made = document.createElement(tag);
+  made.className = className;
+  if (tag === "button") made.type = "button";
+  made.textContent = text;
+  return made;
+}
+
+function addThemeSwitch(header) {
+  const button = make("button", "theme", "");
+  const label = () => { button.textContent = `Theme: ${theme}`; };
+  button.addEventListener("click", () => {
+    theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+    applyTheme(theme);
+    store(theme);
+    label();
+  });
+  label();
+  header.append(button);
+}
+
+function addVersionMenu(timeline) {
+  const sections = [...document.querySelectorAll("section.version")];
+  if (!timeline || sections.length < 2) return;
+  const ids = sections.map(section => section.id);
+  const links = [...timeline.querySelectorAll("a")];
+  const item = make("li", "", "");
+  const all = make("button", "all", "All versions");
+  item.append(all);
+  timeline.querySelector("ol").append(item);
+  function show(id) {
+    for (const section of sections) section.hidden = id !== "" && section.id !== id;
+    for (const link of links) {
+      if (link.hash === `#${id}`) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+    all.setAttribute("aria-pressed", String(id === ""));
+  }
+  function follow() {
+    const anchor = decodeURIComponent(location.hash.slice(1));
+    const id = versionOf(anchor, ids);
+    if (!id) return;
+    if (!sections.every(section => !section.hidden)) show(id);
+    document.getElementById(anchor)?.scrollIntoView();
+  }
+  all.addEventListener("click", () => show(""));
+  // The address may be that of this version already, which then does not change.
+  for (const link of links) link.addEventListener("click", () => show(link.hash.slice(1)));
+  addEventListener("hashchange", follow);
+  addEventListener("beforeprint", () => show(""));
+  show(ids[0]);
+  follow();
+}
+
+function followContents(side) {
+  const links = new Map([...(side?.querySelectorAll("a") || [])].map(link => [decodeURIComponent(link.hash.slice(1)), link]));
+  const parts = [...links.keys()].map(id => document.getElementById(id)).filter(Boolean);
+  if (!parts.length || typeof IntersectionObserver === "undefined") return;
+  function mark() {
+    const above = parts.filter(part => part.getBoundingClientRect().top < innerHeight / 3);
+    for (const link of links.values()) link.removeAttribute("aria-current");
+    if (above.length) links.get(above[above.length - 1].id).setAttribute("aria-current", "location");
+  }
+  let waiting = false;
+  addEventListener("scroll", () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; mark(); });
+  }, { passive: true });
+  mark();
+}
+
+function addPermalinks() {
+  for (const place of document.querySelectorAll("main .prose [id], main .parameters > div[id], main .example[id]")) {
+    const holder = place.matches("h2, h3, h4") ? place : place.querySelector("dt, h3, h2, h4");
+    if (!holder || holder.querySelector("a.anchor, a.permalink")) continue;
+    const link = make("a", "permalink", "#");
+    link.href = `#${place.id}`;
+    link.setAttribute("aria-label", `Link to ${holder.textContent.trim().slice(0, 80)}`);
+    holder.append(link);
+  }
+}
+
+function addCopyButtons() {
+  for (const block of document.querySelectorAll("main .prose pre, main pre.code, main .code pre, main .python pre")) {
+    const button = make("button", "copy", "Copy");
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(copied(block.textContent));
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(block);
+        button.textContent = "Selected";
+      }
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    });
+    const around = make("div", "copyable", "");
+    block.before(around);
+    around.append(block, button);
+  }
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  addThemeSwitch(document.querySelector("header.top"));
+  addCopyButtons();
+  addPermalinks();
+  addVersionMenu(document.querySelector("nav.timeline"));
+  followContents(document.querySelector("nav.side"));
+});
+})();

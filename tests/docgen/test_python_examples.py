@@ -1,0 +1,67 @@
+"""The Python code of examples runs with onnx.helper and numpy, and computes what the example says."""
+
+import contextlib
+import io
+
+import onnx
+import pytest
+
+import opset
+from opset.docgen.python_examples import python_code
+from opset.opsets.registry import default_registry
+from opset.reference.comparison import differences
+from opset.reference.example_models import value_of
+from opset.schemas.model import example_versions
+
+REGISTRY = default_registry()
+
+
+def shown_examples():
+    """Each example with outputs, and the version at which a page shows it."""
+    for domain in REGISTRY.domains:
+        for name in REGISTRY.operators(domain):
+            versions = {each.since_version: each for each in REGISTRY.versions(name, domain)}
+            for example in REGISTRY.examples(name, domain):
+                if example.outputs is not None:
+                    yield versions[example_versions(example, [*versions])[-1]], example
+
+
+ALL = [*shown_examples()]
+
+
+def outputs_of_code(code, monkeypatch, check=True):
+    """What the code computes before it prints it; files that it saves are left out."""
+    seen = []
+    monkeypatch.setattr(onnx, "save", lambda model, path: check and onnx.checker.check_model(model))
+    run = opset.ReferenceEvaluator.run
+    monkeypatch.setattr(opset.ReferenceEvaluator, "run", lambda self, *args: seen.append(run(self, *args)) or seen[-1])
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(code, {})
+    return seen[0]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_code_of_examples_computes_their_outputs(part, monkeypatch):
+    """An eighth of all examples; random ones are compared by their number alone."""
+    for schema, example in ALL[2 * part :: 8]:
+        code = python_code(schema, example, REGISTRY.domains[""])
+        if not code:
+            continue
+        found = outputs_of_code(code, monkeypatch, check=not schema.deprecated)
+        expected = [value for value in example.outputs if value is not None]
+        assert len(found) == len(expected), code
+        for value, output in zip(expected, found, strict=True):
+            if value.content is not None:
+                wrong = [each for each in differences(value_of(value), output, example.tolerance) if each.why]
+                assert not wrong, f"{schema.name}: {wrong}\n{code}"
+
+
+def test_most_examples_have_code():
+    lacking = [(schema.name, example.name) for schema, example in ALL if not python_code(schema, example, 28)]
+    assert len(lacking) < len(ALL) // 20, lacking
+
+
+def test_the_code_of_a_plain_example():
+    schema, example = next(pair for pair in ALL if pair[0].name == "Softmax")
+    code = python_code(schema, example, 28)
+    assert 'helper.make_node("Softmax", ["input"], ["output"]' in code and "opset run Softmax.onnx --set" in code
