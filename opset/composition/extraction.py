@@ -11,7 +11,7 @@ the work is linear in the model's size.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -437,6 +437,7 @@ class _Cut:
         formal = {*body.input_names()}
         around: list[str] = []
         missing: list[tuple[str, str]] = []
+        overridable: list[str] = []
         for name, output in given.items():
             if name in self._held:
                 self._constants[name] = self._held[name]
@@ -449,6 +450,8 @@ class _Cut:
                     around.append(name)
                 else:
                     self._constants[name] = constant
+                    if name in found.body.input_names():
+                        overridable.append(name)
         if self._asked is not None and missing:
             raise ConversionError(
                 Finding(
@@ -459,13 +462,13 @@ class _Cut:
                 )
                 for name, output in missing
             )
-        overridable = [name for name in body.input_names() if name in self._constants]
+        own = [name for name in body.input_names() if name in self._constants]
         self._keep_annotated()
         if self._asked is None:
-            needed = {name for name, _ in missing} | {*overridable}
-            self._inputs = [name for name in body.input_names() if name in needed] + around
+            needed = {name for name, _ in missing} | {*own}
+            self._inputs = [name for name in body.input_names() if name in needed] + around + overridable
         else:
-            self._inputs = [*self._asked, *around, *overridable]
+            self._inputs = [*self._asked, *around, *own, *overridable]
             used = {name for index in self._nodes for name in body.reads[index]} | {*self._outputs}
             used.update(name for each in body.inner_bodies if each.index in {*self._nodes} for name in self._free[each])
             if idle := [name for name in self._asked if name not in used]:
@@ -495,7 +498,9 @@ class _Cut:
         graph = message.graph
         if body.function:
             graph.Clear()
-            graph.name, graph.doc_string = body.proto.name, body.proto.doc_string
+            graph.name = body.proto.name
+            if body.proto.doc_string:
+                graph.doc_string = body.proto.doc_string
             graph.metadata_props.extend(body.proto.metadata_props)
             graph.node.extend(body.proto.node)
         elif body is not self._index.main:
@@ -624,7 +629,7 @@ def _initializers_of(body: Body, cache: dict[Body, Mapping[str, Any]]) -> Mappin
     return cache[body]
 
 
-def _ordered(entries: Iterable[Any], before: Iterable[Any], name: Any) -> Iterator[Any]:
+def _ordered(entries: Iterable[Any], before: Iterable[Any], name: Callable[[Any], str]) -> list[Any]:
     """Return entries in the order that they had before, and then the others."""
     order = {name(each): position for position, each in enumerate(before)}
-    return iter(sorted(entries, key=lambda each: order.get(name(each), len(order))))
+    return sorted(entries, key=lambda each: order.get(name(each), len(order)))
