@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opset.budget import ALLOW_MORE, BudgetExceeded, Limits
+from opset.composition.renaming import GRADIENT, gradient_names
 from opset.errors import ConversionError, Finding, FindingList, InferenceError, UsageError, listing, quote
 from opset.inference.building.types import Type, fill_proto, type_from_proto, type_to_proto
 from opset.inference.building.work import default_budget
@@ -196,7 +197,7 @@ def _unknown_error(index: ModelIndex, found: list[tuple[Body, list[str] | None, 
         why = f"it is a value of {listing(homes, 3)}" if homes else ""
         known = (each for body, _, _ in found for each in body.definitions)
         message = f"there is no value {quote(name)}" + " beside the others" * bool(homes)
-        findings.append(Finding("U103", message, why=why, help=near_miss(name, known) or "opset show lists the values"))
+        findings.append(Finding("U103", message, why=why, help=near_miss(name, known) or "opset infer --report lists the values"))
     return UsageError(findings)
 
 
@@ -424,12 +425,22 @@ class _Cut:
                 nodes.add(position)
                 needed = [name for name in body.reads[position] if name]
                 needed += [name for each in inner.get(position, ()) for name in self._free[each]]
+                if body.operators[position] == GRADIENT:
+                    needed += self._names_of_gradient(position)
                 pending += [(name, output) for name in reversed(needed)]
         self._nodes = sorted(nodes)
         self._computed = dict.fromkeys(
             name for index in self._nodes for name in body.computes[index] if name and name not in cut
         )
         self._divide(given)
+
+    def _names_of_gradient(self, position: int) -> list[str]:
+        """Return the values that a Gradient names. Raises ConversionError C602 if the part may lack what is between."""
+        if self._asked is not None:
+            message = "a gradient is of the nodes between values of the whole model"
+            help = "leave out --inputs, so that the part has all nodes before it"
+            raise ConversionError([Finding("C602", message, self._body.location(position), help=help)])
+        return [name for name in gradient_names(self._body.nodes[position]) if name in self._body.definitions]
 
     def _divide(self, given: Mapping[str, str]) -> None:
         """Tell apart initializers, inputs and values around the body among what nothing computes in the part."""
