@@ -1,7 +1,6 @@
 """The public names; __init__.py imports each from its module when it is first used."""
 
 from opset.budget import Limits as Limits
-from opset.composition.extraction import extract as extract
 from opset.checker.checking import check as check
 from opset.checker.checking import check_model as check_model
 from opset.checker.parts import check_attribute as check_attribute
@@ -13,6 +12,7 @@ from opset.checker.parts import check_tensor as check_tensor
 from opset.checker.parts import check_value_info as check_value_info
 from opset.checker.repairing import Repair as Repair
 from opset.checker.repairing import repair as repair
+from opset.composition.extraction import extract as extract
 from opset.composition.merging import merge as merge
 from opset.description.interface import InterfaceComparison as InterfaceComparison
 from opset.description.interface import compare_interfaces as compare_interfaces

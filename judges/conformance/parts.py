@@ -194,11 +194,11 @@ def runtime_fault(model: onnx.ModelProto, part: onnx.ModelProto, run: Run, feeds
     try:
         if run_onnxruntime(model, whole_feeds) is None:
             return ""
-    except Exception:  # noqa: BLE001 - whatever it says against the whole, parts are not to blame
+    except Exception:  # whatever it says against the whole, parts are not to blame
         return ""
     try:
         got = run_onnxruntime(part, feeds)
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return f"onnxruntime refuses the part: {' '.join(str(error).split())[:300]}"
     own = run_own(part, feeds)
     if got is None or own is None:
@@ -292,7 +292,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name = options.case or f"{options.seed}.{number}"
         try:
             results = examine(name)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             results = [Result("fault", f"{type(error).__name__}: {error}")]
         used += bool(results)
         for result in results:

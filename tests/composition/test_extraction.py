@@ -240,8 +240,8 @@ def test_names_that_several_graphs_have_need_a_path():
 
 
 def test_the_ir_version_rises_if_an_output_has_a_type_that_it_lacks():
-    model = whole('<ir_version: 5, opset_import: ["": 11]> main (float[2] x) => (float[2] y) '
-                  "{ s = SequenceConstruct (x, x)  i = Constant <value = int64 {0}> ()  y = SequenceAt (s, i) }")  # fmt: skip
+    nodes = "s = SequenceConstruct (x, x)  i = Constant <value = int64 {0}> ()  y = SequenceAt (s, i)"
+    model = whole(f'<ir_version: 5, opset_import: ["": 11]> m (float[2] x) => (float[2] y) {{ {nodes} }}')
     longer = opset.extract(model, add_outputs=["s"])
     assert longer.ir_version == 6
     assert [a.tolist() for a in run(longer, {"x": B[:2]})[1]] == [B[:2].tolist()] * 2
@@ -296,7 +296,9 @@ def test_any_cut_of_a_random_graph_gives_the_values_of_the_whole(seed, outputs):
         one, other = (values[int(draw.integers(len(values)))] for _ in range(2))
         nodes.append(f"v{at} = {('Add', 'Sub', 'Mul')[int(draw.integers(3))]} ({one}, {other})")
         values.append(f"v{at}")
-    text = f'<ir_version: 8, opset_import: ["": 17]> main (float[2, 3] x, float[3] b) => (float[M, 3] v{count - 1}) {{%s}}'
+    text = (
+        f'<ir_version: 8, opset_import: ["": 17]> main (float[2, 3] x, float[3] b) => (float[M, 3] v{count - 1}) {{%s}}'
+    )
     model = whole(text % "  ".join(nodes))
     wanted = [f"v{int(at)}" for at in draw.choice(count, min(outputs, count), replace=False)]
     cut = ["x", "b", *(f"v{at}" for at in range(count) if draw.random() < 0.3)]

@@ -141,7 +141,8 @@ FORMS = {
     },
     "extract": {
         "MODELS": {
-            "": ["IT", "--outputs", "y", "-o", "OUT"], "stream json": ["-", "--inputs", "x", "-o", "OUT", "--format", "json"],
+            "": ["IT", "--outputs", "y", "-o", "OUT"],
+            "stream json": ["-", "--inputs", "x", "-o", "OUT", "--format", "json"],
             "added": ["IT", "--add-output", "x,y", "-o", "OUT"],
         },
         "SCHEMAS": {"": ["SAMPLE", "--outputs", "y", "-o", "OUT", "--schemas", "FOLDER/schemas"]},
