@@ -52,9 +52,9 @@ def command(models: tuple[str, ...], call: Call, **asked: Any) -> int:
     """Cut out the part of a model that computes some values from others, as a model of its own.
 
     INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written
-    beside the input as <name>-part.onnx unless -o or --in-place says otherwise. Without --inputs, the inputs are what
-    the outputs need; without --outputs, the outputs are those of the graph. Values of the main graph come first, then
-    those of graphs in nodes and of functions. PATH is the end of a path that is enough to tell it from others:
+    beside the input as <name>-part.onnx unless -o or --in-place says otherwise. Without --inputs, the outputs decide;
+    without --outputs, the graph's own are meant. A name is looked up in the main graph first, then in graphs in nodes
+    and in functions. PATH is the end of a path that is enough to tell it from others:
     "node 'up1' (If), then_branch". A name that has commas is given alone.
     """
     names = {key: asked[key] or None for key in ("inputs", "outputs", "add_outputs")}

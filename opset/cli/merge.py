@@ -46,7 +46,7 @@ class NewName(NamedTuple):
 
 @dataclass(frozen=True)
 class MergingReport:
-    """What was connected, what has another name now, the versions of the whole, and notes."""
+    """The connections, new names, the versions of the whole, and notes."""
 
     connected: Sequence[Connection]
     interface: Sequence[NewName]

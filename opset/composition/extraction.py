@@ -90,9 +90,9 @@ def extract(
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
-        inputs: Names of values that become the inputs; without them, the inputs are what the outputs need. Values of a
-            graph around are inputs as well, and its initializers come along.
-        outputs: Names of values that become the outputs; without them, those of the graph or function.
+        inputs: Names of values that become the inputs; without them, the outputs decide. Values of a graph around are
+            inputs as well, and its initializers come along.
+        outputs: Names of values that become the outputs; without them, the graph's or function's own.
         add_outputs: Names of values of the main graph that become outputs of the whole model, which stays as it is.
         graph: The path of the graph that has the values, as messages show it, or the end of that path. It is needed
             only if several graphs have the values, and the main graph does not.
@@ -277,7 +277,7 @@ class _Values:
         self._faults = FindingList()
 
     @cached_property
-    def _stated(self) -> dict[str, Any]:
+    def _infos(self) -> dict[str, Any]:
         """The ValueInfoProtos of the body, by name."""
         proto = self._body.proto
         values = [*proto.value_info]
@@ -289,25 +289,25 @@ class _Values:
         return {} if self._body.function else {value.name: value for value in self._body.proto.input}
 
     def type(self, name: str) -> Type | None:
-        """Return the type of a value as inference or, where nothing calls a function, the body knows it."""
+        """Return the type of a value as inference knows it, or as the body states it if nothing calls the function."""
         inferred = self._inference.type(self._body, name)
-        if inferred is None and name in self._stated:
-            return type_from_proto(self._stated[name].type, _number)
+        if inferred is None and name in self._infos:
+            return type_from_proto(self._infos[name].type, _number)
         return inferred
 
     def input(self, name: str) -> Any:
         """Return the ValueInfoProto of an input of a part; a main graph's own input is as it was."""
         if name in self._formal and self._body.parent is None:
-            return self._filled(name, self._formal[name], overwrite=False)
+            return self._make_value(name, self._formal[name], overwrite=False)
         # Only the sizes of a model's inputs are certain: others may date from another batch size.
-        return self._filled(name, self._formal.get(name) or self._stated.get(name), overwrite=True)
+        return self._make_value(name, self._formal.get(name) or self._infos.get(name), overwrite=True)
 
     def output(self, name: str) -> Any:
         """Return the ValueInfoProto of an output of a part; a main graph's own output is as it was."""
         own = self._body.parent is None and name in self._body.output_names()
-        return self._filled(name, self._stated.get(name) or self._formal.get(name), overwrite=not own)
+        return self._make_value(name, self._infos.get(name) or self._formal.get(name), overwrite=not own)
 
-    def _filled(self, name: str, stated: Any, overwrite: bool) -> Any:
+    def _make_value(self, name: str, stated: Any, overwrite: bool) -> Any:
         """Return a copy of a ValueInfoProto, or a new one, with the type of a value; note a fault if it has none."""
         value = pb.ValueInfoProto()
         if stated is not None:
@@ -336,8 +336,8 @@ class _Values:
         values, left_out = [], 0
         for name in names:
             value, type_ = pb.ValueInfoProto(name=name), self._inference.type(self._body, name)
-            if name in self._stated:
-                value.CopyFrom(self._stated[name])
+            if name in self._infos:
+                value.CopyFrom(self._infos[name])
             if type_ is not None and type_.text is not None:
                 proto = type_to_proto(type_)
                 room -= proto.ByteSize()
@@ -356,7 +356,7 @@ def _number(dim: Any) -> int | None:
 
 
 class _Cut:
-    """One cut of a body: what the outputs need, and the model made of it."""
+    """One cut of a body: the nodes that the outputs need, and the model of them."""
 
     def __init__(
         self,
@@ -396,7 +396,7 @@ class _Cut:
 
     @cached_property
     def _free(self) -> dict[Body, dict[str, None]]:
-        """The values around a graph in a node that its nodes, or those of graphs in it, use."""
+        """The values around each graph in a node that the graph, or a graph in it, uses."""
         free: dict[Body, dict[str, None]] = {}
         for body in reversed(bodies_below(*self._body.inner_bodies)):
             names = dict.fromkeys(name for reads in body.reads for name in reads if name)
@@ -439,7 +439,7 @@ class _Cut:
         self._divide(given)
 
     def _names_of_gradient(self, position: int) -> list[str]:
-        """Return the values that a Gradient names. Raises ConversionError C602 if the part may lack what is between."""
+        """Return the values that a Gradient names. Raises ConversionError C602 if the part may lack nodes."""
         if self._asked is not None:
             message = "a gradient is of the nodes between values of the whole model"
             help = "leave out --inputs, so that the part has all nodes before it"
@@ -447,7 +447,7 @@ class _Cut:
         return [name for name in gradient_names(self._body.nodes[position]) if name in self._body.definitions]
 
     def _divide(self, given: Mapping[str, str]) -> None:
-        """Tell apart initializers, inputs and values around the body among what nothing computes in the part."""
+        """Collect the initializers and inputs of the part from the values that no node of it computes."""
         body = self._body
         formal = {*body.input_names()}
         around: list[str] = []
@@ -536,8 +536,10 @@ class _Cut:
         sparse = [each for each in self._constants.values() if each.DESCRIPTOR.name == "SparseTensorProto"]
         dense = [each for each in self._constants.values() if each.DESCRIPTOR.name == "TensorProto"]
         # In the order of the model; those of graphs around come last.
-        set_entries(graph.initializer, _ordered(dense, graph.initializer, lambda tensor: tensor.name))
-        set_entries(graph.sparse_initializer, _ordered(sparse, graph.sparse_initializer, lambda each: each.values.name))
+        set_entries(graph.initializer, _sort_by_place(dense, graph.initializer, lambda tensor: tensor.name))
+        set_entries(
+            graph.sparse_initializer, _sort_by_place(sparse, graph.sparse_initializer, lambda each: each.values.name)
+        )
         known = {*self._inputs, *self._computed, *self._constants}
         kept = [
             annotation
@@ -557,7 +559,7 @@ class _Cut:
                 node.output[:] = [names.fresh(name) if name in cut else name for name in node.output]
 
     def _bind_attributes(self, graph: Any) -> None:
-        """Give nodes of a function the values of its attributes. Raises ConversionError C602 if calls differ in one."""
+        """Set in nodes of a function the values of its attributes. Raises ConversionError C602 if calls differ in one."""
         values: dict[str, Any] = {}
         faults = FindingList()
         pending = [graph.node]
@@ -644,7 +646,7 @@ def _initializers_of(body: Body, cache: dict[Body, Mapping[str, Any]]) -> Mappin
     return cache[body]
 
 
-def _ordered(entries: Iterable[Any], before: Iterable[Any], name: Callable[[Any], str]) -> list[Any]:
+def _sort_by_place(entries: Iterable[Any], before: Iterable[Any], name: Callable[[Any], str]) -> list[Any]:
     """Return entries in the order that they had before, and then the others."""
     order = {name(each): position for position, each in enumerate(before)}
     return sorted(entries, key=lambda each: order.get(name(each), len(order)))

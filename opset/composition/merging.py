@@ -123,7 +123,7 @@ def merge(
         ConversionError: C603 if connected values do not fit each other, C604 if no versions suit both models, or a
             conversion is refused.
         ModelError: A model is malformed.
-        UsageError: U103 if a name does not exist, or what is to be connected is not certain.
+        UsageError: U103 if a name does not exist, or it is not certain which values are to be connected.
     """
     registry = registry_with(schemas)
     target = None
@@ -179,7 +179,7 @@ def _align(
     limits: Limits | None,
     notes: list[str],
 ) -> tuple[Model, Model]:
-    """Return two models at the same versions of operator sets: those of the target, else the greater ones.
+    """Return two models at the versions of operator sets of the target, else at the greater ones.
 
     Raises:
         ConversionError: C604 if a domain without schemas has two versions, or all refusals of a conversion.
@@ -316,7 +316,7 @@ class _Joining:
             model.with_proto(first.proto, changed=True),
             self._connected,
             (first.interface(), {name: new for name, new in second.interface().items() if name not in self._same}),
-            first.renaming.count + second.renaming.count - len(self._same),
+            first.renaming.count + second.renaming.count,
             nodes,
             {function_label(key): name for key, name in functions.items()},
             sizes,
@@ -372,7 +372,7 @@ class _Joining:
         return [(name, name) for name in names]
 
     def _join_sizes(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Give variables of both models names that do not clash. Raises ConversionError C603 if types do not fit."""
+        """Return the new names of variables, which do not clash. Raises ConversionError C603 if types do not fit."""
         first, second, labels = self._first, self._second, self._joint.labels
         sizes = JoinedSizes(first.values(), second.values())
         faults = FindingList()
@@ -472,7 +472,7 @@ class _Joining:
         return external.JoinedFolder(one, other, {located: location for location, located in new.items()})
 
     def _join_messages(self, whole: Any, other: Any, shared: Container[Any]) -> None:
-        """Add the message of the second model to that of the first."""
+        """Add the second model's message to the first one."""
         first = self._first
         graph, added = whole.graph, other.graph
         connected = {first.renaming.of_main(y) for y, _ in self._connected}
@@ -503,7 +503,7 @@ class _Joining:
 
 
 def _location_from(folder: str, origin: str, location: str) -> str:
-    """Return a location relative to `folder` of what is at `location` relative to `origin`."""
+    """Return a location that is relative to `origin` as one that is relative to `folder`."""
     if os.path.isabs(location):
         return location
     return posixpath.join(
@@ -512,7 +512,7 @@ def _location_from(folder: str, origin: str, location: str) -> str:
 
 
 def _join_texts(holder: Any, other: Any) -> None:
-    """Put the documentation of one message behind that of another."""
+    """Put the documentation of the other message behind a message's own."""
     if other.doc_string and other.doc_string != holder.doc_string:
         holder.doc_string = "\n\n".join(filter(None, (holder.doc_string, other.doc_string)))
 

@@ -1,4 +1,4 @@
-"""Renames what a model defines, so that it can stand beside another model: values, nodes, functions."""
+"""Renames the values, nodes and functions of a model, so that it can stand beside another model."""
 
 from __future__ import annotations
 
@@ -37,27 +37,25 @@ class ValueRenaming:
     def __init__(self, index: ModelIndex) -> None:
         self._index = index
         self._new: dict[Body, dict[str, str]] = {}
+        self.count = 0
+        """The number of values that have a new name; those whose name was given do not count."""
 
     def choose(self, rename: Callable[[str], str], given: Mapping[str, str]) -> None:
-        """Choose a name for each value: `rename` returns it, `given` has those of some values of the main graph."""
+        """Choose a name for each value: `rename` returns it, `given` has the names of some values of the main graph."""
         for body in graph_bodies(self._index):
             known = given if body is self._index.main else {}
             defined = dict.fromkeys([*body.definitions, *(value.name for value in body.proto.value_info)])
             chosen = {name: known[name] if name in known else rename(name) for name in defined if name}
             self._new[body] = {old: new for old, new in chosen.items() if old != new}
+            self.count += len(self._new[body].keys() - known.keys())
 
     def of_main(self, name: str) -> str:
         """Return the new name of a value of the main graph."""
         return self._new[self._index.main].get(name, name)
 
-    @property
-    def count(self) -> int:
-        """The number of values that have a new name."""
-        return sum(map(len, self._new.values()))
-
     def apply(self, proto: Any) -> None:
         """Rename the values in a ModelProto that equals the one of the index."""
-        if not self.count:
+        if not any(self._new.values()):
             return
         messages = messages_of(self._index, proto)
         for body in graph_bodies(self._index):

@@ -52,10 +52,10 @@ class JoinedSizes:
         """Return a size of the first model with what takes the place of its variables, None if it is too complex."""
         values = self._values[0]
         while isinstance(size, Dim) and not values.keys().isdisjoint(variables(size)):
-            size = _replaced(size, values)
+            size = _replace_variables(size, values)
         return size
 
-    def _settled(self, size: Size) -> Size:
+    def _resolve_or_keep(self, size: Size) -> Size:
         """Return a size of the first model with what takes the place of its variables, if that is not too complex."""
         resolved = self._resolve(size)
         return size if resolved is None else resolved
@@ -82,12 +82,12 @@ class JoinedSizes:
         """
         first, second = self._values
         for name, size in second.items():
-            second[name] = self._settled(size)
+            second[name] = self._resolve_or_keep(size)
         names = FreshNames.beside(self._variables[0] | self._variables[1])
         for name in sorted(self._variables[1] & self._variables[0] - second.keys()):
             second[name] = variable(names.fresh(name))
         for name in first:
-            first[name] = self._settled(first[name])
+            first[name] = self._resolve_or_keep(first[name])
         one, other = ({old: str(new) for old, new in values.items() if str(new) != old} for values in self._values)
         return one, other
 
@@ -103,7 +103,7 @@ class JoinedSizes:
                 continue
             if text not in texts:
                 size = self._sizes.read_dimension(dim)
-                texts[text] = None if size is None else _replaced(size, new)
+                texts[text] = None if size is None else _replace_variables(size, new)
             size = texts[text]
             if size is None:
                 dim.ClearField("dim_param")  # too complex to be told from the other model's
@@ -113,7 +113,7 @@ class JoinedSizes:
                 dim.dim_param = str(size)
 
 
-def _replaced(size: Size, values: Mapping[str, Size]) -> Size | None:
+def _replace_variables(size: Size, values: Mapping[str, Size]) -> Size | None:
     """Return a size with variables replaced, None if it becomes too complex."""
     try:
         return substitute(size, values)
