@@ -559,7 +559,7 @@ class _Cut:
                 node.output[:] = [names.fresh(name) if name in cut else name for name in node.output]
 
     def _bind_attributes(self, graph: Any) -> None:
-        """Set in nodes of a function the values of its attributes. Raises ConversionError C602 if calls differ in one."""
+        """Set the values of a function's attributes in its nodes. Raises ConversionError C602 if calls differ."""
         values: dict[str, Any] = {}
         faults = FindingList()
         pending = [graph.node]

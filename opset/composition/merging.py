@@ -64,7 +64,7 @@ class Joint(NamedTuple):
 
 @dataclass
 class Merging:
-    """A model made of two: its connections, what has another name now, its versions, and notes.
+    """A model made of two: its connections, new names, versions, and notes.
 
     - `connected`: pairs of an output, or an input, of the first model and an input of the second;
     - `interface`: new names of inputs and outputs of each model, by the old ones;
