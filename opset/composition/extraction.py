@@ -11,7 +11,7 @@ the work is linear in the model's size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -284,6 +284,11 @@ class _Values:
         return {value.name: value for value in (values if self._body.function else [*values, *proto.output])}
 
     @cached_property
+    def _outputs(self) -> set[str]:
+        """The names of the body's outputs."""
+        return {*self._body.output_names()}
+
+    @cached_property
     def _formal(self) -> dict[str, Any]:
         """The ValueInfoProtos of the body's inputs, by name."""
         return {} if self._body.function else {value.name: value for value in self._body.proto.input}
@@ -304,7 +309,7 @@ class _Values:
 
     def output(self, name: str) -> Any:
         """Return the ValueInfoProto of an output of a part; a main graph's own output is as it was."""
-        own = self._body.parent is None and name in self._body.output_names()
+        own = self._body.parent is None and name in self._outputs
         return self._make_value(name, self._infos.get(name) or self._formal.get(name), overwrite=not own)
 
     def _make_value(self, name: str, stated: Any, overwrite: bool) -> Any:
@@ -377,6 +382,7 @@ class _Cut:
         """The initializers that the part has, by name: of the body, and of those around it."""
         self._inputs: list[str] = []
         self._computed: dict[str, None] = {}
+        self._around: dict[Body, tuple[Mapping[str, Any], Container[str]]] = {}
 
     def extraction(self) -> Extraction:
         """Return the part."""
@@ -405,6 +411,12 @@ class _Cut:
                 names.update(free[inner])
             free[body] = {name: None for name in names if name not in body.definitions}
         return free
+
+    @cached_property
+    def _inner_bodies(self) -> list[Body]:
+        """The graphs in nodes of the part."""
+        nodes = {*self._nodes}
+        return [each for each in self._body.inner_bodies if each.index in nodes]
 
     def _collect(self) -> None:
         """Find the nodes, initializers and inputs that the outputs need. Raises ConversionError C601."""
@@ -460,12 +472,12 @@ class _Cut:
                 missing.append((name, output))
             else:
                 found = _definition(name, body)
-                constant = None if found is None else _initializers_of(found.body, self._cache).get(name)
-                if constant is None or found is None:
+                held, listed = ({}, {}) if found is None else self._constants_of(found.body)
+                if name not in held:
                     around.append(name)
                 else:
-                    self._constants[name] = constant
-                    if name in found.body.input_names():
+                    self._constants[name] = held[name]
+                    if name in listed:
                         overridable.append(name)
         if self._asked is not None and missing:
             raise ConversionError(
@@ -485,16 +497,17 @@ class _Cut:
         else:
             self._inputs = [*self._asked, *around, *own, *overridable]
             used = {name for index in self._nodes for name in body.reads[index]} | {*self._outputs}
-            used.update(name for each in body.inner_bodies if each.index in {*self._nodes} for name in self._free[each])
+            used.update(name for each in self._inner_bodies for name in self._free[each])
             if idle := [name for name in self._asked if name not in used]:
                 self._notes.append(f"inputs that the outputs do not need: {listing(idle)}")
         if around:
             self._notes.append(f"values of graphs around, which are inputs now: {listing(around)}")
 
-    @cached_property
-    def _cache(self) -> dict[Body, Mapping[str, Any]]:
-        """The initializers of bodies around, by body."""
-        return {}
+    def _constants_of(self, body: Body) -> tuple[Mapping[str, Any], Container[str]]:
+        """Return the initializers of a body around, and the names of its inputs."""
+        if body not in self._around:
+            self._around[body] = _initializers(body), {*body.input_names()}
+        return self._around[body]
 
     def _keep_annotated(self) -> None:
         """Keep the initializers that quantization annotations of the part's values name."""
@@ -527,7 +540,8 @@ class _Cut:
         self._rename_cut(graph)
         if body.root.function:
             self._bind_attributes(graph)
-        values, left_out = self._values.complete([name for name in self._computed if name not in {*self._outputs}])
+        outputs = {*self._outputs}
+        values, left_out = self._values.complete([name for name in self._computed if name not in outputs])
         if left_out:
             self._notes.append(f"{left_out:,} types are not written: together they are too large")
         set_entries(graph.value_info, values)
@@ -613,8 +627,7 @@ class _Cut:
     def _set_functions(self, message: Any) -> list[Body]:
         """Leave only those functions in a ModelProto that the part calls; return their bodies."""
         pending = [(self._body, self._nodes)]
-        inner = [each for each in self._body.inner_bodies if each.index in {*self._nodes}]
-        pending += [(body, [*range(len(body.nodes))]) for body in bodies_below(*inner)]
+        pending += [(body, [*range(len(body.nodes))]) for body in bodies_below(*self._inner_bodies)]
         needed: set[FunctionKey] = set()
         while pending and self._index.functions:
             body, nodes = pending.pop()
@@ -628,8 +641,7 @@ class _Cut:
         """Leave only those imports in a ModelProto that the part needs: of its operators and of its functions."""
         root = self._body.root
         used = {self._body.operators[index][1] for index in self._nodes}
-        inner = [each for each in self._body.inner_bodies if each.index in {*self._nodes}]
-        used.update(domain for body in bodies_below(*inner) for _, domain in body.operators)
+        used.update(domain for body in bodies_below(*self._inner_bodies) for _, domain in body.operators)
         used.update(normalize_domain(body.proto.domain) for body in functions)
         given = [*(root.proto.opset_import if root.function else message.opset_import)]
         of_function = {normalize_domain(entry.domain) for entry in given}
@@ -637,13 +649,6 @@ class _Cut:
         given += [each for each in message.opset_import if normalize_domain(each.domain) not in of_function]
         kept = [entry for entry in given if normalize_domain(entry.domain) in used]
         set_entries(message.opset_import, kept or given[:1])
-
-
-def _initializers_of(body: Body, cache: dict[Body, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return the initializers of a body, from a cache if they are in it."""
-    if body not in cache:
-        cache[body] = _initializers(body)
-    return cache[body]
 
 
 def _sort_by_place(entries: Iterable[Any], before: Iterable[Any], name: Callable[[Any], str]) -> list[Any]:

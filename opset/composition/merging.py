@@ -467,6 +467,10 @@ class _Joining:
         if one is None or other is None:
             message = "both models have external data, and the folder of one is not known"
             raise UsageError(Finding("U103", message, help="give both models by their paths"))
+        for location, tensor in theirs.items():
+            if location.encode(errors="replace").decode() != location:
+                why = f"the path {quote(location)} is not valid UTF-8"
+                raise UsageError(Finding("U103", "external data cannot be joined", tensor, why))
         new = {location: _location_from(one.path, other.path, location) for location in theirs}
         external.replace_locations(second.proto, new)
         return external.JoinedFolder(one, other, {located: location for location, located in new.items()})

@@ -286,6 +286,28 @@ def test_the_work_is_linear_in_the_nodes():
         opset.extract(large, ["a7"], [f"a{4 * CHAIN - 7}"])
 
 
+def branches(count):
+    nodes = "\n".join(
+        f"c{at} = If (yes) <then_branch = t{at} () => (float[2] p{at}) {{ p{at} = Add (c{at - 1}, w{at}) }}, "
+        f"else_branch = e{at} () => (float[2] q{at}) {{ q{at} = Neg (c{at - 1}) }}>"
+        for at in range(1, count)
+    )
+    weights = ", ".join(f"float[2] w{at} = {{1, 2}}" for at in range(1, count))
+    outputs = ", ".join(f"float[2] c{at}" for at in range(1, count))
+    return opset.parse_model(
+        f'<ir_version: 8, opset_import: ["": 17]> main (float[2] c0, bool yes) => ({outputs}) <{weights}> {{ {nodes} }}'
+    )
+
+
+def test_the_work_is_linear_in_graphs_and_outputs():
+    small, large = branches(60), branches(240)
+    with lines(10**8) as count:
+        opset.extract(small, ["c0", "yes"])
+        few = count()
+    with lines(6 * few):
+        opset.extract(large, ["c0", "yes"])
+
+
 @given(st.integers(0, 2**20), st.integers(1, 3))
 @settings(max_examples=draws(200), deadline=None)
 def test_any_cut_of_a_random_graph_gives_the_values_of_the_whole(seed, outputs):
