@@ -486,6 +486,8 @@ def commands(built, tmp_path):
                     statuses = *statuses, 0, 1  # what keeps others from reading a model is a finding like any other
                 if verb in ("info", "diff"):
                     statuses = *statuses, 0  # a model is shown or compared even if it cannot be converted
+                if verb in ("extract", "merge"):
+                    statuses = *statuses, 0, 1, 2  # weights are not read, and the model may not have the names
                 if verb == "breaking" and table == "SCHEMAS":
                     statuses = 0, 3  # a state that cannot be read is not compared
                 if verb == "targets":
