@@ -34,6 +34,11 @@ DIFFERENCES = {
     ("reference", "ReferenceEvaluator"): "the same parameters; `new_ops` is refused, and `verbose` prints other lines",
     ("parser", "ParseError"): "an exception of opset, with line and column: `ModelError`",
     **{("parser", f"parse_{part}"): _OWN_MESSAGE for part in ("function", "graph", "model", "node")},
+    (
+        "compose",
+        "merge_models",
+    ): "the same parameters; opsets and IR versions may differ, and names that clash are renamed",
+    ("utils", "extract_model"): "the same parameters; types are always inferred, and weights are not read",
     ("printer", "to_text"): "the same parameters; the text reads back to the same message",
     ("inliner", "inline_selected_functions"): "the same parameters; functions of other versions are converted",
     ("defs", "OpSchema"): "other attributes: [Schemas](#schemas)",

@@ -26,6 +26,7 @@ __all__ = [
     "printer",
     "reference",
     "shape_inference",
+    "utils",
     "version_converter",
 ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 BUILDERS = (
     "`parse_model`, `parse_node`, … make messages of text; or go on with `onnx.helper`, whose messages opset takes"
 )
-COMPOSITION = "go on with `onnx.compose`: opset takes the models that it returns"
+COMPOSITION = "`opset.merge`, with `prefixes`; or go on with `onnx.compose`: opset takes the models that it returns"
 COMPILED = "the compiled half of onnx, which opset does not have"
 OWN_OPERATORS = "operators of your own are YAML in a folder, which every function takes as `schemas`"
 OWN_INFERENCE = (
@@ -17,7 +17,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "helper": BUILDERS,
         "numpy_helper": "go on with `onnx.numpy_helper`, on models that onnx loaded",
         "external_data_helper": "`opset.load` leaves external data in its files, and `Model.save(external=…)` moves it",
-        "utils": "go on with `onnx.utils`; `opset.ReferenceEvaluator(model).run([name], feeds)` computes a part",
         "model_container": "`opset.load` reads no weights, so a large model needs no container of its own",
         "serialization": "`opset.load` reads binary models and ONNX text, and `Model.save` writes both",
         "backend": "`opset.ReferenceEvaluator` runs models, `opset testgen` and `opset conformance` make and run cases",
@@ -41,10 +40,10 @@ ABSENT: dict[str, dict[str, str]] = {
             "expand_out_dim",
             "expand_out_dim_graph",
             "merge_graphs",
-            "merge_models",
         ),
         COMPOSITION,
     ),
+    "utils": {"Extractor": "`opset.extract`"},
     "defs": {"C": COMPILED, "deregister_schema": OWN_OPERATORS, "register_schema": OWN_OPERATORS},
 }
 """By module, "" for the package, and by name: what to use instead."""
