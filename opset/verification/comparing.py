@@ -94,10 +94,21 @@ class Comparison:
         """Return the comparison as it is reported."""
         verdict = NOT_COMPARED if not self._runs else DIFFERENT if self.why else SAME
         return OutputComparison(
-            self.name, self.after, verdict, _plain(self._absolute), _plain(self._relative), _plain(self._ulps),
-            self.elements, *self._nan, self.allowed, self.atol, self.longest_sum, len(self._digests) > 1,
-            self.why or (RANDOM if self.random else ""),
-        )  # fmt: skip
+            name=self.name,
+            after=self.after,
+            verdict=verdict,
+            absolute=_plain(self._absolute),
+            relative=_plain(self._relative),
+            ulps=_plain(self._ulps),
+            elements=self.elements,
+            nan_before=self._nan[0],
+            nan_after=self._nan[1],
+            rtol=self.allowed,
+            atol=self.atol,
+            longest_sum=self.longest_sum,
+            varies=len(self._digests) > 1,
+            why=self.why or (RANDOM if self.random else ""),
+        )
 
     @property
     def tells_little(self) -> str:

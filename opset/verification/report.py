@@ -19,7 +19,7 @@ class OutputComparison:
     - `absolute`, `relative`, `ulps`: the greatest differences of numbers, in units of the last place too;
     - `nan_before`, `nan_after`: how many elements were NaN, of `elements` in all;
     - `rtol`, `atol`: relative to each element; `atol` None if it is `rtol` times the output's median magnitude;
-    - `longest_sum`: the terms of the longest sum on the way to it;
+    - `longest_sum`: the terms of the longest sum on the way to it; `varies`: whether runs gave different values;
     - `why`: the first difference beyond the tolerance, or why less was compared.
     """
 

@@ -65,7 +65,8 @@ def main(name: str, folder: str) -> None:
         given = {each: value.astype(object) if value.dtype.kind == "U" else value for each, value in given.items()}
         outputs = [np.asarray(each) for each in run(given)]
         outputs = [each.astype(str) if each.dtype.kind == "O" else each for each in outputs]
-        np.savez(os.path.join(folder, "outputs.npz"), **{str(at): each for at, each in enumerate(outputs)})
+        named: dict[str, Any] = {str(at): each for at, each in enumerate(outputs)}
+        np.savez(os.path.join(folder, "outputs.npz"), **named)
     except Exception as error:
         answer[stage] = " ".join(str(error).split())[:LONGEST] or type(error).__name__
     answers.write(json.dumps(answer) + "\n")

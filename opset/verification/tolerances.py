@@ -21,7 +21,8 @@ LEAST = 16
 """Units of the last place that are always allowed."""
 _MOVES = frozenset(
     "Identity Reshape Flatten Squeeze Unsqueeze Transpose Slice Gather GatherND GatherElements Expand Tile Split "
-    "Concat Pad Where Shape Size Constant ConstantOfShape Compress DepthToSpace SpaceToDepth Max Min Relu Neg Abs".split()
+    "Concat Pad Where Shape Size Constant ConstantOfShape Compress DepthToSpace SpaceToDepth Max Min Relu Neg "
+    "Abs".split()
 )
 _SUMS = frozenset("MatMul Gemm Conv ConvTranspose MatMulInteger QLinearMatMul QLinearConv ConvInteger Einsum".split())
 _RECURRENT = frozenset(("RNN", "GRU", "LSTM", "Scan", "Loop"))
