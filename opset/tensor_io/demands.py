@@ -11,11 +11,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from opset.inference.engine.result import Inference
+from opset.budget import Limits
+from opset.errors import OpsetError
+from opset.inference.engine.binding import bind_dims
+from opset.inference.engine.result import Inference, infer
 from opset.inference.engine.scopes import Scope
 from opset.model import proto as pb
 from opset.model.attributes import attribute_value
 from opset.model.graph.index import Body, ModelIndex
+from opset.model.storage.container import Model
+from opset.opsets.registry import Registry
 
 _SMALL = 3
 _MOST_VISITED = 100_000
@@ -367,3 +372,30 @@ def demands_of(index: ModelIndex, inference: Inference, names: Iterable[str]) ->
     followed = _Followed(index, inference)
     found = {name: followed.demand(name) for name in names}
     return {name: demand for name, demand in found.items() if demand is not None}
+
+
+def suitable_demands(
+    model: Model, registry: Registry, limits: Limits, names: Iterable[str]
+) -> tuple[Inference | None, dict[str, Demand]]:
+    """Return the inference of a model, None if it is not possible, and what is demanded of its inputs."""
+    try:
+        inference = infer(model, schemas=registry, limits=Limits(timeout=limits.timeout))
+    except OpsetError:
+        return None, {}
+    return inference, demands_of(inference.index, inference, names)
+
+
+def demands_for(model: Model, registry: Registry, limits: Limits, given: Mapping[str, Any]) -> dict[str, Demand]:
+    """Return what is demanded of the inputs of a model that have no given value, which determine open sizes."""
+    sizes: dict[str, int] = {}
+    names = []
+    for value in model.proto.graph.input:
+        shape = getattr(given.get(value.name), "shape", None)
+        if shape is None:
+            names.append(value.name)
+            continue
+        for axis, (dim, size) in enumerate(zip(value.type.tensor_type.shape.dim, shape, strict=False)):
+            sizes.setdefault(dim.dim_param or f"{value.name}.{axis}", int(size))
+    if not names:
+        return {}
+    return suitable_demands(bind_dims(model, sizes), registry, limits, names)[1]

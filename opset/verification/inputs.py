@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from opset.budget import Limits
-from opset.errors import OpsetError
 from opset.inference.engine.binding import bind_dims, open_dim_names
-from opset.inference.engine.result import Inference, infer
+from opset.inference.engine.result import Inference
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry
-from opset.tensor_io.demands import Demand, demands_of
+from opset.tensor_io.demands import Demand, suitable_demands
 from opset.tensor_io.random_inputs import random_inputs
 
 SIZES = ((2, 3, 4, 5), (3,), (1,), (2,), (4,), (8,), (16,), (32,), (64,), (128,), (224,))
@@ -93,14 +92,3 @@ def _place(name: str, number: int) -> int:
     """Return which of several sizes a dimension gets: the axis if it has no name of its own, as in "x.0"."""
     axis = name.rpartition(".")[2]
     return int(axis) if "." in name and axis.isdecimal() and len(axis) < 3 else number
-
-
-def suitable_demands(
-    model: Model, registry: Registry, limits: Limits, names: Iterable[str]
-) -> tuple[Inference | None, dict[str, Demand]]:
-    """Return the inference of a model whose sizes are known, and what is demanded of its inputs."""
-    try:
-        inference = infer(model, schemas=registry, limits=replace(limits, max_steps=None, max_bytes=None))
-    except OpsetError:
-        return None, {}
-    return inference, demands_of(inference.index, inference, names)

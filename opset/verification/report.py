@@ -26,16 +26,16 @@ class OutputComparison:
     name: str
     after: str
     verdict: str
-    absolute: float | str = 0.0
-    relative: float | str = 0.0
-    ulps: float | str = 0.0
-    elements: int = 0
-    nan_before: int = 0
-    nan_after: int = 0
-    rtol: float = 0.0
-    atol: float | None = None
-    longest_sum: int = 1
-    varies: bool = False
+    absolute: float | str
+    relative: float | str
+    ulps: float | str
+    elements: int
+    nan_before: int
+    nan_after: int
+    rtol: float
+    atol: float | None
+    longest_sum: int
+    varies: bool
     why: str = ""
 
 
