@@ -41,6 +41,7 @@ from opset.reference.numerics.memory import nbytes
 from opset.reference.value_info import ValueInfo
 from opset.reference.values import type_of
 from opset.tensor_io import json_values
+from opset.tensor_io.demands import demands_for
 from opset.tensor_io.files import (
     bytes_to_write,
     check_format,
@@ -50,7 +51,6 @@ from opset.tensor_io.files import (
     values_in_stream,
     write_values,
 )
-from opset.tensor_io.demands import demands_for
 from opset.tensor_io.random_inputs import random_inputs
 from opset.tensor_io.statistics import Summary, summarize, summary_lines
 
