@@ -130,8 +130,8 @@ MODES = {
     b"align_corners": b"half_pixel", b"floor": b"ceil", b"ceil": b"floor", b"round_prefer_floor": b"floor",
     b"forward": b"reverse", b"reverse": b"forward", b"SAME_UPPER": b"SAME_LOWER", b"SAME_LOWER": b"SAME_UPPER",
     b"add": b"mul", b"mul": b"add", b"mean": b"sum", b"sum": b"mean", b"none": b"add", b"avg": b"max",
-    b"pytorch_half_pixel": b"half_pixel", b"tanh": b"none", b"zeros": b"border", b"border": b"zeros", b"cubic": b"linear",
-    b"LEFT": b"RIGHT", b"RIGHT": b"LEFT",
+    b"pytorch_half_pixel": b"half_pixel", b"tanh": b"none", b"zeros": b"border", b"border": b"zeros",
+    b"cubic": b"linear",    b"LEFT": b"RIGHT", b"RIGHT": b"LEFT",
 }  # fmt: skip
 
 
@@ -149,8 +149,10 @@ for label, name, change in (
     ("beta", "beta", a_little_more), ("transA", "transA", other_flag), ("transB", "transB", other_flag),
     ("largest flag", "largest", other_flag), ("ceil_mode", "ceil_mode", other_flag),
     ("select_last_index", "select_last_index", other_flag), ("reduction", "reduction", other_word),
-    ("direction", "direction", other_word), ("same padding", "auto_pad", other_word), ("kernel", "kernel_shape", other_list),
-    ("block size", "blocksize", other_number), ("lower or upper", "upper", other_flag), ("p of a norm", "p", other_number),
+    ("direction", "direction", other_word), ("same padding", "auto_pad", other_word),
+    ("kernel", "kernel_shape", other_list),
+    ("block size", "blocksize", other_number), ("lower or upper", "upper", other_flag),
+    ("p of a norm", "p", other_number),
     ("linear_before_reset", "linear_before_reset", other_flag), ("batch_dims", "batch_dims", other_number),
 ):  # fmt: skip
     FAULTS[label] = attributed(name, change)
@@ -167,7 +169,8 @@ for label, pairs in (
                         "Relu": "Abs", "Softmax": "LogSoftmax", "LogSoftmax": "Softmax", "Elu": "Selu", "Selu": "Elu",
                         "Softplus": "Relu", "HardSwish": "Relu", "Mish": "Softplus"}),
     ("dropped node", dict.fromkeys(("Relu Neg Abs Exp Sqrt Log Sigmoid Tanh Floor Ceil Round Not Softmax Erf Sign "
-                                    "Reciprocal Softplus LeakyRelu Elu Clip HardSigmoid Celu Gelu Mish").split(), "Identity")),
+                                    "Reciprocal Softplus LeakyRelu Elu Clip HardSigmoid Celu Gelu Mish").split(),
+                                   "Identity")),
     ("dropped cast", {"Cast": "Identity", "CastLike": "Identity"}),
 ):  # fmt: skip
     FAULTS[label] = renamed(pairs)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from opset.budget import Limits
 from opset.inference.engine.binding import bind_dims, open_dim_names
 from opset.inference.engine.result import Inference
@@ -18,6 +20,8 @@ SIZES = ((2, 3, 4, 5), (3,), (1,), (2,), (4,), (8,), (16,), (32,), (64,), (128,)
 """Sizes that are tried for open dimensions; of several, each dimension gets another."""
 FIRST = 3
 """The sizes that seeds begin with, one after the other."""
+SCALES = (1, 1, 4, 500)
+"""What floats of which nothing is demanded are multiplied by, for all seeds but 0."""
 CAREFUL = Demand(0, 1)
 """What integers are if a model does not run with those that suit its operators."""
 
@@ -70,6 +74,10 @@ class Drawing:
                 if not (value.name in demands and not demands[value.name].whole)
             }
         feeds = random_inputs(inputs, {}, seed, self._limits, demands)
+        if seed:  # a condition that depends on magnitudes may hold for others alone
+            rng = np.random.default_rng(seed)
+            scales = {name: SCALES[int(rng.integers(len(SCALES)))] for name in feeds}
+            feeds = {name: _scaled(value, 1 if name in demands else scales[name]) for name, value in feeds.items()}
         return Drawn(f"drawn with seed {seed}", seed, {**self._given, **sizes}, feeds)
 
     def complete(self, feeds: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -86,6 +94,13 @@ class Drawing:
             inference, demands = suitable_demands(bound, self._registry, self._limits, self._needed)
             self._known[key] = bound, inference, demands
         return self._known[key]
+
+
+def _scaled(value: Any, scale: int) -> Any:
+    """Return a tensor of floating point times a number, and anything else as it is."""
+    if scale == 1 or not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+        return value
+    return (value * scale).astype(value.dtype)
 
 
 def _place(name: str, number: int) -> int:

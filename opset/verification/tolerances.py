@@ -16,7 +16,7 @@ from opset.model.graph.index import Body, ModelIndex
 from opset.reference.comparison import TOLERANCES
 
 PER_ROUNDING = 4
-"""Units of the last place that an operator may add: a lowering rounds several times."""
+"""Units of the last place times the square root of the number of roundings, as independent ones add up."""
 LEAST = 16
 """Units of the last place that are always allowed."""
 _MOVES = frozenset(
@@ -48,7 +48,7 @@ class Roundings:
         for body in reversed(index.call_order()):
             self._cost_of_body(body)
         self.values: dict[str, tuple[float, int, float]] = {}
-        """Of each value of the main graph: units of the last place, the longest sum, and the widest unit."""
+        """Of each value of the main graph: the roundings, the longest sum, and the widest unit of the last place."""
         for number, names in enumerate(index.main.computes):
             found = self._after(index.main, number, self.values)
             self.values.update((name, found) for name in names)
@@ -104,7 +104,7 @@ class Roundings:
         if operator in _MOVES or not unit:
             return 0.0, 1, unit
         length = 1 if scope is None else _sum_length(scope, body, number)
-        return times * (PER_ROUNDING + 2 * math.sqrt(length)), length, unit
+        return float(times * length), length, unit
 
 
 def _unit_of(scope: Scope | None, name: str) -> float:
@@ -163,6 +163,7 @@ def tolerance(dtype: np.dtype[Any], found: tuple[float, int, float]) -> float:
     unit = _NARROW.get(dtype.name, 0.0)
     if not unit:
         return 0.0
-    units, _, widest = found
+    roundings, _, widest = found
+    units = PER_ROUNDING * math.sqrt(roundings)
     most = max((each for name, each in TOLERANCES.items() if _NARROW[name] == max(unit, widest)), default=0.0)
     return min(max(unit, widest) * max(units, LEAST if widest < 2**-12 else 2), max(most, TOLERANCES[dtype.name]))

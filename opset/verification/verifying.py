@@ -13,7 +13,8 @@ from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.reference.engine.limits import byte_limit, limit_error
 from opset.reference.value_info import value_info_of
 from opset.tensor_io.files import read_values
-from opset.verification.comparing import Comparison, InnerValues, why_different
+from opset.verification.branches import Branches
+from opset.verification.comparing import Comparison, InnerValues, leaves, why_different
 from opset.verification.inputs import Drawing, Drawn
 from opset.verification.randomness import random_outputs
 from opset.verification.report import (
@@ -29,6 +30,8 @@ from opset.verification.running import REFERENCE, ReferenceRunner, Runner, Runti
 from opset.verification.tolerances import Roundings, tolerance
 
 SEEDS = 3
+MORE_SEEDS = 9
+"""Inputs that are drawn beyond these as long as a branch or a body of a loop has not been run."""
 KEPT = 1 << 30
 """Bytes of inner values that are kept to find the first that differs."""
 _STOPPED = ("R301", "R302", "R303", "R205", "R201")
@@ -156,6 +159,7 @@ class _Verifying:
         self.first: FirstDifference | None = None
         self._reasons: dict[str, None] = {}
         self._located = False
+        self.branches = Branches(before, registry)
         self.runners = [self._runner(number) for number in (0, 1)]
 
     def _runner(self, number: int) -> Runner:
@@ -203,10 +207,16 @@ class _Verifying:
         for number, given in enumerate(self.settings.data):
             drawn = self._given(given, number)
             try:
-                yield drawn, self.runners[0].run(drawn.feeds)
+                yield drawn, self.runners[0].run(drawn.feeds, self.branches.trace)
             except RunError as error:
                 self._fail(drawn, error)
-        for seed in range(0 if self.settings.data else self.settings.seeds):
+        if self.settings.data:
+            return
+        for seed in range(self.settings.seeds):
+            yield from self._drawn(seed)
+        for seed in range(self.settings.seeds, self.settings.seeds + MORE_SEEDS):
+            if not self.branches.missed:
+                break
             yield from self._drawn(seed)
 
     def _drawn(self, seed: int) -> Iterator[tuple[Drawn, list[Any]]]:
@@ -216,7 +226,7 @@ class _Verifying:
             for careful in (False, True):
                 drawn = self.drawing.draw(sizes, seed, careful)
                 try:
-                    outputs = self.runners[0].run(drawn.feeds)
+                    outputs = self.runners[0].run(drawn.feeds, self.branches.trace)
                 except RunError as error:
                     failures.append((drawn, error))
                     if error.findings[0].code[:2] in ("R3", "R1") or error.findings[0].code in (*_STOPPED, "R206"):
@@ -328,6 +338,10 @@ class _Verifying:
         told = {name: each.tells_little for name, each in self.comparisons.items()}
         little = {name: why for name, why in told.items() if why}
         self.notes += [f"{brief_name(name)}: {why}" for name, why in little.items()]
+        if self.branches.missed and self.settings.with_ is None:
+            self.notes.append(
+                f"never run, so not compared: {listing(sorted(self.branches.missed))}; give inputs: --data"
+            )
         if little and len(little) == len(told) and self.interface.inputs:
             self.notes.append("little was compared; give inputs of your own: --data")
 
@@ -335,10 +349,10 @@ class _Verifying:
 def _allowed(value: Any, name: str, other: str, roundings: Sequence[Roundings]) -> tuple[float, int]:
     """Return the relative tolerance of an output and the longest sum before it."""
     known = [each.values.get(key, (0.0, 1, 0.0)) for each, key in zip(roundings, (name, other), strict=False)]
-    units, length, unit = (max(column) for column in zip(*known, strict=True)) if known else (1e9, 1, 0.0)
-    from opset.verification.comparing import leaves
-
-    return max((tolerance(each.dtype, (units, length, unit)) for each in leaves(value)), default=0.0), int(length)
+    roundings_before, length, unit = (max(column) for column in zip(*known, strict=True)) if known else (1e9, 1, 0.0)
+    return max((tolerance(each.dtype, (roundings_before, length, unit)) for each in leaves(value)), default=0.0), int(
+        length
+    )
 
 
 def _needed(model: Model) -> list[Any]:
