@@ -159,7 +159,7 @@ def test_packages_are_imported_where_they_belong():
     assert not misplaced, "\n".join(misplaced)
 
 
-@pytest.mark.parametrize("program", [WORKER, LOADER])
+@pytest.mark.parametrize("program", [WORKER, LOADER, RUNNER])
 def test_a_program_with_runtimes_is_imported_by_nothing(program):
     assert program in MODULES and not [name for name in MODULES if program in imports(name)]
 

@@ -53,7 +53,8 @@ def other_inputs(feeds: Mapping[str, Any], rng: np.random.Generator) -> dict[str
         if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.dtype.itemsize > 1:
             finite = value[np.isfinite(value)].astype(np.float64).clip(-1e6, 1e6)
             low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-            value = rng.uniform(low, high, value.shape).astype(value.dtype)
+            drawn = rng.uniform(low, high, value.shape)
+            value = (np.round(drawn * 2) / 2 if rng.random() < 0.4 else drawn).astype(value.dtype)
         elif isinstance(value, np.ndarray) and value.dtype.kind in "biu" and value.size and value.ndim:
             value = rng.permutation(value.reshape(-1)).reshape(value.shape)
         found[name] = value

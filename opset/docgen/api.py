@@ -32,6 +32,7 @@ TOPICS = {
             "check_value_info check_attribute"
         ),
         "Conversion": "convert plan Conversion lower inline_functions",
+        "Verification": "verify Verification",
         "Types and shapes": "infer Inference infer_shapes",
         "Evaluation": "ReferenceEvaluator",
         "Operators": "get_schema OpSchema Registry",
