@@ -21,7 +21,7 @@ SIZES = ((2, 3, 4, 5), (3,), (1,), (2,), (4,), (8,), (16,), (32,), (64,), (128,)
 FIRST = 3
 """The sizes that seeds begin with, one after the other."""
 SCALES = (1, 1, 4, 500)
-"""What floats of which nothing is demanded are multiplied by, for every third seed."""
+"""What floats of which nothing is demanded are multiplied by, for some seeds."""
 CAREFUL = Demand(0, 1)
 """What integers are if a model does not run with those that suit its operators."""
 
@@ -74,13 +74,8 @@ class Drawing:
                 if not (value.name in demands and not demands[value.name].whole)
             }
         feeds = random_inputs(inputs, {}, seed, self._limits, demands)
-        free = feeds.keys() - demands.keys()
-        if seed % 3 == 1:  # a condition that depends on magnitudes may hold for others alone
-            rng = np.random.default_rng(seed)
-            scales = {name: SCALES[int(rng.integers(len(SCALES)))] for name in feeds}
-            feeds = {name: _changed(each, scales[name], 0) if name in free else each for name, each in feeds.items()}
-        elif seed % 3 == 2:  # equal numbers, and those between two whole ones
-            feeds = {name: _changed(each, 1, 2) if name in free else each for name, each in feeds.items()}
+        for name in feeds.keys() - demands.keys():
+            feeds[name] = _varied(feeds[name], seed, np.random.default_rng((seed, len(name))))
         return Drawn(f"drawn with seed {seed}", seed, {**self._given, **sizes}, feeds)
 
     def complete(self, feeds: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -99,13 +94,22 @@ class Drawing:
         return self._known[key]
 
 
-def _changed(value: Any, scale: int, parts: int) -> Any:
-    """Return a tensor of floating point times a number, rounded to parts of 1 if they are given; else the value."""
+def _varied(value: Any, seed: int, rng: np.random.Generator) -> Any:
+    """Return a tensor of floating point with other magnitudes, or rounded to halves, by the seed; else the value.
+
+    A condition may hold for other magnitudes alone, of single numbers beside those of the rest; and numbers may be
+    equal, or lie between two whole ones.
+    """
     if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
         return value
+    scale = 1
+    if seed % 3 == 1:
+        scale = SCALES[int(rng.integers(len(SCALES)))]
+    elif seed >= 3 and (value.size == 1) == (seed % 2 == 0):
+        scale = SCALES[-1]
     with np.errstate(all="ignore"):
         scaled = value * scale
-        return (np.round(scaled * parts) / parts if parts else scaled).astype(value.dtype)
+        return (np.round(scaled * 2) / 2 if seed % 3 == 2 else scaled).astype(value.dtype)
 
 
 def _place(name: str, number: int) -> int:
