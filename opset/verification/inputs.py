@@ -103,12 +103,14 @@ def _varied(value: Any, seed: int, rng: np.random.Generator) -> Any:
     if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
         return value
     scale = 1
-    if seed % 3 == 1:
+    if seed < FIRST and seed % 3 == 1:
         scale = SCALES[int(rng.integers(len(SCALES)))]
-    elif seed >= 3 and (value.size == 1) == (seed % 2 == 0):
+    elif seed >= FIRST and (value.size == 1) == (seed % 2 == 0):
         scale = SCALES[-1]
     with np.errstate(all="ignore"):
         scaled = value * scale
+        if scale > 1 and value.size == 1:  # both signs, in turn
+            scaled = np.copysign(scaled, 1 if seed % 4 else -1)
         return (np.round(scaled * 2) / 2 if seed % 3 == 2 else scaled).astype(value.dtype)
 
 
