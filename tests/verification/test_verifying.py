@@ -63,11 +63,11 @@ def test_the_tolerance_follows_from_types_and_sums_unless_it_is_given():
     [
         ("(float[5, 2] d, int64[9] i) => (float[9, 2] y) { y = Gather (d, i) }", "i", -5, 4),
         ("(float[2, 7] d, int64[3, 1] i) => (float[3, 7] y) { y = GatherND (d, i) }", "i", 0, 1),
-        ("(float[4, 6] d, int32[8] i) => (float[4, 8] y) { c = Cast <to = 7> (i) y = Gather <axis = 1> (d, c) }", "i", -6, 5),
+        ("(float[6] d, int32[8] i) => (float[8] y) { c = Cast <to = 7> (i) y = Gather (d, c) }", "i", -6, 5),
         ("(float[9] x) => (float[9] y) { u = Log (x) y = Sqrt (x) }", "x", 0.1, 3),
         ("(float[3, 4] s, int64[3] t) => (float y) { y = SoftmaxCrossEntropyLoss (s, t) }", "t", 0, 3),
         ("(float[2, 5] x, int64[1] k) => (float[2, M] y, int64[2, M] i) { y, i = TopK (x, k) }", "k", 1, 3),
-        ("(float[4, 2, 3] x, int64[2] n) => (float[4, 2, 3] y) { y = ReverseSequence <time_axis = 0, batch_axis = 1> (x, n) }",
+        ("(float[4, 2] x, int64[2] n) => (float[4, 2] y) { y = ReverseSequence <time_axis = 0, batch_axis = 1> (x, n) }",
          "n", 0, 4),
     ],
 )  # fmt: skip
@@ -126,11 +126,7 @@ def test_given_data_and_sizes_are_used_and_what_says_little_is_noted():
 
 
 def test_sizes_with_which_a_model_does_not_run_are_passed_over_and_noted():
-    text = (
-        HEAD
-        + "(float[N] x) => (float[M] y) <int64[2] s = {2, -1}> { r = Reshape (x, s) y = ReduceSum <keepdims = 0> (r, a) }"
-    )
-    text = text.replace("(r, a)", "(r)")
+    text = HEAD + "(float[N] x) => (float[2, M] y) <int64[2] s = {2, -1}> { r = Reshape (x, s) y = Flatten (r) }"
     found = opset.verify(model(text), model(text))
     assert found.same and any("does not run with N=" in note for note in found.notes)
     assert all(run.sizes["N"] % 2 == 0 for run in found.runs)
@@ -166,7 +162,7 @@ def test_an_installed_runtime_runs_both():
 
 @pytest.mark.parametrize(
     "kind",
-    ["swapped inputs", "changed axis", "min and max swapped", "sign of a weight", "weights rounded to float16",
+    ["swapped inputs", "changed axis", "largest flag", "sign of a weight", "weights rounded to float16",
      "dropped node", "other function", "off by one in a constant"],
 )  # fmt: skip
 def test_a_fault_in_an_example_is_found(kind):
