@@ -18,6 +18,7 @@ from opset.inference.engine.result import Inference, infer
 from opset.inference.engine.scopes import Scope
 from opset.model import proto as pb
 from opset.model.attributes import attribute_value
+from opset.model.elements import element_name
 from opset.model.graph.index import Body, ModelIndex
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry
@@ -34,7 +35,8 @@ class Demand:
     - `bounds`: the greatest index for each place of the last axis;
     - `distinct`: whether no index may occur twice;
     - `fixed`: all elements, in order; `choices`: elements to choose from;
-    - `mask`: whether it is added to scores, so that -inf leaves one out.
+    - `mask`: whether it is added to scores, so that -inf leaves one out;
+    - `spread`: whether magnitudes are spread evenly, from `low` to `high`, with both signs.
     """
 
     low: float = 0
@@ -45,11 +47,12 @@ class Demand:
     fixed: tuple[int, ...] = ()
     choices: tuple[Any, ...] = ()
     mask: bool = False
+    spread: bool = False
 
     def meet(self, other: Demand) -> Demand:
         """Return a demand that meets both if there is one, else this one."""
-        plain = not any((self.fixed, self.choices, self.bounds, self.mask))
-        if not plain or other.mask:
+        plain = not any((self.fixed, self.choices, self.bounds, self.mask, self.spread))
+        if not plain or other.mask or other.spread:
             return self
         if other.fixed or other.choices or other.bounds:
             return other
@@ -213,6 +216,15 @@ def _grid_size(use: Use) -> Demand:
     return Demand(fixed=(use.size(0, 0), 1, *(_SMALL,) * max(use.count() - 2, 0)))
 
 
+def _beyond_float8(use: Use) -> Demand | None:
+    """Return numbers within the range of 8 bits and beyond it, if they are cast to such a type."""
+    kind = element_name(use.attribute("to", 0)) or ""
+    if use.operator == "CastLike" and use.scope is not None:
+        found = use.scope.type_of(use.inputs[1])
+        kind = (found.element or "") if found is not None else ""
+    return Demand(0.01, 1e5, whole=False, spread=True) if kind.startswith("float8") else None
+
+
 _POSITIVE = _real(0.1, 3)
 _UNIT = _real(-0.9, 0.9)
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
@@ -249,7 +261,7 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("Clip", 1): _real(-1, 0), ("Clip", 2): _real(0.25, 1.5), ("CenterCropPad", 1): _whole(1, 4),
     ("Attention", 3): _scores, ("Attention", 6): lambda use: Demand(1, use.size(1, -2)),
     ("TensorScatter", 2): _whole(0, 0), ("RotaryEmbedding", 3): lambda use: Demand(0, use.size(1, 0) - 1),
-    ("Sqrt", 0): _POSITIVE, ("Log", 0): _POSITIVE, ("Pow", 0): _real(0.2, 2), ("Pow", 1): _real(-1, 2),
+    ("Cast", 0): _beyond_float8, ("CastLike", 0): _beyond_float8, ("Sqrt", 0): _POSITIVE, ("Log", 0): _POSITIVE, ("Pow", 0): _real(0.2, 2), ("Pow", 1): _real(-1, 2),
     ("Acos", 0): _UNIT, ("Asin", 0): _UNIT, ("Atanh", 0): _UNIT, ("Acosh", 0): _real(1, 3),
     ("LabelEncoder", 0): _words("keys_strings", "keys_int64s", "keys_floats", "classes_strings"),
     ("CategoryMapper", 0): _words("cats_strings", "cats_int64s"),

@@ -170,6 +170,9 @@ def _suitable(shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator, 
         return np.array(words, dtype)[rng.integers(len(words), size=size)].reshape(shape)
     if dtype.kind in "Oc":
         return None
+    if demand.spread:
+        magnitudes = np.exp(rng.uniform(math.log(demand.low), math.log(demand.high), size=shape))
+        return np.asarray(magnitudes * rng.choice((-1, 1), size=shape)).astype(dtype) if dtype.kind == "f" else None
     if demand.mask:
         return _mask(shape, dtype, rng)
     if demand.fixed:

@@ -96,7 +96,8 @@ FORMS = {
     },
     "verify": {
         "MODELS": {
-            "": ["IT", "SAMPLE", "--timeout", "20"], "after json": ["SAMPLE", "IT", "--format", "json", "--timeout", "20"],
+            "": ["IT", "SAMPLE", "--timeout", "20"],
+            "after json": ["SAMPLE", "IT", "--format", "json", "--timeout", "20"],
         },
         "STREAMS": {"": ["SAMPLE", "-", "--seeds", "1"]},
         "SCHEMAS": {"": ["SAMPLE", "SAMPLE", "--seeds", "1", "--schemas", "FOLDER/schemas"]},

@@ -67,7 +67,7 @@ def test_the_tolerance_follows_from_types_and_sums_unless_it_is_given():
         ("(float[9] x) => (float[9] y) { u = Log (x) y = Sqrt (x) }", "x", 0.1, 3),
         ("(float[3, 4] s, int64[3] t) => (float y) { y = SoftmaxCrossEntropyLoss (s, t) }", "t", 0, 3),
         ("(float[2, 5] x, int64[1] k) => (float[2, M] y, int64[2, M] i) { y, i = TopK (x, k) }", "k", 1, 3),
-        ("(float[4, 2] x, int64[2] n) => (float[4, 2] y) { y = ReverseSequence <time_axis = 0, batch_axis = 1> (x, n) }",
+        ("(float[4, 2] x, int64[2] n) => (float[4, 2] y) { y = ReverseSequence <time_axis = 0, batch_axis=1> (x, n) }",
          "n", 0, 4),
     ],
 )  # fmt: skip
