@@ -190,7 +190,7 @@ class _Verifying:
         elif verdict == NOT_COMPARED:
             why = next(iter(self._reasons), "no run was made")
             help = "give inputs: --data; or sizes: --dim"
-            errors.append(Finding("C602", "nothing could be compared", why=why, help=help))
+            errors.append(Finding("C702", "nothing could be compared", why=why, help=help))
         return Verification(
             name, other, self._with(), verdict, self.runs, outputs, self.first, [*dict.fromkeys(self.notes)], errors
         )
@@ -371,9 +371,9 @@ def _differences(
     for each in outputs:
         if each.verdict == DIFFERENT:
             place = first.after if first is not None else ""
-            yield Finding("C601", f"the output {quote(each.name)} differs", place, each.why, help)
+            yield Finding("C701", f"the output {quote(each.name)} differs", place, each.why, help)
     for why in dict.fromkeys(run.why for run in runs if run.verdict == DIFFERENT and run.why):
-        yield Finding("C601", "the outputs differ: one model does not run", why=why)
+        yield Finding("C701", "the outputs differ: one model does not run", why=why)
 
 
 def _message(error: OpsetError) -> str:

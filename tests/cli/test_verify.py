@@ -18,7 +18,7 @@ def test_two_models_are_compared_and_the_status_says_so(folder):
     same = run("verify", "a.onnx", "a.onnx")
     assert (same.exit_code, same.stderr) == (0, "") and "y: same" in same.stdout
     different = run("verify", "a.onnx", "b.onnx")
-    assert different.exit_code == 1 and "error[C601] the output 'y' differs" in different.stderr
+    assert different.exit_code == 1 and "error[C701] the output 'y' differs" in different.stderr
     assert "first difference: a, " in different.stdout and "(Abs)" in different.stdout
     data = run_json("verify", "a.onnx", "b.onnx", "--dim", "N=2", "--seeds", "1")
     assert data["verdict"] == "different" and data["runs"][0]["sizes"] == {"N": 2}
@@ -60,7 +60,7 @@ def test_a_wrong_conversion_is_not_written(folder, monkeypatch):
 
     monkeypatch.setattr("opset.cli.convert.convert_model", convert_wrongly)
     result = run("convert", "a.onnx", "--to", "13", "--verify", "-o", "out.onnx")
-    assert result.exit_code == 1 and "C601" in result.stderr and "nothing was written" in result.stdout
+    assert result.exit_code == 1 and "C701" in result.stderr and "nothing was written" in result.stdout
     assert not os.path.exists("out.onnx")
 
 
