@@ -66,6 +66,8 @@ JUDGES = {
                        "--seconds {seconds} --seed {seed}"),
     "whole": Judge("fuzz.whole", 60, "whole models composed of random nodes, converted and judged", "",
                    "--seconds {seconds} --seed {seed} --count 1000000"),
+    "verified": Judge("fuzz.verified", 15, "faults in converted models, found by opset verify; no false alarm", "",
+                      "--seconds {seconds} --seed {seed} --count 1000000"),
     "mutations": Judge("fuzz.mutations", 60, "mutants of real models: parts in If, Loop, functions", "",
                        "--seconds {seconds} --seed {seed} --count 1000000"),
     "differential": Judge("fuzz.differential", 60, "random nodes beside onnxruntime", "",

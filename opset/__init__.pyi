@@ -45,6 +45,8 @@ from opset.opsets.registry import Registry as Registry
 from opset.opsets.registry import get_schema as get_schema
 from opset.reference.engine.evaluator import ReferenceEvaluator as ReferenceEvaluator
 from opset.schemas.model import OpSchema as OpSchema
+from opset.verification.report import Verification as Verification
+from opset.verification.verifying import verify as verify
 from opset.version_converter import Conversion as Conversion
 from opset.version_converter import convert as convert
 from opset.version_converter import lower as lower

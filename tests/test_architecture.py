@@ -22,22 +22,31 @@ MODULES = {
 # Parts from below to above: each may import those before it, and itself.
 ORDER = (
     "public_names errors rules plain_text file_names budget child_process model schemas output_folder opsets "
-    "preparation inference reference tensor_io checker version_converter adapters extend composition description "
+    "preparation inference reference tensor_io checker version_converter adapters extend composition verification description "
     "catalog compat explanations docgen workflow cli __main__"
 ).split()
 # A program that another process runs, with the runtimes that are tested: no module of the package.
 WORKER = "opset.workflow.conformance.worker"
 # Another one, with the runtime that is installed, which loads models to see what it takes.
 LOADER = "opset.opsets.runtimes.loading_program"
+# And one that runs a model in it.
+RUNNER = "opset.verification.runtime_program"
 # Which modules may import a package that is not part of Python; none may import onnx or a runtime but these.
 ALLOWED = {
     "onnx": (WORKER,),
-    "onnxruntime": (WORKER, LOADER),
-    "openvino": (LOADER,),
+    "onnxruntime": (WORKER, LOADER, RUNNER),
+    "openvino": (LOADER, RUNNER),
     "google": ("opset.model",),
     "click": ("opset.cli",),
     "yaml": ("opset.schemas.yaml.reader",),
-    "numpy": ("opset.model.arrays", "opset.reference", "opset.tensor_io", "opset.cli.run", WORKER),
+    "numpy": (
+        "opset.model.arrays",
+        "opset.reference",
+        "opset.tensor_io",
+        "opset.cli.run",
+        "opset.verification",
+        WORKER,
+    ),
     "ml_dtypes": ("opset.model.arrays", "opset.reference"),
     "re2": ("opset.reference.kernels.text",),
     "PIL": ("opset.reference.kernels.image",),
@@ -150,7 +159,7 @@ def test_packages_are_imported_where_they_belong():
     assert not misplaced, "\n".join(misplaced)
 
 
-@pytest.mark.parametrize("program", [WORKER, LOADER])
+@pytest.mark.parametrize("program", [WORKER, LOADER, RUNNER])
 def test_a_program_with_runtimes_is_imported_by_nothing(program):
     assert program in MODULES and not [name for name in MODULES if program in imports(name)]
 

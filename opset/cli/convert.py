@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import IO, NamedTuple
 
 import click
@@ -12,8 +13,10 @@ from opset.cli.assumed_opsets import Assumed, assume_option, load_assumed
 from opset.cli.batch import Call, ModelReport, Verb, process_files, write_report, writing_options
 from opset.cli.inputs import Input, dims_option, freeze_option, suffix_of
 from opset.cli.target_options import TargetChoice, target_options
+from opset.cli.verification import UNVERIFIED, Verifying, verify_options
 from opset.model.storage.external import odd_keys
 from opset.opsets.registry import Registry
+from opset.verification.report import Verification, verification_lines
 from opset.version_converter import Target, convert_model
 from opset.version_converter.report import (
     ConversionReport,
@@ -29,6 +32,7 @@ WORDS = {
     "unchanged": "already there",
     "planned": "can be converted",
     "refused": "refused",
+    UNVERIFIED: "not verified",
     "failed": "failed",
 }
 VERB = Verb(WORDS, "the model was not converted", ("adapters.py", "inference.py"))
@@ -42,6 +46,15 @@ class Settings(NamedTuple):
     freeze: tuple[str, ...]
     plan_only: bool
     assumed: Assumed
+    verifying: Verifying
+
+
+@dataclass(frozen=True)
+class ConvertedReport:
+    """The report on a conversion, and with --verify the verification of its result."""
+
+    conversion: ConversionReport = field(metadata={"key": ""})
+    verification: Verification | None = None
 
 
 @click.command(no_args_is_help=True)
@@ -51,6 +64,7 @@ class Settings(NamedTuple):
 @assume_option
 @dims_option
 @freeze_option
+@verify_options
 @writing_options("Output file or folder; by default beside the input.")
 def command(
     inputs: tuple[str, ...],
@@ -59,6 +73,7 @@ def command(
     freeze: tuple[str, ...],
     plan_only: bool,
     assumed: Assumed,
+    verifying: Verifying,
     call: Call,
 ) -> int:
     """Convert models to other operator set versions, all or nothing.
@@ -69,26 +84,26 @@ def command(
     --to, --release or --for, a model keeps its opsets, and --ir-version, --freeze or --dim change it.
     """
     target = choice.target(call.known.registry(), keeps_opsets=bool(dims or freeze))
-    return convert_files(inputs, call, Settings(target, dims, freeze, plan_only, assumed))
+    return convert_files(inputs, call, Settings(target, dims, freeze, plan_only, assumed, verifying))
 
 
 def convert_files(inputs: tuple[str, ...], call: Call, settings: Settings) -> int:
     """Convert the models that a verb is given, report on each, and return the exit status."""
     plan_only = settings.plan_only
 
-    def write(report: ModelReport[ConversionReport], stream: IO[str], quiet: bool) -> None:
+    def write(report: ModelReport[ConvertedReport], stream: IO[str], quiet: bool) -> None:
         refused = report.status == "refused"
         errors = stream if plan_only and refused else sys.stderr
         result = report.result
         lines = [*_result_lines(report)] if not quiet and (plan_only or not refused) else []
         write_report(report, lines, stream, errors)
         if refused and result is not None:
-            errors.write(f"{refusal_line(result.nodes)}\n")
+            errors.write(f"{refusal_line(result.conversion.nodes)}\n")
 
     return process_files(inputs, call, VERB, convert_file, settings, write, writes=not plan_only)
 
 
-def convert_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[ConversionReport]:
+def convert_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[ConvertedReport]:
     """Convert one model, write the result if it was not refused, and return the report."""
     model, notes = load_assumed(source, call.roots, settings.assumed, registry, call.limits)
     conversion = convert_model(model, settings.target, registry, settings.dims, call.limits, settings.freeze)
@@ -99,22 +114,32 @@ def convert_file(source: Input, settings: Settings, call: Call, registry: Regist
     conversion.notes += [f"{odd_tensors.omitted:,} more tensors have such keys"] if odd_tensors.omitted else []
     path = None
     status = "refused"
-    if conversion.model is not None:
+    verification = None
+    if conversion.model is not None and settings.verifying.wanted and conversion.changes:
+        names = source.path, "the result"
+        verification = settings.verifying.verify(model, conversion.model, settings.dims, call.limits, registry, names)
+    if verification is not None and not verification.same:
+        status = UNVERIFIED
+    elif conversion.model is not None:
         status = "unchanged" if not conversion.changes else "planned" if settings.plan_only else "converted"
         if not settings.plan_only and not call.can_skip_writing(conversion.changes):
             opsets = settings.target.opsets or conversion.target
             reached = {domain: conversion.target.get(domain, version) for domain, version in opsets.items()}
             suffix = LOWERED if settings.target.lowered else suffix_of(reached)
             path = call.write_result(conversion.model, source, suffix, conversion.notes)
-    result = conversion_report(conversion, places=call.form == "json")
-    findings = conversion.refusals.in_file(source.path)
-    return ModelReport(source.path, path, result, findings, status, int(status == "refused"))
+    result = ConvertedReport(conversion_report(conversion, places=call.form == "json"), verification)
+    findings = (conversion.refusals if verification is None else verification.errors).in_file(source.path)
+    return ModelReport(source.path, path, result, findings, status, int(status in ("refused", UNVERIFIED)))
 
 
-def _result_lines(report: ModelReport[ConversionReport]) -> Iterator[str]:
+def _result_lines(report: ModelReport[ConvertedReport]) -> Iterator[str]:
     """Yield the lines about a conversion, nothing if it failed."""
     if report.result is not None:
-        yield headline(report.result)
-        yield from report_lines(report.result)
+        yield headline(report.result.conversion)
+        yield from report_lines(report.result.conversion)
+        if report.result.verification is not None:
+            yield from verification_lines(report.result.verification)
+        if report.status == UNVERIFIED:
+            yield "  nothing was written"
         if report.status == "unchanged":
             yield "  nothing to convert: the model is there already"

@@ -11,13 +11,21 @@ import click
 from opset.cli.batch import Call, ModelReport, Verb, load_input, process_files, write_report, writing_options
 from opset.cli.inputs import Input
 from opset.cli.output import count_text
+from opset.cli.verification import UNVERIFIED, Verifying, verify_options
 from opset.errors import SHOWN, brief_name, safe_text
 from opset.opsets.registry import Registry
 from opset.schemas.names import domain_name
+from opset.verification.report import Verification, verification_lines
 from opset.version_converter.inlining import inline_model
 
 SUFFIX = "inlined"
-WORDS = {"inlined": "inlined", "unchanged": "without such functions", "refused": "refused", "failed": "failed"}
+WORDS = {
+    "inlined": "inlined",
+    "unchanged": "without such functions",
+    "refused": "refused",
+    UNVERIFIED: "not verified",
+    "failed": "failed",
+}
 VERB = Verb(WORDS, "the model was not inlined", ("adapters.py", "inference.py"))
 
 
@@ -26,6 +34,7 @@ class Settings(NamedTuple):
 
     only: tuple[str, ...]
     exclude: tuple[str, ...]
+    verifying: Verifying
 
 
 class RemovedFunction(NamedTuple):
@@ -47,19 +56,23 @@ class InlinedFunction(NamedTuple):
 
 @dataclass(frozen=True)
 class InliningReport:
-    """The functions that were inlined, those that were removed, and notes."""
+    """The functions that were inlined, those that were removed, notes, and with --verify the verification."""
 
     functions: Sequence[InlinedFunction]
     removed: Sequence[RemovedFunction]
     notes: Sequence[str]
+    verification: Verification | None = None
 
 
 @click.command(no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--only", multiple=True, metavar="NAME", help="Inline this function alone. Repeatable.")
 @click.option("--except", "exclude", multiple=True, metavar="NAME", help="Leave this function as it is. Repeatable.")
+@verify_options
 @writing_options("Output file or folder; by default beside the input.")
-def command(inputs: tuple[str, ...], only: tuple[str, ...], exclude: tuple[str, ...], call: Call) -> int:
+def command(
+    inputs: tuple[str, ...], only: tuple[str, ...], exclude: tuple[str, ...], verifying: Verifying, call: Call
+) -> int:
     """Put the nodes of a model's functions in place of the nodes that call them.
 
     INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written
@@ -67,7 +80,7 @@ def command(inputs: tuple[str, ...], only: tuple[str, ...], exclude: tuple[str, 
     without its domain: Scale, com.example.Scale, or com.example.Scale:half for one overload. --only takes operators,
     too: Gelu. A function that nothing calls any more is removed.
     """
-    return process_files(inputs, call, VERB, inline_file, Settings(only, exclude), _write_report)
+    return process_files(inputs, call, VERB, inline_file, Settings(only, exclude, verifying), _write_report)
 
 
 def inline_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[InliningReport]:
@@ -76,7 +89,13 @@ def inline_file(source: Input, settings: Settings, call: Call, registry: Registr
     inlining = inline_model(model, settings.only or None, settings.exclude, registry, call.limits)
     path = None
     status = "refused"
-    if inlining.model is not None:
+    verification = None
+    if inlining.model is not None and settings.verifying.wanted and inlining.changes:
+        names = source.path, "the result"
+        verification = settings.verifying.verify(model, inlining.model, {}, call.limits, registry, names)
+    if verification is not None and not verification.same:
+        status = UNVERIFIED
+    elif inlining.model is not None:
         status = "inlined" if inlining.changes else "unchanged"
         if not call.can_skip_writing(bool(inlining.changes)):
             path = call.write_result(inlining.model, source, SUFFIX, inlining.notes)
@@ -85,9 +104,9 @@ def inline_file(source: Input, settings: Settings, call: Call, registry: Registr
         for (domain, name, overload), calls in inlining.calls.items()
     ]
     removed = [RemovedFunction(domain_name(domain), name, overload) for domain, name, overload in inlining.removed]
-    result = InliningReport(functions, removed, inlining.notes)
-    findings = inlining.refusals.in_file(source.path)
-    return ModelReport(source.path, path, result, findings, status, int(status == "refused"))
+    result = InliningReport(functions, removed, inlining.notes, verification)
+    findings = (inlining.refusals if verification is None else verification.errors).in_file(source.path)
+    return ModelReport(source.path, path, result, findings, status, int(status in ("refused", UNVERIFIED)))
 
 
 def _write_report(report: ModelReport[InliningReport], stream: IO[str], quiet: bool) -> None:
@@ -107,4 +126,5 @@ def _result_lines(result: InliningReport) -> list[str]:
     lines += [f"removed, as nothing calls it: {count_text(removed, 'function')}"] if removed else []
     lines = lines if len(lines) <= SHOWN else [*lines[:SHOWN], f"… and {len(lines) - SHOWN:,} more"]
     lines += [f"note: {safe_text(note)}" for note in result.notes]
+    lines += [] if result.verification is None else [line[2:] for line in verification_lines(result.verification)]
     return [inlined_calls if calls else "nothing to inline", *(f"  {line}" for line in lines)]

@@ -8,6 +8,7 @@ from opset.cli.assumed_opsets import Assumed, assume_option
 from opset.cli.batch import Call, writing_options
 from opset.cli.convert import Settings, convert_files
 from opset.cli.inputs import dims_option, freeze_option
+from opset.cli.verification import Verifying, verify_options
 from opset.version_converter import target_without
 
 
@@ -24,6 +25,7 @@ from opset.version_converter import target_without
 @assume_option
 @dims_option
 @freeze_option
+@verify_options
 @writing_options("Output file or folder; by default beside the input.")
 def command(
     inputs: tuple[str, ...],
@@ -32,6 +34,7 @@ def command(
     freeze: tuple[str, ...],
     plan_only: bool,
     assumed: Assumed,
+    verifying: Verifying,
     call: Call,
 ) -> int:
     """Express operators by others, at the opsets that the models have, all or nothing.
@@ -41,4 +44,4 @@ def command(
     """
     names = [name.strip() for argument in ops for name in argument.split(",") if name.strip()]
     target = target_without(names, call.known.registry())
-    return convert_files(inputs, call, Settings(target, dims, freeze, plan_only, assumed))
+    return convert_files(inputs, call, Settings(target, dims, freeze, plan_only, assumed, verifying))

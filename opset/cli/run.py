@@ -41,6 +41,7 @@ from opset.reference.numerics.memory import nbytes
 from opset.reference.value_info import ValueInfo
 from opset.reference.values import type_of
 from opset.tensor_io import json_values
+from opset.tensor_io.demands import demands_for
 from opset.tensor_io.files import (
     bytes_to_write,
     check_format,
@@ -264,7 +265,8 @@ def _run_evaluator(evaluator: ReferenceEvaluator, settings: Settings, report: Ru
     if settings.random:
         needed = {value.name for value in inputs if not value.has_default}
         protos = [each for each in evaluator.model.proto.graph.input if each.name in needed or each.name in feeds]
-        feeds |= random_inputs(protos, feeds, settings.seed, evaluator.limits)
+        demands = demands_for(evaluator.model, evaluator.registry, evaluator.limits, feeds)
+        feeds |= random_inputs(protos, feeds, settings.seed, evaluator.limits, demands)
         report.seed = settings.seed
     report.inputs = {value.name: summarize(feeds[value.name], value.type) for value in inputs if value.name in feeds}
     declared = dict.fromkeys(evaluator.output_names)

@@ -33,6 +33,7 @@ TOPICS = {
         ),
         "Conversion": "convert plan Conversion lower inline_functions",
         "Parts and wholes": "extract merge",
+        "Verification": "verify Verification",
         "Types and shapes": "infer Inference infer_shapes",
         "Evaluation": "ReferenceEvaluator",
         "Operators": "get_schema OpSchema Registry",

@@ -6,6 +6,7 @@ import copy
 import math
 import zlib
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,20 +17,28 @@ from opset.model.arrays import data_type_of, dtype_of_element
 from opset.model.elements import element_name
 from opset.model.types import type_string
 from opset.reference.engine.limits import byte_limit
+from opset.tensor_io.demands import Demand
 
 _ENTRIES = 2  # of a sequence or map of tensors; of one that holds others 1, as they would multiply
 _WORDS = ("one", "two", "three", "four", "five", "six")
 
 
-def random_inputs(inputs: Iterable[Any], given: Mapping[str, Any], seed: int, limits: Limits) -> dict[str, Any]:
+def random_inputs(
+    inputs: Iterable[Any],
+    given: Mapping[str, Any],
+    seed: int,
+    limits: Limits,
+    demands: Mapping[str, Demand] = MappingProxyType({}),
+) -> dict[str, Any]:
     """Return values for the inputs, ValueInfoProtos, that have no given value.
 
-    Floats are normally distributed around 0, integers 0 to 3 (as far as the type has them), text is short words; a
-    sequence or map of tensors has two entries, an optional has its value.
+    If nothing is demanded, floats are normally distributed around 0, integers 0 to 3 (as far as the type has them),
+    text is short words; a sequence or map of tensors has two entries, an optional has its value.
 
     Args:
         given: Values by name; they determine the dimension variables in their shapes.
         limits: The limits on memory.
+        demands: What is demanded of the values of inputs, by name.
 
     Raises:
         UsageError: U103 with all sizes that are not known.
@@ -47,7 +56,10 @@ def random_inputs(inputs: Iterable[Any], given: Mapping[str, Any], seed: int, li
     random_values = _RandomValues(sizes, findings, byte_limit(limits))
     values = {
         value_info.name: random_values.value(
-            value_info.name, value_info.type, np.random.default_rng((seed, zlib.crc32(value_info.name.encode())))
+            value_info.name,
+            value_info.type,
+            np.random.default_rng((seed, zlib.crc32(value_info.name.encode()))),
+            demands.get(value_info.name),
         )
         for value_info in inputs
         if value_info.name not in given
@@ -75,28 +87,28 @@ class _RandomValues:
         self.left = limit
         self.missing: dict[str, None] = {}
 
-    def value(self, name: str, kind: Any, rng: np.random.Generator) -> Any:
+    def value(self, name: str, kind: Any, rng: np.random.Generator, demand: Demand | None) -> Any:
         """Return a value of a TypeProto; it recurses, which is safe, as Protobuf nests no more than 100 messages."""
         match kind.WhichOneof("value"):
             case "tensor_type" if element_name(kind.tensor_type.elem_type):
                 shape = self._shape(name, kind.tensor_type)
                 try:
-                    return self._tensor(shape, dtype_of_element(str(type_string(kind))[7:-1]), rng)
+                    return self._tensor(shape, dtype_of_element(str(type_string(kind))[7:-1]), rng, demand)
                 except (ValueError, OverflowError) as error:  # too many dimensions, or too great ones beside a 0
                     self._impossible(name, f"numpy has no array of its shape: {error}")
                     return None
             case "sequence_type":
                 inner = kind.sequence_type.elem_type
-                return [self.value(name, inner, rng) for _ in range(_entry_count(inner))]
+                return [self.value(name, inner, rng, demand) for _ in range(_entry_count(inner))]
             case "optional_type":
-                return self.value(name, kind.optional_type.elem_type, rng)
+                return self.value(name, kind.optional_type.elem_type, rng, demand)
             case "map_type":
                 keys: Any = _WORDS if element_name(kind.map_type.key_type) == "string" else range(_ENTRIES)
                 inner = kind.map_type.value_type
                 if inner.WhichOneof("value") == "tensor_type" and not inner.tensor_type.HasField("shape"):
                     inner = copy.deepcopy(inner)
                     inner.tensor_type.shape.SetInParent()  # the standard's maps hold single elements
-                values = [self.value(name, inner, rng) for _ in range(_entry_count(inner))]
+                values = [self.value(name, inner, rng, demand) for _ in range(_entry_count(inner))]
                 pairs = zip(keys[: len(values)], values, strict=True)
                 return {key: entry[()] if isinstance(entry, np.ndarray) else entry for key, entry in pairs}
         self._impossible(name, f"it is {type_string(kind) or 'of a type that the model does not declare'}")
@@ -123,7 +135,7 @@ class _RandomValues:
             shape.append(self.sizes.get(called, 0))
         return shape
 
-    def _tensor(self, shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator) -> Any:
+    def _tensor(self, shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator, demand: Demand | None) -> Any:
         """Return a random tensor, drawn in 64 bits; raise RunError R302 if it takes more memory than is left."""
         if (needed := math.prod(shape) * max(dtype.itemsize, 8)) > self.left:
             why = f"one of them needs {needed:,} bytes, and {self.left:,} are left of what is allowed in all"
@@ -131,6 +143,8 @@ class _RandomValues:
             help = "smaller sizes: --dim; or more: --max-bytes"
             raise RunError(Finding("R302", message, why=why, help=help))
         self.left -= needed
+        if demand is not None and (suitable := _suitable(shape, dtype, rng, demand)) is not None:
+            return suitable
         if dtype.kind == "O":
             return np.array(_WORDS, object)[rng.integers(len(_WORDS), size=math.prod(shape))].reshape(shape)
         if dtype.kind == "b":
@@ -143,3 +157,70 @@ class _RandomValues:
         if data_type_of(dtype) == 24:  # FLOAT8E8M0 holds powers of two alone, none below zero
             return np.abs(numbers).astype(dtype)
         return numbers.astype(dtype)
+
+
+def _suitable(shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator, demand: Demand) -> Any:
+    """Return a tensor that meets a demand, None if its type holds no such values."""
+    size = math.prod(shape)
+    if demand.choices:
+        is_text = isinstance(demand.choices[0], str | bytes)
+        if is_text != (dtype.kind == "O"):
+            return None
+        words = [each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in demand.choices]
+        return np.array(words, dtype)[rng.integers(len(words), size=size)].reshape(shape)
+    if dtype.kind in "Oc":
+        return None
+    if demand.spread:
+        magnitudes = np.exp(rng.uniform(math.log(demand.low), math.log(demand.high), size=shape))
+        return np.asarray(magnitudes * rng.choice((-1, 1), size=shape)).astype(dtype) if dtype.kind == "f" else None
+    if demand.mask:
+        return _mask(shape, dtype, rng)
+    if demand.fixed:
+        return np.array(demand.fixed).astype(dtype).reshape(shape) if len(demand.fixed) == size else None
+    if demand.bounds:
+        return _index_tuples(shape, rng, demand).astype(dtype) if shape and shape[-1] == len(demand.bounds) else None
+    if dtype.kind == "b":
+        return np.ones(shape, bool) if demand.low > 0 else None
+    low = max(demand.low, 0) if dtype.kind == "u" or dtype.name.startswith("uint") else demand.low
+    if demand.whole or dtype.kind in "iu" or "int" in dtype.name:
+        low, high = math.ceil(low), max(math.floor(demand.high), math.ceil(low))
+        if demand.distinct:
+            return _distinct(shape, high + 1, rng).astype(dtype)
+        return np.asarray(rng.integers(low, high + 1, size=shape)).astype(dtype)
+    return np.asarray(rng.uniform(low, demand.high, size=shape)).astype(dtype)
+
+
+def _mask(shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator) -> Any:
+    """Return a mask that leaves out a quarter, but nothing of the first place of the last axis."""
+    kept = np.asarray(rng.random(shape) < 0.75)
+    if shape:
+        kept[..., :1] = True
+    if dtype.kind == "b":
+        return kept
+    if "int" in dtype.name:
+        return None
+    numbers = np.asarray(rng.standard_normal(shape))
+    lowest = -np.inf if dtype.kind == "f" or dtype.name == "bfloat16" else -1.0
+    return np.where(kept, numbers, lowest).astype(dtype)
+
+
+def _distinct(shape: list[int], count: int, rng: np.random.Generator) -> Any:
+    """Return indices below a count, none twice if there are enough of them."""
+    size = math.prod(shape)
+    if size <= count <= size + 1_000_000:
+        return rng.permutation(count)[:size].reshape(shape)
+    if shape and max(shape) <= count:  # none twice along the longest axis
+        axis = shape.index(max(shape))
+        places = np.arange(shape[axis]) + int(rng.integers(count))
+        return np.broadcast_to((places % count).reshape([-1 if at == axis else 1 for at in range(len(shape))]), shape)
+    return rng.integers(max(count, 1), size=shape)
+
+
+def _index_tuples(shape: list[int], rng: np.random.Generator, demand: Demand) -> Any:
+    """Return tuples of indices within the bounds of a demand, along the last axis."""
+    sizes = [bound + 1 for bound in demand.bounds]
+    count = math.prod(shape[:-1])
+    if demand.distinct and math.prod(sizes) <= 1_000_000 and count <= math.prod(sizes):
+        flat = rng.permutation(math.prod(sizes))[:count]
+        return np.stack(np.unravel_index(flat, sizes), axis=-1).reshape(shape)
+    return np.stack([rng.integers(size, size=shape[:-1]) for size in sizes], axis=-1)

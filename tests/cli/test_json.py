@@ -17,6 +17,7 @@ from opset.cli.blockers import BlockersBatch
 from opset.cli.bump import LockReport
 from opset.cli.check import CheckBatch, CheckReport
 from opset.cli.conformance import ConformanceReport
+from opset.cli.convert import ConvertedReport
 from opset.cli.extract import ExtractionReport
 from opset.cli.import_ import ImportReport
 from opset.cli.infer import InferenceReport
@@ -30,15 +31,18 @@ from opset.cli.show import ModelContents
 from opset.cli.targets import ListedTarget, TargetRelease, TargetReport
 from opset.cli.test import ExamplesReport
 from opset.cli.testgen import CorpusReport, ListedCase
+from opset.cli.verify import VerificationReport
 from opset.description.report import ModelDescription
 from opset.errors import Finding, FindingList
+from opset.verification.report import Verification
 from opset.version_converter.blockers import BlockersReport
 from opset.version_converter.report import ConversionReport
 
 PAGE = Path(__file__).parents[2] / "docs" / "json.md"
 REPORTS = {
     "All that work on models": [BatchReport, ModelReport, Finding],
-    "`convert`, `lower`": [ConversionReport],
+    "`convert`, `lower`": [ConvertedReport, ConversionReport],
+    "`verify`, and `--verify` of others": [VerificationReport, Verification],
     "`blockers`": [BlockersBatch, BlockersReport],
     "`info`": [ModelDescription],
     "`check`": [CheckBatch, CheckReport],

@@ -108,6 +108,8 @@ VERBS = [
     ("check", "model.onnx", "--for", "onnxruntime==1.17"),
     ("infer", "model.onnx", "--report"),
     ("run", "model.onnx", "--set", "x=[1, 2]", "--trace", "--format", "json"),
+    ("verify", "model.onnx", "model.onnx", "--seeds", "1"),
+    ("convert", "model.onnx", "--to", "21", "--verify", "-o", "verified.onnx"),
     ("show", "model.onnx"),
     ("show", "com.example.Twice"),
     ("list", "domains"),

@@ -94,6 +94,15 @@ FORMS = {
         "CONFIGURATIONS": {"": ["SAMPLE", "--ops", "Gelu", "--plan"]},
         "ARGUMENTS": {"ops": ["SAMPLE", "--ops", "IT"]},
     },
+    "verify": {
+        "MODELS": {
+            "": ["IT", "SAMPLE", "--timeout", "20"],
+            "after json": ["SAMPLE", "IT", "--format", "json", "--timeout", "20"],
+        },
+        "STREAMS": {"": ["SAMPLE", "-", "--seeds", "1"]},
+        "SCHEMAS": {"": ["SAMPLE", "SAMPLE", "--seeds", "1", "--schemas", "FOLDER/schemas"]},
+        "CONFIGURATIONS": {"": ["SAMPLE", "SAMPLE", "--seeds", "1"]},
+    },
     "check": {
         "MODELS": {
             "": ["IT", "--format", "sarif", "--verify-checksums"],
@@ -484,6 +493,8 @@ def commands(built, tmp_path):
                     statuses = *statuses, 0, 1  # nothing is written, and a runtime may take the model as it is
                 if verb == "check":
                     statuses = *statuses, 0, 1  # what keeps others from reading a model is a finding like any other
+                if verb == "verify":
+                    statuses = *statuses, 1  # a model of another interface, or one that does not run, is not the same
                 if verb in ("info", "diff"):
                     statuses = *statuses, 0  # a model is shown or compared even if it cannot be converted
                 if verb in ("extract", "merge"):

@@ -84,6 +84,7 @@ class Inference:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.model = engine.model
+        self.index = engine.index
         self.notes = [*engine.index.notes, *_warnings_of(engine)]
         """Changes that were made before the model was read, and nodes that harmlessly differ from their operators: in
         forms that runtimes accept, or by attributes that do not exist."""

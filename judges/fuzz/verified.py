@@ -1,0 +1,207 @@
+"""Whether `opset verify` finds faults in converted models, and raises no false alarm.
+
+    python -m judges verified --count 300 --seed 1 [--markdown docs/verified.md]
+
+Models (examples, node tests of the standard, sketches of exporters) are converted to drawn opsets and verified: none
+may differ. Then faults are put into the converted models, one at a time, in the main graph, in branches, loops and
+functions. What `verify` does not find is judged by onnxruntime on other inputs: a fault that changes an output there
+was missed, one that does not changes nothing, and is listed. The exit status is 1 for a false alarm or a missed fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+import opset
+from judges.conformance.judge import Case, run_onnxruntime
+from judges.conformance.matrix import node_cases
+from judges.conformance.models import cases_of
+from judges.fuzz.injecting import FAULTS, PLACES
+from opset.budget import Limits
+from opset.verification.comparing import why_different
+
+LIMITS = Limits(timeout=20)
+OTHER_INPUTS = 12
+FOUND, MISSED, WITHIN, EQUIVALENT = "found", "missed", "within tolerance", "equivalent"
+INVALID, UNDECIDED = "invalid", "undecided"
+
+
+def converted(case: Case, rng: random.Random) -> tuple[onnx.ModelProto, int] | None:
+    """Return the model at a drawn opset, None if each drawn one is refused."""
+    for _ in range(6):
+        to = rng.randrange(7, 27)
+        try:
+            return opset.convert(case.model, to), to
+        except opset.OpsetError:
+            continue
+    return None
+
+
+def other_inputs(feeds: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    """Return inputs of the same shapes: floats drawn anew, integers in another order."""
+    found = {}
+    for name, value in feeds.items():
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.dtype.itemsize > 1:
+            finite = value[np.isfinite(value)].astype(np.float64).clip(-1e6, 1e6)
+            low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+            drawn = rng.uniform(low, high, value.shape)
+            value = (np.round(drawn * 2) / 2 if rng.random() < 0.4 else drawn).astype(value.dtype)
+        elif isinstance(value, np.ndarray) and value.dtype.kind in "biu" and value.size and value.ndim:
+            value = rng.permutation(value.reshape(-1)).reshape(value.shape)
+        found[name] = value
+    return found
+
+
+def judged(before: onnx.ModelProto, after: onnx.ModelProto, feeds: Mapping[str, Any], seed: int, allowed: float) -> str:
+    """Return whether onnxruntime gives other outputs for the two models on any of several inputs."""
+    rng = np.random.default_rng(seed)
+    compared, small = 0, False
+    for number in range(OTHER_INPUTS):
+        given = feeds if not number else other_inputs(feeds, rng)
+        try:
+            one = run_onnxruntime(before, given)
+        except Exception:
+            continue
+        try:
+            other = run_onnxruntime(after, given)
+        except Exception:
+            return INVALID
+        if one is None or other is None:
+            continue
+        compared += 1
+        if any(why_different(*pair, allowed, None) for pair in zip(one, other, strict=True)):
+            return MISSED
+        small |= any(why_different(*pair, 0.0, 0.0) for pair in zip(one, other, strict=True))
+    return UNDECIDED if not compared else WITHIN if small else EQUIVALENT
+
+
+def examined(before: onnx.ModelProto, after: onnx.ModelProto, feeds: Mapping[str, Any], seed: int) -> str:
+    """Return what became of a fault: verified, and if it is not found, judged by onnxruntime."""
+    try:
+        result = opset.verify(before, after, limits=LIMITS)
+    except opset.OpsetError:
+        return INVALID
+    if result.verdict == "different":
+        return INVALID if all(run.why for run in result.runs) else FOUND
+    if result.verdict == "not compared":
+        return UNDECIDED
+    return judged(before, after, feeds, seed, max((each.rtol for each in result.outputs), default=0.0))
+
+
+def inject_into(
+    case: Case, model: onnx.ModelProto, to: int, faults: int, rng: random.Random
+) -> list[tuple[str, str, str]]:
+    """Return kind, place and outcome of faults that were put into a converted model."""
+    found = []
+    place, subject = "main graph", model
+    if to >= 13 and rng.random() < 0.45:
+        place = rng.choice([*PLACES])
+        try:
+            subject = PLACES[place](model)
+            if not opset.verify(model, subject, seeds=1, limits=LIMITS).same:
+                place, subject = "main graph", model
+        except opset.OpsetError:
+            place, subject = "main graph", model
+    kinds = [*FAULTS]
+    rng.shuffle(kinds)
+    for kind in kinds:
+        if len(found) >= faults:
+            break
+        mutant = onnx.ModelProto()
+        mutant.CopyFrom(subject)
+        try:
+            if not FAULTS[kind](mutant, rng):
+                continue
+        except (ValueError, IndexError, TypeError):
+            continue
+        outcome = examined(subject, mutant, case.feeds, rng.randrange(1 << 30))
+        found.append((kind, place, outcome))
+        if outcome == MISSED:
+            print(f"MISSED {kind}, {place}: {case.name} at {to}", flush=True)
+    return found
+
+
+def sources(count: int, rng: random.Random) -> list[Case]:
+    """Return the models: all examples, whole models of exporters, and node tests."""
+    nodes = [case for case in node_cases() if not case.random]
+    rng.shuffle(nodes)
+    whole = [case for group in ("examples",) for case in cases_of(group)]
+    return [*whole, *nodes][:count]
+
+
+def table(outcomes: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Return the counts by kind as lines of Markdown."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for kind, place, outcome in outcomes:
+        counts[kind][outcome] += 1
+        if place != "main graph":
+            counts[f"*any, {place}*"][outcome] += 1
+    lines = [
+        "| fault | found | missed | within tolerance | changes nothing | invalid | undecided |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    columns = (FOUND, MISSED, WITHIN, EQUIVALENT, INVALID, UNDECIDED)
+    for kind in sorted(counts):
+        lines.append(f"| {kind} | " + " | ".join(str(counts[kind][each]) for each in columns) + " |")
+    total = Counter(outcome for *_, outcome in outcomes)
+    return [*lines, "| **all** | " + " | ".join(str(total[each]) for each in columns) + " |"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=300, help="models")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--faults", type=int, default=4, help="faults for each model")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="time after which no model is begun")
+    parser.add_argument("--markdown", type=Path, help="the page to write the table to")
+    options = parser.parse_args(arguments)
+    rng, started = random.Random(options.seed), time.monotonic()
+    verdicts: Counter[str] = Counter()
+    outcomes: list[tuple[str, str, str]] = []
+    alarms = []
+    for case in sources(options.count, rng):
+        if time.monotonic() - started > options.seconds:
+            break
+        made = converted(case, rng)
+        if made is None:
+            verdicts["refused"] += 1
+            continue
+        try:
+            result = opset.verify(case.model, made[0], limits=LIMITS)
+        except opset.OpsetError as error:
+            verdicts[f"error {error.code}"] += 1
+            continue
+        verdicts[result.verdict] += 1
+        if result.verdict == "different":
+            alarms.append(f"{case.name} to {made[1]}: {result.errors[0].message}: {result.errors[0].why}")
+            print(f"ALARM {alarms[-1]}", flush=True)
+        elif result.same:
+            outcomes += inject_into(case, made[0], made[1], options.faults, rng)
+    lines = table(outcomes)
+    kinds = len({kind for kind, _, outcome in outcomes if outcome == FOUND})
+    models = sum(verdicts.values())
+    summary = f"{models} models: " + ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())
+    summary += f"; {kinds} kinds of fault found, {len(alarms)} false alarms"
+    print(*lines, summary, sep="\n")
+    if options.markdown is not None:
+        head = ["# Faults that verification finds", "", PAGE, "", *lines, "", f"{summary}.", ""]
+        options.markdown.write_text("\n".join(head))
+    return int(bool(alarms) or any(outcome == MISSED for *_, outcome in outcomes))
+
+
+PAGE = """`opset verify` is measured by faults that are put into converted models, one at a time: the examples and the
+node tests of the standard, at drawn opsets. A fault that it does not find is judged by onnxruntime on other inputs:
+one that changes no output there changes nothing. Invalid are models that no longer run, which are found, too, but count for
+nothing. `python -m judges verified --count 300 --seed 1 --markdown docs/verified.md` writes this page."""
+
+if __name__ == "__main__":
+    raise SystemExit(main())

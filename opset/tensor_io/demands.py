@@ -1,0 +1,413 @@
+"""The values that suit the inputs of a model: what the operators that an input reaches demand of it.
+
+An input is followed through nodes that hand on its elements (Cast, Reshape, Slice …), into graphs and functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from opset.budget import Limits
+from opset.errors import OpsetError
+from opset.inference.engine.binding import bind_dims
+from opset.inference.engine.result import Inference, infer
+from opset.inference.engine.scopes import Scope
+from opset.model import proto as pb
+from opset.model.attributes import attribute_value
+from opset.model.elements import element_name
+from opset.model.graph.index import Body, ModelIndex
+from opset.model.storage.container import Model
+from opset.opsets.registry import Registry
+
+_SMALL = 3
+_MOST_VISITED = 100_000
+"""Values that are visited for all inputs."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The values that suit an input: numbers from `low` to `high`, whole ones or not, or others.
+
+    - `bounds`: the greatest index for each place of the last axis;
+    - `distinct`: whether no index may occur twice;
+    - `fixed`: all elements, in order; `choices`: elements to choose from;
+    - `mask`: whether it is added to scores, so that -inf leaves one out;
+    - `spread`: whether magnitudes are spread evenly, from `low` to `high`, with both signs.
+    """
+
+    low: float = 0
+    high: float = _SMALL
+    whole: bool = True
+    bounds: tuple[int, ...] = ()
+    distinct: bool = False
+    fixed: tuple[int, ...] = ()
+    choices: tuple[Any, ...] = ()
+    mask: bool = False
+    spread: bool = False
+
+    def meet(self, other: Demand) -> Demand:
+        """Return a demand that meets both if there is one, else this one."""
+        plain = not any((self.fixed, self.choices, self.bounds, self.mask, self.spread))
+        if not plain or other.mask or other.spread:
+            return self
+        if other.fixed or other.choices or other.bounds:
+            return other
+        low, high = max(self.low, other.low), min(self.high, other.high)
+        if low > high:
+            return self
+        whole, distinct = self.whole or other.whole, self.distinct or other.distinct
+        return replace(self, low=low, high=high, whole=whole, distinct=distinct)
+
+
+@dataclass(frozen=True)
+class Use:
+    """A node that takes a value as an input: its operator, attributes, and the types of its inputs."""
+
+    operator: str
+    opset: int
+    position: int
+    node: Any
+    scope: Scope | None
+    inputs: list[str]
+    _attributes: dict[str, Any] = field(default_factory=dict)
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """Return the value of an attribute, or the default."""
+        found = next((each for each in self.node.attribute if each.name == name), None)
+        return default if found is None or found.ref_attr_name else attribute_value(found)
+
+    def shape(self, position: int) -> tuple[Any, ...] | None:
+        """Return the shape of an input, None if its rank is not known."""
+        if self.scope is None or position >= len(self.inputs) or not self.inputs[position]:
+            return None
+        found = self.scope.type_of(self.inputs[position])
+        return None if found is None else found.shape
+
+    def size(self, position: int, axis: int, default: int = _SMALL) -> int:
+        """Return a size of an input as a number, the default if it is not known."""
+        shape = self.shape(position)
+        if shape is None or not -len(shape) <= axis < len(shape):
+            return default
+        size = shape[axis]
+        return size if isinstance(size, int) and size > 0 else default
+
+    def count(self) -> int:
+        """Return the number of elements of the input itself, 0 if it is not known."""
+        shape = self.shape(self.position)
+        return math.prod(shape) if shape is not None and all(isinstance(each, int) for each in shape) else 0
+
+
+Rule = Callable[[Use], Demand | None]
+
+
+def _whole(low: int, high: int) -> Rule:
+    """Return the rule that demands whole numbers from `low` to `high`."""
+    demand = Demand(low, high)
+    return lambda use: demand
+
+
+def _real(low: float, high: float) -> Rule:
+    """Return the rule that demands numbers from `low` to `high`."""
+    demand = Demand(low, high, whole=False)
+    return lambda use: demand
+
+
+def _axes(use: Use) -> Demand:
+    """Return the first axes, as many as the input has elements."""
+    return Demand(fixed=tuple(range(use.count())))
+
+
+def _index_along_axis(use: Use) -> Demand:
+    """Return indices of the data's axis, negative ones if the version takes them."""
+    size = use.size(0, use.attribute("axis", 0))
+    distinct = use.operator.startswith("Scatter")
+    return Demand(0 if use.opset < 11 or distinct else -size, size - 1, distinct=distinct)
+
+
+def _tuples_of_indices(use: Use) -> Demand | None:
+    """Return tuples of indices of the data's axes, behind those of the batch."""
+    width, first = use.size(1, -1), use.attribute("batch_dims", 0)
+    bounds = tuple(use.size(0, first + axis) - 1 for axis in range(width))
+    return Demand(bounds=bounds, distinct=use.operator == "ScatterND")
+
+
+def _class_index(use: Use) -> Demand:
+    """Return indices of classes, which are the second axis of the scores."""
+    return Demand(0, use.size(0, 1) - 1)
+
+
+def _top_count(use: Use) -> Demand:
+    """Return a number of elements that the axis has."""
+    return Demand(1, min(use.size(0, use.attribute("axis", -1)), _SMALL))
+
+
+def _wider_shape(use: Use) -> Demand | None:
+    """Return a shape to which the data can be expanded."""
+    shape, count = use.shape(0), use.count()
+    if shape is None or count < len(shape):
+        return Demand(1, 1)
+    sizes = [size if isinstance(size, int) and size != 1 else 2 for size in shape]
+    return Demand(fixed=(2,) * (count - len(shape)) + tuple(sizes))
+
+
+def _other_shape(use: Use) -> Demand | None:
+    """Return a shape that holds as many elements as the data."""
+    shape, count = use.shape(0), use.count()
+    if shape is None or not count:
+        return None
+    numbers = [size if isinstance(size, int) else -1 for size in shape]
+    if count < len(numbers):
+        return Demand(fixed=(-1, *numbers[len(numbers) - count + 1 :]))
+    return Demand(fixed=(1,) * (count - len(numbers)) + tuple(reversed(numbers)))
+
+
+def _single_axes(use: Use) -> Demand:
+    """Return the axes of size 1."""
+    shape = use.shape(0) or ()
+    return Demand(fixed=tuple(axis for axis, size in enumerate(shape) if size == 1)[: use.count()])
+
+
+def _parts(use: Use) -> Demand:
+    """Return sizes of parts that make up the axis."""
+    count, size = max(use.count(), 1), use.size(0, use.attribute("axis", 0))
+    return Demand(fixed=tuple(size // count + (number < size % count) for number in range(count)))
+
+
+def _length_of_sequence(use: Use) -> Demand:
+    """Return lengths up to that of the sequence."""
+    axis = use.attribute("time_axis", 0) if use.operator == "ReverseSequence" else 0
+    return Demand(1, use.size(0, axis))
+
+
+def _axis(use: Use) -> Demand:
+    """Return an axis of the data."""
+    return Demand(0, max(len(use.shape(0) or ()) - 1, 0))
+
+
+def _divisor(use: Use) -> Demand | None:
+    """Return numbers other than 0 if they are integers."""
+    found = use.scope.type_of(use.inputs[use.position]) if use.scope is not None else None
+    return Demand(1, _SMALL) if found is not None and "int" in str(found.element) else None
+
+
+def _words(*attributes: str) -> Rule:
+    """Return the rule that demands elements of one of the attributes."""
+
+    def rule(use: Use) -> Demand | None:
+        for name in attributes:
+            if found := use.attribute(name):
+                return Demand(choices=tuple(found))
+        return None
+
+    return rule
+
+
+def _scores(use: Use) -> Demand | None:
+    """Return a mask."""
+    return Demand(mask=True)
+
+
+def _grid_size(use: Use) -> Demand:
+    """Return the size of an output image, whose batch is that of the transformations."""
+    return Demand(fixed=(use.size(0, 0), 1, *(_SMALL,) * max(use.count() - 2, 0)))
+
+
+def _beyond_float8(use: Use) -> Demand | None:
+    """Return numbers within the range of 8 bits and beyond it, if they are cast to such a type."""
+    kind = element_name(use.attribute("to", 0)) or ""
+    if use.operator == "CastLike" and use.scope is not None:
+        found = use.scope.type_of(use.inputs[1])
+        kind = (found.element or "") if found is not None else ""
+    return Demand(0.01, 1e5, whole=False, spread=True) if kind.startswith("float8") else None
+
+
+_POSITIVE = _real(0.1, 3)
+_UNIT = _real(-0.9, 0.9)
+_REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
+RULES: Mapping[tuple[str, int], Rule] = {
+    **{(name, 1): _index_along_axis for name in ("Gather", "GatherElements", "Scatter", "ScatterElements")},
+    **{(name, 1): _tuples_of_indices for name in ("GatherND", "ScatterND")},
+    **{(name, 1): _class_index for name in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")},
+    ("ArrayFeatureExtractor", 1): lambda use: Demand(0, use.size(0, -1) - 1),
+    ("OneHot", 0): _whole(0, 3), ("OneHot", 1): _whole(4, 4), ("TopK", 1): _top_count,
+    ("Tile", 1): _whole(1, 2), ("Expand", 1): _wider_shape, ("Reshape", 1): _other_shape,
+    ("ConstantOfShape", 0): _whole(1, 3), ("Range", 0): _whole(0, 1), ("Range", 1): _whole(4, 6),
+    ("Range", 2): _whole(1, 2), ("Slice", 1): _whole(0, 1), ("Slice", 2): _whole(2, 4), ("Slice", 3): _axes,
+    ("Slice", 4): _whole(1, 2), ("Pad", 1): _whole(0, 1), ("Pad", 3): _axes, ("Unsqueeze", 1): _axes,
+    ("Squeeze", 1): _single_axes, ("Split", 1): _parts, ("CumSum", 1): _axis,
+    **{(f"Reduce{name}", 1): _axes for name in _REDUCTIONS},
+    ("Resize", 2): _real(1, 2), ("Resize", 3): _whole(2, 5), ("Upsample", 1): _real(1, 2),
+    **{(name, 4): _length_of_sequence for name in ("RNN", "GRU", "LSTM")}, ("ReverseSequence", 1): _length_of_sequence,
+    ("SequenceAt", 1): _whole(0, 1), ("SequenceErase", 1): _whole(0, 1), ("SequenceInsert", 2): _whole(0, 1),
+    ("Loop", 0): _whole(1, 3), ("Loop", 1): _whole(1, 1), ("Dropout", 1): _real(0, 0.5),
+    ("Bernoulli", 0): _real(0, 1), ("Multinomial", 0): _real(-3, 0), ("BatchNormalization", 4): _POSITIVE,
+    **{(name, 1): _real(0.05, 0.3) for name in ("QuantizeLinear", "DequantizeLinear")},
+    **{(name, at): _real(0.05, 0.3) for name in ("QLinearConv", "QLinearMatMul") for at in (1, 4, 6)},
+    ("Div", 1): _divisor, ("Mod", 1): _divisor, ("BitShift", 1): _whole(0, 3), ("Trilu", 1): _whole(-1, 1),
+    ("RoiAlign", 1): _real(0, 4), ("RoiAlign", 2): lambda use: Demand(0, use.size(0, 0) - 1),
+    ("MaxRoiPool", 1): _real(0, 0.9), ("GridSample", 1): _real(-1.1, 1.1), ("AffineGrid", 1): _grid_size,
+    ("MaxUnpool", 1): lambda use: Demand(0, max(use.count() - 1, 0), distinct=True),
+    ("NonMaxSuppression", 0): _real(0, 1), ("NonMaxSuppression", 1): _real(0, 1),
+    ("NonMaxSuppression", 2): _whole(1, 3), ("NonMaxSuppression", 3): _real(0.3, 0.6),
+    ("NonMaxSuppression", 4): _real(0, 0.5), ("DFT", 1): _whole(4, 8), ("DFT", 2): _whole(1, 1),
+    **{(name, 0): _whole(4, 8) for name in ("HannWindow", "HammingWindow", "BlackmanWindow")},
+    ("STFT", 1): _whole(1, 2), ("STFT", 3): _whole(4, 4), ("MelWeightMatrix", 0): _whole(4, 4),
+    ("MelWeightMatrix", 1): _whole(16, 16), ("MelWeightMatrix", 2): _whole(8000, 8000),
+    ("MelWeightMatrix", 3): _whole(0, 100), ("MelWeightMatrix", 4): _whole(3000, 4000),
+    ("Clip", 1): _real(-1, 0), ("Clip", 2): _real(0.25, 1.5), ("CenterCropPad", 1): _whole(1, 4),
+    ("Attention", 3): _scores, ("Attention", 6): lambda use: Demand(1, use.size(1, -2)),
+    ("TensorScatter", 2): _whole(0, 0), ("RotaryEmbedding", 3): lambda use: Demand(0, use.size(1, 0) - 1),
+    ("Cast", 0): _beyond_float8, ("CastLike", 0): _beyond_float8, ("Sqrt", 0): _POSITIVE, ("Log", 0): _POSITIVE, ("Pow", 0): _real(0.2, 2), ("Pow", 1): _real(-1, 2),
+    ("Acos", 0): _UNIT, ("Asin", 0): _UNIT, ("Atanh", 0): _UNIT, ("Acosh", 0): _real(1, 3),
+    ("LabelEncoder", 0): _words("keys_strings", "keys_int64s", "keys_floats", "classes_strings"),
+    ("CategoryMapper", 0): _words("cats_strings", "cats_int64s"),
+    ("OneHotEncoder", 0): _words("cats_strings", "cats_int64s"),
+    ("TfIdfVectorizer", 0): _words("pool_strings", "pool_int64s"),
+    ("StringNormalizer", 0): _words("stopwords"),
+}  # fmt: skip
+"""What an input of an operator demands of its values."""
+HANDS_ON: Mapping[str, Iterable[int]] = {
+    **dict.fromkeys(
+        ("Identity Cast CastLike Reshape Flatten Squeeze Unsqueeze Transpose Slice Gather GatherElements Expand Tile "
+        "Split Dropout Optional OptionalGetElement SplitToSequence DepthToSpace SpaceToDepth").split(), (0,)),
+    **dict.fromkeys(("Concat", "SequenceConstruct", "ConcatFromSequence", "Max", "Min"), range(100)),
+    "Where": (1, 2), "ScatterND": (0, 2), "ScatterElements": (0, 2), "Pad": (0, 2), "Clip": (0,), "Compress": (0,),
+}  # fmt: skip
+"""Operators whose outputs hold elements of these inputs."""
+_CARRIES = {"Loop": 2, "Scan": 0}
+"""Operators whose inputs from this one on are the last inputs of their body."""
+
+
+class _Followed:
+    """Follows values to the operators that they reach."""
+
+    def __init__(self, index: ModelIndex, inference: Inference) -> None:
+        self.index = index
+        self.scopes = {id(scope.body): scope for scope in reversed(inference.scopes)}
+        self.readers: dict[int, dict[str, list[tuple[Body, int, int]]]] = {}
+        self.left = _MOST_VISITED
+
+    def _readers_in(self, body: Body) -> dict[str, list[tuple[Body, int, int]]]:
+        """Return the nodes that read each value that is visible in a body, with the position among their inputs."""
+        if id(body) not in self.readers:
+            found: dict[str, list[tuple[Body, int, int]]] = defaultdict(list)
+            pending = [body]
+            while pending:
+                inner = pending.pop()
+                for number, names in enumerate(inner.reads):
+                    for position, name in enumerate(names):
+                        if name and (inner is body or name not in inner.definitions):
+                            found[name].append((inner, number, position))
+                pending += inner.inner_bodies
+            self.readers[id(body)] = found
+        return self.readers[id(body)]
+
+    def demand(self, name: str) -> Demand | None:
+        """Return what is demanded of an input of the main graph, None if nothing is."""
+        found: Demand | None = None
+        pending = [(self.index.main, name)]
+        seen: set[tuple[int, str]] = set()
+        while pending and self.left > 0:
+            body, value = pending.pop()
+            if (id(body), value) in seen:
+                continue
+            seen.add((id(body), value))
+            for reader, number, position in self._readers_in(body).get(value, ()):
+                self.left -= 1
+                demanded = self._demand_at(reader, number, position)
+                if demanded is not None:
+                    found = demanded if found is None else found.meet(demanded)
+                pending += self._handed_on(reader, number, position)
+        return found
+
+    def _demand_at(self, body: Body, number: int, position: int) -> Demand | None:
+        """Return what a node demands of one of its inputs."""
+        operator, domain = body.operators[number]
+        if domain not in ("", "ai.onnx.ml") or self._is_call(body, number):
+            return None
+        if operator == "Cast" and any(
+            each.name == "to" and each.i == pb.TensorProto.BOOL for each in body.attributes[number]
+        ):
+            return Demand(0, 1)
+        if operator == "Add" and self._feeds_softmax(body, number):
+            return Demand(mask=True)
+        rule = RULES.get((operator, position))
+        if rule is None:
+            return None
+        opset = self.index.imports(body).get(domain, 1)
+        if operator == "TopK" and opset < 10:
+            return None
+        return rule(Use(operator, opset, position, body.nodes[number], self.scopes.get(id(body)), body.reads[number]))
+
+    def _feeds_softmax(self, body: Body, number: int) -> bool:
+        """Whether a sum is the input of Softmax."""
+        readers = self._readers_in(body).get(body.computes[number][0], ())
+        return any(reader.operators[at][0] == "Softmax" for reader, at, _ in readers)
+
+    def _is_call(self, body: Body, number: int) -> bool:
+        """Whether a node calls a function of the model."""
+        return bool(self.index.functions) and body.function_key(number) in self.index.functions
+
+    def _handed_on(self, body: Body, number: int, position: int) -> list[tuple[Body, str]]:
+        """Return the values that hold elements of an input of a node, in their bodies."""
+        operator, _ = body.operators[number]
+        if self._is_call(body, number):
+            called = self.index.functions[body.function_key(number)]
+            names = called.input_names()
+            return [(called, names[position])] if position < len(names) else []
+        if operator in _CARRIES:
+            inner = [each for (at, _), each in body.subgraphs.items() if at == number]
+            handed = []
+            for each in inner:
+                names = each.input_names()
+                at = position if operator == "Loop" else len(names) - (len(body.reads[number]) - position)
+                if position >= _CARRIES[operator] and 0 <= at < len(names):
+                    handed.append((each, names[at]))
+            return handed
+        if position in HANDS_ON.get(operator, ()):
+            return [(body, name) for name in body.computes[number] if name]
+        return []
+
+
+def demands_of(index: ModelIndex, inference: Inference, names: Iterable[str]) -> dict[str, Demand]:
+    """Return what is demanded of inputs of the main graph, by name; inputs of which nothing is demanded are left out.
+
+    Args:
+        index: The index of the model that was inferred.
+        inference: The types of its values; sizes that are numbers bound the indices.
+        names: The inputs.
+    """
+    followed = _Followed(index, inference)
+    found = {name: followed.demand(name) for name in names}
+    return {name: demand for name, demand in found.items() if demand is not None}
+
+
+def suitable_demands(
+    model: Model, registry: Registry, limits: Limits, names: Iterable[str]
+) -> tuple[Inference | None, dict[str, Demand]]:
+    """Return the inference of a model, None if it is not possible, and what is demanded of its inputs."""
+    try:
+        inference = infer(model, schemas=registry, limits=Limits(timeout=limits.timeout))
+    except OpsetError:
+        return None, {}
+    return inference, demands_of(inference.index, inference, names)
+
+
+def demands_for(model: Model, registry: Registry, limits: Limits, given: Mapping[str, Any]) -> dict[str, Demand]:
+    """Return what is demanded of the inputs of a model that have no given value, which determine open sizes."""
+    sizes: dict[str, int] = {}
+    names = []
+    for value in model.proto.graph.input:
+        shape = getattr(given.get(value.name), "shape", None)
+        if shape is None:
+            names.append(value.name)
+            continue
+        for axis, (dim, size) in enumerate(zip(value.type.tensor_type.shape.dim, shape, strict=False)):
+            sizes.setdefault(dim.dim_param or f"{value.name}.{axis}", int(size))
+    if not names:
+        return {}
+    return suitable_demands(bind_dims(model, sizes), registry, limits, names)[1]

@@ -1,0 +1,193 @@
+"""Collects the differences of an output over several runs."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from opset.reference.comparison import differences, tolerance_of, ulps
+from opset.reference.numerics.memory import nbytes
+from opset.reference.values import outline
+from opset.verification.report import DIFFERENT, NOT_COMPARED, RANDOM, SAME, OutputComparison
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Yield the tensors in a value."""
+    pending = [value]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, list):
+            pending += reversed(each)
+        elif isinstance(each, dict):
+            pending += reversed([*each.values()])
+        elif each is not None:
+            yield np.asarray(each)
+
+
+def magnitude(value: Any) -> float:
+    """Return the median of the finite numbers of a value other than 0, without signs; 0 if there are none."""
+    numbers = [
+        np.abs(each.astype(np.float64)).ravel()
+        for each in leaves(value)
+        if tolerance_of(each.dtype) and each.dtype.kind != "c"
+    ]
+    numbers += [np.abs(each).astype(np.float64).ravel() for each in leaves(value) if each.dtype.kind == "c"]
+    found = np.concatenate(numbers) if numbers else np.zeros(0)
+    found = found[np.isfinite(found) & (found > 0)]
+    return float(np.median(found)) if found.size else 0.0
+
+
+def why_different(before: Any, after: Any, rtol: float, atol: float | None) -> str:
+    """Return the first difference of two values beyond a tolerance, "" if there is none."""
+    with np.errstate(all="ignore"):
+        allowed = rtol * magnitude(before) if atol is None else atol
+        for each in differences(before, after, rtol, allowed):
+            if each.why:
+                return f"{each.where} {each.why}".strip()
+    return ""
+
+
+class Comparison:
+    """The comparison of one output, to which runs are added."""
+
+    def __init__(self, name: str, after: str, rtol: float | None, atol: float | None) -> None:
+        self.name, self.after = name, after
+        self.rtol, self.atol = rtol, atol
+        self.allowed, self.longest_sum, self.elements = 0.0, 1, 0
+        self.random = False
+        self.why = ""
+        self._absolute = self._relative = self._ulps = 0.0
+        self._nan = [0, 0]
+        self._digests: set[bytes] = set()
+        self._runs = 0
+
+    def add(self, before: Any, after: Any, allowed: float, longest_sum: int) -> bool:
+        """Add the values of a run, with the relative tolerance of the models; return whether they are the same."""
+        self._runs += 1
+        self.longest_sum = max(self.longest_sum, longest_sum)
+        self.elements += sum(each.size for each in leaves(before))
+        self._digests.add(_digest(before))
+        if self.random:
+            self.why = self.why or _why_other_form(before, after)
+            return not self.why
+        rtol = allowed if self.rtol is None else self.rtol
+        self.allowed = max(self.allowed, rtol)
+        for number, value in enumerate((before, after)):
+            self._nan[number] += sum(int(np.isnan(_floats(each)).sum()) for each in leaves(value) if _is_float(each))
+        with np.errstate(all="ignore"):
+            for each in differences(before, after, rtol, 0.0):
+                self._absolute = max(self._absolute, each.absolute)
+                self._relative = max(self._relative, each.relative)
+            for one, other in zip(leaves(before), leaves(after), strict=False):
+                why, distance = ulps(one, other)
+                if not why:
+                    self._ulps = max(self._ulps, distance)
+        why = why_different(before, after, rtol, self.atol)
+        self.why = self.why or why
+        return not why
+
+    def result(self) -> OutputComparison:
+        """Return the comparison as it is reported."""
+        verdict = NOT_COMPARED if not self._runs else DIFFERENT if self.why else SAME
+        return OutputComparison(
+            name=self.name,
+            after=self.after,
+            verdict=verdict,
+            absolute=_plain(self._absolute),
+            relative=_plain(self._relative),
+            ulps=_plain(self._ulps),
+            elements=self.elements,
+            nan_before=self._nan[0],
+            nan_after=self._nan[1],
+            rtol=self.allowed,
+            atol=self.atol,
+            longest_sum=self.longest_sum,
+            varies=len(self._digests) > 1,
+            why=self.why or (RANDOM if self.random else ""),
+        )
+
+    @property
+    def tells_little(self) -> str:
+        """Why the comparison says little, "" if it does not: all NaN, or the same for all inputs."""
+        if self.elements and self._nan[0] == self.elements:
+            return "all elements were NaN"
+        return "it was the same in all runs" if self._runs > 1 and len(self._digests) == 1 and self.elements else ""
+
+
+class InnerValues:
+    """The values that a run of the first model computed, to which those of the second are compared in order."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+        self._values: dict[tuple[str, int], tuple[str, Any]] = {}
+        self._counts: dict[str, int] = {}
+        self.cut = False
+        self.first: tuple[str, str, str, str] | None = None
+        self._rtol = 0.0
+
+    def keep(self, location: str, name: str, value: Any) -> None:
+        """Keep a value, as long as there is room."""
+        key = self._key(name)
+        size = nbytes(value)
+        if size > self._left:
+            self.cut = True
+            return
+        self._left -= size
+        self._values[key] = location, value
+
+    def start_comparing(self, rtol: float) -> None:
+        """Begin with the values of the second model."""
+        self._counts.clear()
+        self._rtol = rtol
+
+    def compare(self, location: str, name: str, value: Any) -> None:
+        """Compare a value with that of the same name; the first that differs is kept."""
+        key = self._key(name)
+        if self.first is None and key in self._values:
+            place, before = self._values[key]
+            if why := why_different(before, value, self._rtol, None):
+                self.first = name, place, location, why
+
+    def _key(self, name: str) -> tuple[str, int]:
+        """Return the name of a value, and how often it was computed before."""
+        self._counts[name] = self._counts.get(name, 0) + 1
+        return name, self._counts[name]
+
+
+def _is_float(array: Any) -> bool:
+    """Whether an array holds numbers of floating point."""
+    return bool(array.dtype.kind == "c" or tolerance_of(array.dtype))
+
+
+def _floats(array: Any) -> Any:
+    """Return an array in a type of numpy."""
+    return array if array.dtype.kind == "c" else array.astype(np.float64)
+
+
+def _digest(value: Any) -> bytes:
+    """Return a digest of all elements of a value."""
+    found = hashlib.blake2b(digest_size=16)
+    for each in leaves(value):
+        found.update(str(each.shape).encode())
+        found.update(str(each.tolist()).encode() if each.dtype.kind in "OU" else each.tobytes())
+    return found.digest()
+
+
+def _why_other_form(before: Any, after: Any) -> str:
+    """Return how types or shapes of two values differ, "" if they are the same."""
+    one, other = [*leaves(before)], [*leaves(after)]
+    if len(one) != len(other):
+        return f"it has {len(other)} tensors, and {len(one)} before"
+    for first, second in zip(one, other, strict=True):
+        if (first.dtype, first.shape) != (second.dtype, second.shape):
+            return f"it is {outline(second)}, and {outline(first)} before"
+    return ""
+
+
+def _plain(number: float) -> float | str:
+    """Return a number as JSON has it: "inf" for infinity."""
+    return number if math.isfinite(number) else str(number)

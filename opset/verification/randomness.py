@@ -1,0 +1,60 @@
+"""Which outputs of a model depend on random numbers."""
+
+from __future__ import annotations
+
+from opset.model.graph.index import Body, ModelIndex
+from opset.model.storage.container import Model
+from opset.opsets.registry import Registry
+from opset.preparation import read_model
+
+_RANDOM = frozenset(
+    ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli")
+)
+_PERHAPS = frozenset(("Dropout",))
+
+
+def random_outputs(model: Model, registry: Registry) -> tuple[set[str], set[str]]:
+    """Return the outputs that depend on random numbers, and those that may, by a Dropout."""
+    _, index = read_model(model, registry)
+    outputs = {each.name for each in model.proto.graph.output}
+    certain = _tainted(index, _RANDOM) & outputs
+    return certain, (_tainted(index, _PERHAPS) & outputs) - certain
+
+
+def _tainted(index: ModelIndex, operators: frozenset[str]) -> set[str]:
+    """Return the values of the main graph that depend on one of the operators, in inner graphs and functions too."""
+    bodies = [index.main, *index.functions.values()]
+    random_functions: set[int] = set()
+    for body in reversed(index.call_order()):
+        if any(
+            _draws(each, number, index, operators, random_functions)
+            for each in _inside(body)
+            for number in range(len(each.nodes))
+        ):
+            random_functions.add(id(body))
+    tainted: set[str] = set()
+    main = bodies[0]
+    for number, names in enumerate(main.computes):
+        inner = [each for below in main.inner_bodies if below.index == number for each in _inside(below)]
+        reads = [*main.reads[number], *(name for each in inner for reads in each.reads for name in reads)]
+        drawn = _draws(main, number, index, operators, random_functions) or any(
+            _draws(each, at, index, operators, random_functions) for each in inner for at in range(len(each.nodes))
+        )
+        if drawn or not tainted.isdisjoint(reads):
+            tainted.update(name for name in names if name)
+    return tainted
+
+
+def _inside(body: Body) -> list[Body]:
+    """Return a body and all graphs in it."""
+    found = [body]
+    for each in found:
+        found += each.inner_bodies
+    return found
+
+
+def _draws(body: Body, number: int, index: ModelIndex, operators: frozenset[str], random_functions: set[int]) -> bool:
+    """Whether a node draws random numbers itself, or calls a function that does."""
+    if index.functions and (called := index.functions.get(body.function_key(number))) is not None:
+        return id(called) in random_functions
+    return body.operators[number][0] in operators and body.operators[number][1] == ""

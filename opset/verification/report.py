@@ -1,0 +1,130 @@
+"""The report of a verification, and its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from opset.errors import FindingList, brief_name, safe_text
+
+SAME, DIFFERENT, NOT_COMPARED = "same", "different", "not compared"
+RANDOM = "only type and shape were compared: it depends on random numbers"
+
+
+@dataclass(frozen=True)
+class OutputComparison:
+    """An output of both models: the greatest differences over all runs, and the tolerance.
+
+    - `after`: its name in the second model;
+    - `absolute`, `relative`, `ulps`: the greatest differences of numbers, in units of the last place too;
+    - `nan_before`, `nan_after`: how many elements were NaN, of `elements` in all;
+    - `rtol`, `atol`: relative to each element; `atol` None if it is `rtol` times the output's median magnitude;
+    - `longest_sum`: the terms of the longest sum on the way to it; `varies`: whether runs gave different values;
+    - `why`: the first difference beyond the tolerance, or why less was compared.
+    """
+
+    name: str
+    after: str
+    verdict: str
+    absolute: float | str
+    relative: float | str
+    ulps: float | str
+    elements: int
+    nan_before: int
+    nan_after: int
+    rtol: float
+    atol: float | None
+    longest_sum: int
+    varies: bool
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class FirstDifference:
+    """The first value inside that differs: its name, the nodes that compute it in both models, and the difference."""
+
+    value: str
+    before: str
+    after: str
+    why: str
+
+
+@dataclass(frozen=True)
+class VerifiedRun:
+    """A run of both models: the source of its inputs, the seed, the open sizes, and the verdict."""
+
+    source: str
+    seed: int | None
+    sizes: Mapping[str, int]
+    verdict: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether two models compute the same, on the runs that were made.
+
+    `verdict` is "same", "different" or "not compared"; `errors` say why it is not "same". `notes` say what was compared
+    less than it seems, and which inputs and outputs were matched by position.
+    """
+
+    before: str
+    after: str
+    with_: str = field(metadata={"key": "with"})
+    verdict: str
+    runs: Sequence[VerifiedRun]
+    outputs: Sequence[OutputComparison]
+    first_difference: FirstDifference | None
+    notes: Sequence[str]
+    errors: FindingList
+
+    @property
+    def same(self) -> bool:
+        """Whether all that was compared is the same within the tolerances."""
+        return self.verdict == SAME
+
+
+def verification_lines(report: Verification) -> Iterator[str]:
+    """Yield the report as lines of text, without its errors."""
+    yield f"  verified with {safe_text(report.with_)}: {report.verdict}, {_runs_in_words(report.runs)}"
+    for each in report.outputs:
+        name = brief_name(each.name)
+        name += "" if each.after == each.name else f" ({brief_name(each.after)} after)"
+        yield f"  {name}: {each.verdict}{_measured(each)}"
+        if each.why:
+            yield f"    {safe_text(each.why)}"
+    first = report.first_difference
+    if first is not None:
+        yield f"  first difference: {brief_name(first.value)}, {safe_text(first.why)}"
+        yield f"    before  {safe_text(first.before)}"
+        yield f"    after   {safe_text(first.after)}"
+    yield from (f"  note: {safe_text(note)}" for note in report.notes)
+
+
+def _runs_in_words(runs: Sequence[VerifiedRun]) -> str:
+    """Return how many runs there were, and their sizes."""
+    done = [run for run in runs if run.verdict in (SAME, DIFFERENT)]
+    sizes = dict.fromkeys(" ".join(f"{safe_text(name)}={size}" for name, size in run.sizes.items()) for run in done)
+    named = [each for each in sizes if each]
+    words = f"{len(done)} run{'' if len(done) == 1 else 's'}"
+    return f"{words} ({'; '.join(named)})" if named else words
+
+
+def _measured(each: OutputComparison) -> str:
+    """Return the differences of an output and its tolerance in words."""
+    if not each.elements:
+        return ""
+    words = ""
+    if each.absolute:
+        words = f", by {_number(each.absolute)} at most ({_number(each.relative)} relative, {_number(each.ulps)} ulp)"
+    if each.rtol or each.atol:
+        words += f"; allowed {each.rtol:.1e} relative"
+        words += f", sums of {each.longest_sum:,}" if each.longest_sum > 1 else ""
+    if each.nan_before or each.nan_after:
+        words += f"; NaN in {each.nan_before:,} and {each.nan_after:,} of {each.elements:,}"
+    return words
+
+
+def _number(number: float | str) -> str:
+    """Return a number with two digits."""
+    return number if isinstance(number, str) else f"{number:.2g}"

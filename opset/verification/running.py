@@ -1,0 +1,119 @@
+"""Runs a model for a verification: on the reference evaluator, or in an installed runtime in a child process."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from opset.budget import Budget, Limits
+from opset.child_process import ChildProcess, death_text, environment_without_folder
+from opset.errors import Finding, RunError, UsageError, safe_text
+from opset.model.storage.container import Model
+from opset.opsets.registry import Registry
+from opset.opsets.runtimes.installed import MEMORY, package_of
+from opset.reference.engine.evaluator import ReferenceEvaluator
+
+PROGRAM = Path(__file__).with_name("runtime_program.py")
+REFERENCE = "the reference evaluator"
+PATIENCE = 120.0
+"""Seconds that a run in a runtime may take if no limit is given."""
+_TICK = 50
+
+
+class Runner(Protocol):
+    """Runs one model on several inputs."""
+
+    def run(self, feeds: Mapping[str, Any], trace: Callable[[str, str, Any], None] | None = None) -> list[Any]:
+        """Return the outputs. Raises RunError if the model does not run."""
+
+
+class ReferenceRunner:
+    """Runs a model on the reference evaluator, within what is left of a budget."""
+
+    def __init__(self, model: Model, registry: Registry, limits: Limits, budget: Budget) -> None:
+        self._limits, self._budget = limits, budget
+        self._options: dict[str, Any] = {"schemas": registry, "seed": 0}
+        self._model = model
+        self._evaluator = ReferenceEvaluator(model, limits=limits, **self._options)
+
+    def run(
+        self,
+        feeds: Mapping[str, Any],
+        trace: Callable[[str, str, Any], None] | None = None,
+        seed: int | None = None,
+    ) -> list[Any]:
+        """Return the outputs, and report each computed value to a trace. Raises RunError if the model does not run."""
+        evaluator, limits = self._evaluator, self._budget.remaining_limits(self._limits)
+        if trace is not None or seed is not None:
+            options = {**self._options, **({"seed": seed} if seed is not None else {})}
+            evaluator = ReferenceEvaluator(self._model, limits=limits, trace=trace, **options)
+        evaluator.limits = limits
+        return evaluator.run(None, feeds)
+
+
+class RuntimeRunner:
+    """Runs a model in an installed runtime, in a child process for each run.
+
+    `version` is the version of the runtime, once a model was run.
+    """
+
+    def __init__(self, model: Model, side: str, package: str, limits: Limits, budget: Budget) -> None:
+        self._model, self._side, self._package = model, side, package_of(package)
+        self._limits, self._budget = limits, budget
+        self.version = ""
+
+    def run(self, feeds: Mapping[str, Any], trace: Callable[[str, str, Any], None] | None = None) -> list[Any]:
+        """Return the outputs. Raises RunError R206 if the runtime does not load or run the model."""
+        seconds = self._budget.remaining_limits(self._limits).timeout or PATIENCE
+        with tempfile.TemporaryDirectory(prefix="opset-") as folder:
+            self._model.save(os.path.join(folder, "model.onnx"), external="copy")
+            for name, value in feeds.items():
+                if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiubcO":
+                    self._refuse("cannot be given its inputs", f"'{name}' is of a type that numpy does not have")
+            plain = {name: value.astype(str) if value.dtype.kind == "O" else value for name, value in feeds.items()}
+            np.savez(os.path.join(folder, "inputs.npz"), **plain)
+            answer = self._ask(folder, seconds)
+            self.version = str(answer.get("version", self.version))
+            if "absent" in answer:
+                help = f"install it beside opset: pip install {self._package}"
+                message = f"the installed {self._package} cannot be asked"
+                raise UsageError(Finding("T224", message, why=safe_text(answer["absent"]), help=help))
+            for stage in ("load", "run"):
+                if stage in answer:
+                    self._refuse(f"does not {stage} the model {self._side}", str(answer[stage]))
+            with np.load(os.path.join(folder, "outputs.npz"), allow_pickle=False) as outputs:
+                found = [outputs[str(number)] for number in range(len(outputs.files))]
+        return [value.astype(object) if value.dtype.kind == "U" else value for value in found]
+
+    def _ask(self, folder: str, seconds: float) -> dict[str, Any]:
+        """Return the answer of the program, which is ended if it takes too long."""
+        command = (sys.executable, str(PROGRAM), self._package, folder)
+        child = ChildProcess(command, MEMORY, serves=True, environment=environment_without_folder())
+        deadline = time.monotonic() + seconds
+        try:
+            while (status := child.status()) is None and time.monotonic() < deadline:
+                poll = select.poll()
+                for descriptor, events in child.poll_events():
+                    poll.register(descriptor, events)
+                poll.poll(_TICK)
+            line = bytes(child.answered).partition(b"\n")[0]
+            if line:
+                return dict(json.loads(line))
+            why = (
+                f"it took more than {seconds:g} seconds" if status is None else death_text(status, child.last_output())
+            )
+            return {"run": why}
+        finally:
+            child.end()
+
+    def _refuse(self, what: str, why: str) -> None:
+        raise RunError(Finding("R206", f"{self._package} {what}", why=safe_text(why)))

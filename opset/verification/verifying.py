@@ -1,0 +1,389 @@
+"""Verifies that two models compute the same: `verify(before, after)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opset.budget import Budget, BudgetExceeded, Limits
+from opset.errors import Finding, FindingList, OpsetError, RunError, brief_name, listing, quote, safe_text
+from opset.model.storage.container import Model, load
+from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.reference.engine.limits import byte_limit, limit_error
+from opset.reference.value_info import value_info_of
+from opset.tensor_io.files import read_values
+from opset.verification.branches import Branches
+from opset.verification.comparing import Comparison, InnerValues, leaves, why_different
+from opset.verification.inputs import Drawing, Drawn
+from opset.verification.randomness import random_outputs
+from opset.verification.report import (
+    DIFFERENT,
+    NOT_COMPARED,
+    SAME,
+    FirstDifference,
+    OutputComparison,
+    Verification,
+    VerifiedRun,
+)
+from opset.verification.running import REFERENCE, ReferenceRunner, Runner, RuntimeRunner
+from opset.verification.tolerances import Roundings, tolerance
+
+SEEDS = 3
+MORE_SEEDS = 9
+"""Inputs that are drawn beyond these as long as a branch or a body of a loop has not been run."""
+KEPT = 1 << 30
+"""Bytes of inner values that are kept to find the first that differs."""
+_STOPPED = ("R301", "R302", "R303", "R205", "R201")
+"""Codes of runs that say nothing about the model's values."""
+
+
+class Settings(NamedTuple):
+    """The settings of a verification; `data` are files or folders of inputs, one for each run, or the values."""
+
+    data: Sequence[Any] = ()
+    seeds: int = SEEDS
+    rtol: float | None = None
+    atol: float | None = None
+    dims: Mapping[str, int] = {}
+    with_: str | None = None
+    limits: Limits = Limits()
+
+
+class Interface(NamedTuple):
+    """The inputs and outputs of two models as they were matched: names of the second by those of the first."""
+
+    inputs: dict[str, str]
+    outputs: dict[str, str]
+    notes: list[str]
+
+
+def verify(
+    before: Any,
+    after: Any,
+    *,
+    data: Iterable[Any] | None = None,
+    seeds: int = SEEDS,
+    rtol: float | None = None,
+    atol: float | None = None,
+    dims: Mapping[str, int] | None = None,
+    with_: str | None = None,
+    schemas: Schemas = (),
+    allow_external_roots: Iterable[str | Path] = (),
+    limits: Limits | None = None,
+) -> Verification:
+    """Return whether two models compute the same, by running both on the same inputs.
+
+    Args:
+        before: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
+        after: The model to compare with it.
+        data: Inputs, each a mapping by name, a file or a folder of values; what is missing in them is drawn. Without
+            it, all inputs are drawn.
+        seeds: How many inputs are drawn.
+        rtol: The relative tolerance; without it, it follows from the types and the sums that an output depends on.
+        atol: The absolute tolerance; without it, the relative one times the median magnitude of the output.
+        dims: Numbers for sizes that the inputs leave open; without them, several are tried.
+        with_: An installed runtime that runs both, "onnxruntime" or "openvino", in place of the reference evaluator.
+        schemas: Folders of operator YAML, for domains of your own.
+        allow_external_roots: Folders outside the models' own from which external data may be read.
+        limits: How much all runs together may take.
+
+    Returns:
+        The verification; `same` says whether all is within the tolerances.
+
+    Raises:
+        ModelError: A model is malformed.
+        UsageError: U103 for options that do not fit, T224 if the runtime is not installed.
+        RunError: R207 if the models have other inputs or outputs, R1… for data that does not fit.
+    """
+    registry = registry_with(schemas)
+    roots = tuple(allow_external_roots)
+    models = load(before, allow_external_roots=roots), load(after, allow_external_roots=roots)
+    settings = Settings([*(data or ())], seeds, rtol, atol, dims or {}, with_, limits or Limits())
+    return verify_models(*models, settings, registry, _name_of(before), _name_of(after))
+
+
+def verify_models(
+    before: Model, after: Model, settings: Settings, registry: Registry, name: str = "before", other: str = "after"
+) -> Verification:
+    """Return the verification of two models that were loaded; see `verify`."""
+    return _Verifying(before, after, settings, registry).verification(name, other)
+
+
+def match_interfaces(before: Model, after: Model) -> Interface:
+    """Return how inputs and outputs of two models belong together: by name, else by position.
+
+    Raises:
+        RunError: R207 if one has more than the other.
+    """
+    notes: list[str] = []
+    matched: list[dict[str, str]] = []
+    findings = FindingList()
+    for role, one, other in (
+        ("input", _needed(before), _needed(after)),
+        ("output", [*before.proto.graph.output], [*after.proto.graph.output]),
+    ):
+        names, others = [each.name for each in one], [each.name for each in other]
+        if {*names} == {*others}:
+            matched.append(dict(zip(names, names, strict=True)))
+            continue
+        if len(names) != len(others):
+            why = f"{listing(names) or 'none'} before, {listing(others) or 'none'} after"
+            findings.append(Finding("R207", f"the models have other {role}s", why=why))
+            continue
+        kept = {*names} & {*others}
+        rest = iter([each for each in others if each not in kept])
+        pairs = {each: each if each in kept else next(rest) for each in names}
+        notes += [f"{role} {quote(a)} was matched with {quote(b)} by position" for a, b in pairs.items() if a != b]
+        matched.append(pairs)
+    if findings:
+        raise RunError(findings)
+    return Interface(matched[0], matched[1], notes)
+
+
+class _Verifying:
+    """Runs two models and compares them."""
+
+    def __init__(self, before: Model, after: Model, settings: Settings, registry: Registry) -> None:
+        self.settings, self.registry = settings, registry
+        self.models = before, after
+        self.budget = Budget(Limits(timeout=settings.limits.timeout))
+        self.interface = match_interfaces(before, after)
+        self.drawing = Drawing(before, registry, settings.dims, settings.limits)
+        self.notes = [*self.interface.notes]
+        self.runs: list[VerifiedRun] = []
+        self.comparisons = {
+            name: Comparison(name, other, settings.rtol, settings.atol)
+            for name, other in self.interface.outputs.items()
+        }
+        self.first: FirstDifference | None = None
+        self._reasons: dict[str, None] = {}
+        self._located = False
+        self.branches = Branches(before, registry)
+        self.runners = [self._runner(number) for number in (0, 1)]
+
+    def _runner(self, number: int) -> Runner:
+        """Return what runs the model before (0) or after (1)."""
+        limits, model = self.settings.limits, self.models[number]
+        if self.settings.with_ is not None:
+            return RuntimeRunner(model, ("before", "after")[number], self.settings.with_, limits, self.budget)
+        return ReferenceRunner(model, self.registry, limits, self.budget)
+
+    def verification(self, name: str, other: str) -> Verification:
+        """Return the verification, after all runs."""
+        errors = FindingList()
+        try:
+            for drawn, outputs in self._inputs():
+                self._compare(drawn, outputs)
+        except BudgetExceeded as error:
+            self._reasons.update(dict.fromkeys(map(str, limit_error(error).findings)))
+            self.notes.append(f"not all runs were made: {error.why}")
+        outputs = [each.result() for each in self.comparisons.values()]
+        differs = any(each.verdict == DIFFERENT for each in outputs) or any(
+            run.verdict == DIFFERENT for run in self.runs
+        )
+        compared = any(run.verdict == SAME for run in self.runs)
+        verdict = DIFFERENT if differs else SAME if compared else NOT_COMPARED
+        self._note_what_was_little()
+        if verdict == DIFFERENT:
+            errors += _differences(outputs, self.runs, self.first)
+        elif verdict == NOT_COMPARED:
+            why = next(iter(self._reasons), "no run was made")
+            help = "give inputs: --data; or sizes: --dim"
+            errors.append(Finding("C702", "nothing could be compared", why=why, help=help))
+        return Verification(
+            name, other, self._with(), verdict, self.runs, outputs, self.first, [*dict.fromkeys(self.notes)], errors
+        )
+
+    def _with(self) -> str:
+        """Return what ran the models."""
+        if self.settings.with_ is None:
+            return REFERENCE
+        version = next((each.version for each in self.runners if isinstance(each, RuntimeRunner)), "")
+        return f"{self.settings.with_} {version}".strip()
+
+    def _inputs(self) -> Iterator[tuple[Drawn, list[Any]]]:
+        """Yield inputs on which the first model runs, with its outputs."""
+        for number, given in enumerate(self.settings.data):
+            drawn = self._given(given, number)
+            try:
+                yield drawn, self.runners[0].run(drawn.feeds, self.branches.trace)
+            except RunError as error:
+                self._fail(drawn, error)
+        if self.settings.data:
+            return
+        for seed in range(self.settings.seeds):
+            yield from self._drawn(seed)
+        for seed in range(self.settings.seeds, self.settings.seeds + MORE_SEEDS):
+            if not self.branches.missed:
+                break
+            yield from self._drawn(seed)
+
+    def _drawn(self, seed: int) -> Iterator[tuple[Drawn, list[Any]]]:
+        """Yield inputs drawn with a seed, of the first sizes with which the first model runs, and its outputs."""
+        failures: list[tuple[Drawn, RunError]] = []
+        for sizes in self.drawing.sizes_for(seed):
+            for careful in (False, True):
+                drawn = self.drawing.draw(sizes, seed, careful)
+                try:
+                    outputs = self.runners[0].run(drawn.feeds, self.branches.trace)
+                except RunError as error:
+                    failures.append((drawn, error))
+                    if error.findings[0].code[:2] in ("R3", "R1") or error.findings[0].code in (*_STOPPED, "R206"):
+                        break
+                    continue
+                self._note_failures(failures)
+                yield drawn, outputs
+                return
+            if failures and failures[-1][1].findings[0].code in _STOPPED:
+                break
+        self._fail(*failures[0])
+
+    def _note_failures(self, failures: Sequence[tuple[Drawn, RunError]]) -> None:
+        """Note sizes with which the first model does not run."""
+        for drawn, error in failures:
+            if drawn.sizes:
+                sizes = ", ".join(f"{safe_text(name)}={size}" for name, size in drawn.sizes.items())
+                self.notes.append(f"the model before does not run with {sizes}: {_message(error)}")
+
+    def _fail(self, drawn: Drawn, error: RunError) -> None:
+        """Record a run that the first model did not make."""
+        why = f"the model before does not run: {_message(error)}"
+        self._reasons[why] = None
+        self.runs.append(VerifiedRun(drawn.source, drawn.seed, drawn.sizes, NOT_COMPARED, why))
+
+    def _given(self, given: Any, number: int) -> Drawn:
+        """Return inputs of a file, a folder or a mapping; those that are missing are drawn."""
+        source = f"data {number + 1}"
+        declared = [value_info_of(value) for value in self.models[0].proto.graph.input]
+        if isinstance(given, Mapping):
+            feeds = dict(given)
+        else:
+            source = str(given)
+            feeds = read_values(source, declared, byte_limit(self.settings.limits), "input")
+        missing = [each for each in self.interface.inputs if each not in feeds]
+        if missing:
+            feeds |= self.drawing.complete(feeds, number)
+            self.notes.append(f"{safe_text(source)} has no values for {listing(missing)}, which were drawn")
+        return Drawn(source, None, dict(self.settings.dims), feeds)
+
+    def _compare(self, drawn: Drawn, outputs: Sequence[Any]) -> None:
+        """Run the second model on the inputs, and compare the outputs."""
+        feeds = {self.interface.inputs.get(name, name): value for name, value in drawn.feeds.items()}
+        try:
+            found = self.runners[1].run(feeds)
+        except RunError as error:
+            why = f"the model after does not run: {_message(error)}"
+            verdict = NOT_COMPARED if error.findings[0].code in _STOPPED else DIFFERENT
+            self._reasons[why] = None
+            self.runs.append(VerifiedRun(drawn.source, drawn.seed, drawn.sizes, verdict, why))
+            return
+        names = [each.name for each in self.models[0].proto.graph.output]
+        others = [each.name for each in self.models[1].proto.graph.output]
+        values, other_values = dict(zip(names, outputs, strict=True)), dict(zip(others, found, strict=True))
+        roundings = self._roundings(drawn)
+        if not self.runs:
+            self._mark_random(drawn, values)
+        same = True
+        allowed: dict[str, float] = {}
+        for name, comparison in self.comparisons.items():
+            allowed[name], longest = _allowed(values[name], name, comparison.after, roundings)
+            same &= comparison.add(values[name], other_values[comparison.after], allowed[name], longest)
+        verdict = SAME if same else DIFFERENT
+        self.runs.append(VerifiedRun(drawn.source, drawn.seed, drawn.sizes, verdict))
+        if not same and not self._located:
+            self._locate(drawn, feeds, max(allowed.values()))
+
+    def _roundings(self, drawn: Drawn) -> list[Roundings]:
+        """Return the roundings in both models, as far as their types are known."""
+        open_sizes = {name: drawn.sizes[name] for name in self.drawing.open_sizes if name in drawn.sizes}
+        found = []
+        for drawing in (self.drawing, Drawing(self.models[1], self.registry, self.settings.dims, self.settings.limits)):
+            inference = drawing.inference({name: open_sizes[name] for name in drawing.open_sizes if name in open_sizes})
+            if inference is not None:
+                found.append(Roundings(inference.index, inference))
+        return found
+
+    def _mark_random(self, drawn: Drawn, values: Mapping[str, Any]) -> None:
+        """Mark the outputs that depend on random numbers, which are not compared by value."""
+        certain, doubtful = random_outputs(self.models[0], self.registry)
+        runner = self.runners[0]
+        if doubtful and isinstance(runner, ReferenceRunner):
+            again = dict(zip(values, runner.run(drawn.feeds, seed=1), strict=True))
+            doubtful = {name for name in doubtful if why_different(values[name], again[name], 0.0, 0.0)}
+        for name in certain | doubtful:
+            if name in self.comparisons:
+                self.comparisons[name].random = True
+
+    def _locate(self, drawn: Drawn, feeds: Mapping[str, Any], allowed: float) -> None:
+        """Find the first value inside that differs, if both run on the reference evaluator."""
+        self._located = True
+        before, after = self.runners
+        if not (isinstance(before, ReferenceRunner) and isinstance(after, ReferenceRunner)):
+            return
+        values = InnerValues(min(KEPT, byte_limit(self.settings.limits) // 2))
+        try:
+            before.run(drawn.feeds, values.keep)
+            values.start_comparing(allowed if self.settings.rtol is None else self.settings.rtol)
+            after.run(feeds, values.compare)
+        except RunError as error:
+            self.notes.append(f"the first difference was not found: {_message(error)}")
+        if values.first is not None:
+            self.first = FirstDifference(*values.first)
+        if values.cut:
+            self.notes.append("not all inner values fit into memory; an earlier one may differ")
+
+    def _note_what_was_little(self) -> None:
+        """Note outputs whose comparison says little."""
+        told = {name: each.tells_little for name, each in self.comparisons.items()}
+        little = {name: why for name, why in told.items() if why}
+        self.notes += [f"{brief_name(name)}: {why}" for name, why in little.items()]
+        if self.branches.missed and self.settings.with_ is None:
+            self.notes.append(
+                f"never run, so not compared: {listing(sorted(self.branches.missed))}; give inputs: --data"
+            )
+        if little and len(little) == len(told) and self.interface.inputs:
+            self.notes.append("little was compared; give inputs of your own: --data")
+
+
+def _allowed(value: Any, name: str, other: str, roundings: Sequence[Roundings]) -> tuple[float, int]:
+    """Return the relative tolerance of an output and the longest sum before it."""
+    known = [each.values.get(key, (0.0, 1, 0.0)) for each, key in zip(roundings, (name, other), strict=False)]
+    roundings_before, length, unit = (max(column) for column in zip(*known, strict=True)) if known else (1e9, 1, 0.0)
+    return max((tolerance(each.dtype, (roundings_before, length, unit)) for each in leaves(value)), default=0.0), int(
+        length
+    )
+
+
+def _needed(model: Model) -> list[Any]:
+    """Return the inputs of a model that no initializer has the name of."""
+    graph = model.proto.graph
+    defaults = {tensor.name for tensor in graph.initializer}
+    defaults |= {tensor.values.name for tensor in graph.sparse_initializer}
+    return [value for value in graph.input if value.name not in defaults]
+
+
+def _differences(
+    outputs: Sequence[OutputComparison], runs: Sequence[VerifiedRun], first: FirstDifference | None
+) -> Iterator[Finding]:
+    """Yield a finding for each output that differs, or for the run that the second model did not make."""
+    help = "a difference that is as it should be: --rtol, --atol"
+    for each in outputs:
+        if each.verdict == DIFFERENT:
+            place = first.after if first is not None else ""
+            yield Finding("C701", f"the output {quote(each.name)} differs", place, each.why, help)
+    for why in dict.fromkeys(run.why for run in runs if run.verdict == DIFFERENT and run.why):
+        yield Finding("C701", "the outputs differ: one model does not run", why=why)
+
+
+def _message(error: OpsetError) -> str:
+    """Return the first finding of an error in a line."""
+    finding = error.findings[0]
+    return safe_text(
+        f"{finding.message}{f' ({finding.place})' if finding.place else ''}: {finding.why or finding.code}"
+    )
+
+
+def _name_of(source: Any) -> str:
+    """Return the path of a model if it was given as one."""
+    return str(source) if isinstance(source, str | Path) else "a model"

@@ -1,0 +1,80 @@
+"""`opset verify`, and --verify of verbs that write models."""
+
+import os
+
+import pytest
+
+import opset.version_converter.conversion
+from tests.cli.commands import run, run_json, save
+
+MODEL = """<ir_version: 8, opset_import: ["": 11]>
+    main (float[N, 3] x) => (float[N, 3] y) { a = Relu (x) y = Softmax <axis = 1> (a) }"""
+OTHER = MODEL.replace("Relu", "Abs")
+
+
+def test_two_models_are_compared_and_the_status_says_so(folder):
+    save("a.onnx", MODEL, folder)
+    save("b.onnx", OTHER, folder)
+    same = run("verify", "a.onnx", "a.onnx")
+    assert (same.exit_code, same.stderr) == (0, "") and "y: same" in same.stdout
+    different = run("verify", "a.onnx", "b.onnx")
+    assert different.exit_code == 1 and "error[C701] the output 'y' differs" in different.stderr
+    assert "first difference: a, " in different.stdout and "(Abs)" in different.stdout
+    data = run_json("verify", "a.onnx", "b.onnx", "--dim", "N=2", "--seeds", "1")
+    assert data["verdict"] == "different" and data["runs"][0]["sizes"] == {"N": 2}
+    assert data["first_difference"]["value"] == "a" and data["exit_status"] == 1
+    assert run("verify", "a.onnx", "b.onnx", "--atol", "10").exit_code == 0
+    assert run("verify", "-", "-").exit_code == 2
+
+
+def test_a_conversion_is_verified_before_it_is_written(folder):
+    save("a.onnx", MODEL, folder)
+    result = run("convert", "a.onnx", "--to", "13", "--verify", "-o", "out.onnx")
+    assert result.exit_code == 0 and "verified with the reference evaluator: same, 3 runs" in result.stdout
+    assert os.path.exists("out.onnx")
+    (report,) = run_json("convert", "a.onnx", "--to", "13", "--verify", "-o", "more.onnx")["models"]
+    assert report["verification"]["verdict"] == "same"
+
+
+def test_nothing_is_written_if_the_data_cannot_be_read(folder):
+    save("a.onnx", MODEL, folder)
+    result = run("convert", "a.onnx", "--to", "13", "--verify", "--data", "none.npz", "-o", "out.onnx")
+    assert result.exit_code == 3 and "R105" in result.stderr and not os.path.exists("out.onnx")
+
+
+def test_nothing_is_written_if_nothing_could_be_compared(folder):
+    save("a.onnx", MODEL, folder)
+    result = run("convert", "a.onnx", "--to", "13", "--verify", "--max-bytes", "40", "-o", "out.onnx")
+    assert result.exit_code == 1 and not os.path.exists("out.onnx")
+
+
+def test_a_wrong_conversion_is_not_written(folder, monkeypatch):
+    save("a.onnx", MODEL, folder)
+    wrong = opset.load(save("b.onnx", OTHER, folder))
+    convert_model = opset.version_converter.conversion.convert_model
+
+    def convert_wrongly(*arguments):
+        conversion = convert_model(*arguments)
+        conversion.model = wrong
+        return conversion
+
+    monkeypatch.setattr("opset.cli.convert.convert_model", convert_wrongly)
+    result = run("convert", "a.onnx", "--to", "13", "--verify", "-o", "out.onnx")
+    assert result.exit_code == 1 and "C701" in result.stderr and "nothing was written" in result.stdout
+    assert not os.path.exists("out.onnx")
+
+
+@pytest.mark.parametrize("verb", [["lower", "--ops", "Relu"], ["inline"]])
+def test_other_verbs_verify_too(folder, verb):
+    text = """<ir_version: 8, opset_import: ["": 17, "d": 1]>
+        main (float[2, 3] x) => (float[2, 3] y) { a = Gelu2 (x) y = d.F (a) }
+        <domain: "d", opset_import: ["": 17]> F (a) => (b) { b = Abs (a) }"""
+    save("m.onnx", text.replace("Gelu2", "Relu"), folder)
+    result = run(verb[0], "m.onnx", *verb[1:], "--verify", "-o", "out.onnx")
+    assert result.exit_code == 0 and "same, 3 runs" in result.stdout
+
+
+def test_options_of_a_verification_need_it(folder):
+    save("a.onnx", MODEL, folder)
+    result = run("convert", "a.onnx", "--to", "13", "--rtol", "1")
+    assert result.exit_code == 2 and "U103" in result.stderr

@@ -1,0 +1,176 @@
+"""Two models are run on inputs that suit their operators; what differs is found, what does not is no alarm."""
+
+import random
+
+import numpy as np
+import pytest
+
+import opset
+from judges.fuzz.injecting import FAULTS
+from opset.budget import Limits
+from opset.errors import RunError
+from opset.reference.engine.evaluator import ReferenceEvaluator
+from opset.tensor_io.demands import demands_for
+from opset.tensor_io.random_inputs import random_inputs
+
+HEAD = '<ir_version: 8, opset_import: ["": 17]> g '
+LINEAR = HEAD + "(float[N, 3] x) => (float[N, 3] y) {{ a = Relu (x) b = {} (a, a) y = Softmax <axis = {}> (b) }}"
+
+
+def model(text):
+    return opset.parse_model(text)
+
+
+def drawn(text, seed=0):
+    parsed = opset.load(model(HEAD + text))
+    evaluator = ReferenceEvaluator(parsed)
+    demands = demands_for(parsed, evaluator.registry, Limits(), {})
+    feeds = random_inputs(parsed.proto.graph.input, {}, seed, Limits(), demands)
+    return feeds, evaluator.run(None, feeds)
+
+
+@pytest.mark.parametrize("path", ["segmenter_opset9", "table_opset11", "forest_opset9", "tagger_opset11"])
+def test_a_model_never_differs_from_itself(path):
+    found = opset.verify(f"examples/{path}.onnx", f"examples/{path}.onnx", seeds=2)
+    assert found.verdict == "same" and found.same and not found.errors
+    assert {(each.absolute, each.ulps, each.nan_before) for each in found.outputs} == {(0.0, 0.0, 0)}
+
+
+def test_a_difference_is_measured_and_located():
+    found = opset.verify(model(LINEAR.format("Add", 1)), model(LINEAR.format("Mul", 1)))
+    assert found.verdict == "different" and not found.same
+    assert found.first_difference.value == "b"
+    assert "(Add)" in found.first_difference.before and "(Mul)" in found.first_difference.after
+    assert found.outputs[0].absolute > 0.01 and found.outputs[0].ulps > 1000
+    assert [each.code for each in found.errors] == ["C701"]
+    assert len({tuple(run.sizes.items()) for run in found.runs}) == 3
+
+
+def test_the_tolerance_follows_from_types_and_sums_unless_it_is_given():
+    text = HEAD + "(float[2, {0}] x) => (float[2, 2] y) <float[{0}, 2] w = {{{1}}}> {{ y = MatMul (x, w) }}"
+    narrow, wide = (
+        opset.verify(*[model(text.format(size, ", ".join(["0.5"] * size * 2)))] * 2).outputs[0] for size in (4, 400)
+    )
+    assert (narrow.longest_sum, wide.longest_sum) == (4, 400)
+    assert narrow.rtol == pytest.approx(16 * 2.0**-23) and wide.rtol == pytest.approx(80 * 2.0**-23)
+    close = [HEAD + f"(float[4] x) => (float[4] y) <float c = {{{c}}}> {{ y = Mul (x, c) }}" for c in ("1", "1.001")]
+    assert not opset.verify(*map(model, close)).same
+    assert opset.verify(*map(model, close), rtol=0.01).same
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "low", "high"),
+    [
+        ("(float[5, 2] d, int64[9] i) => (float[9, 2] y) { y = Gather (d, i) }", "i", -5, 4),
+        ("(float[2, 7] d, int64[3, 1] i) => (float[3, 7] y) { y = GatherND (d, i) }", "i", 0, 1),
+        ("(float[6] d, int32[8] i) => (float[8] y) { c = Cast <to = 7> (i) y = Gather (d, c) }", "i", -6, 5),
+        ("(float[9] x) => (float[9] y) { u = Log (x) y = Sqrt (x) }", "x", 0.1, 3),
+        ("(float[3, 4] s, int64[3] t) => (float y) { y = SoftmaxCrossEntropyLoss (s, t) }", "t", 0, 3),
+        ("(float[2, 5] x, int64[1] k) => (float[2, M] y, int64[2, M] i) { y, i = TopK (x, k) }", "k", 1, 3),
+        ("(float[4, 2] x, int64[2] n) => (float[4, 2] y) { y = ReverseSequence <time_axis = 0, batch_axis=1> (x, n) }",
+         "n", 0, 4),
+    ],
+)  # fmt: skip
+def test_inputs_are_in_the_range_that_operators_demand(text, name, low, high):
+    for seed in range(4):
+        feeds, outputs = drawn(text, seed)
+        assert low <= feeds[name].min() and feeds[name].max() <= high
+        assert np.isfinite(outputs[0]).all()
+
+
+def test_shapes_and_masks_and_distinct_indices_are_drawn():
+    feeds, (y,) = drawn("(float[2, 3] x, int64[2] s) => (float[M, K] y) { y = Reshape (x, s) }")
+    assert feeds["s"].tolist() == [3, 2] and y.shape == (3, 2)
+    feeds, _ = drawn("(float[6, 2] d, int64[4, 1] i, float[4, 2] u) => (float[6, 2] y) { y = ScatterND (d, i, u) }")
+    assert len({*feeds["i"].ravel().tolist()}) == 4
+    text = "(float[4, 9] x, float[4, 9] m) => (float[4, 9] y) { s = Add (x, m) y = Softmax (s) }"
+    feeds, (y,) = drawn(text)
+    assert np.isinf(feeds["m"]).any() and np.isfinite(y).all() and (y == 0).any()
+
+
+def test_a_branch_that_runs_seldom_is_run_or_named():
+    text = (
+        HEAD
+        + """(float[3] x, float limit) => (float[3] y) {{ m = ReduceMax <keepdims = 0> (x)  far = Greater (m, limit)
+        y = If (far) <then_branch = t () => (float[3] a) {{ a = Abs (x) }},
+                      else_branch = e () => (float[3] b) {{ b = {} (x) }}> }}"""
+    )
+    assert not opset.verify(model(text.format("Neg")), model(text.format("Exp"))).same
+    never = text.replace("far = Greater (m, limit)", "far = Greater (m, m)").replace("Abs", "Sin")
+    found = opset.verify(model(never.format("Neg")), model(never.format("Neg")), seeds=1)
+    assert found.same and any("then_branch" in note for note in found.notes)
+
+
+def test_random_outputs_are_compared_by_shape_alone():
+    text = HEAD + "(float[2] x) => (float[2] y, float[2] z) { r = RandomNormalLike (x) y = Add (x, r) z = Neg (x) }"
+    found = opset.verify(model(text), model(text))
+    assert found.same and "random" in found.outputs[0].why and not found.outputs[1].why
+
+
+def test_interfaces_are_matched_by_name_or_position_or_refused():
+    one, other = (model(HEAD + f"(float[2] {a}) => (float[2] y) {{ y = Neg ({a}) }}") for a in "ab")
+    found = opset.verify(one, other)
+    assert found.same and "by position" in found.notes[0]
+    two = model(HEAD + "(float[2] a, float[2] b) => (float[2] y) { y = Sub (a, b) }")
+    with pytest.raises(RunError) as error:
+        opset.verify(one, two)
+    assert error.value.code == "R207" and "a, b" in error.value.why
+
+
+def test_given_data_and_sizes_are_used_and_what_says_little_is_noted():
+    one = model(LINEAR.format("Add", 1))
+    found = opset.verify(one, one, data=[{"x": np.full((4, 3), np.nan, np.float32)}])
+    assert len(found.runs) == 1 and found.outputs[0].nan_before == 12
+    assert any("NaN" in note for note in found.notes) and any("little" in note for note in found.notes)
+    assert {run.sizes["N"] for run in opset.verify(one, one, dims={"N": 6}).runs} == {6}
+
+
+def test_sizes_with_which_a_model_does_not_run_are_passed_over_and_noted():
+    text = HEAD + "(float[N] x) => (float[2, M] y) <int64[2] s = {2, -1}> { r = Reshape (x, s) y = Flatten (r) }"
+    found = opset.verify(model(text), model(text))
+    assert found.same and any("does not run with N=" in note for note in found.notes)
+    assert all(run.sizes["N"] % 2 == 0 for run in found.runs)
+
+
+def test_a_model_that_cannot_be_run_is_not_compared():
+    one = model(LINEAR.format("Add", 1))
+    found = opset.verify(one, one, limits=Limits(max_steps=1))
+    assert found.verdict == "not compared" and [each.code for each in found.errors] == ["C702"]
+
+
+def test_the_second_model_alone_failing_is_a_difference():
+    one, other = (
+        model(HEAD + f"(float[2, 3] x) => (float[K] y) <int64[1] s = {{{n}}}> {{ y = Reshape (x, s) }}") for n in (6, 5)
+    )
+    found = opset.verify(one, other)
+    assert found.verdict == "different" and "does not run" in found.errors[0].why
+
+
+def test_an_installed_runtime_runs_both():
+    pytest.importorskip("onnxruntime")
+    one, other = model(LINEAR.format("Add", 1)), model(LINEAR.format("Mul", 1))
+    assert opset.verify(one, one, with_="onnxruntime", seeds=1).same
+    assert not opset.verify(one, other, with_="onnxruntime", seeds=1).same
+    unknown = model(
+        '<ir_version: 8, opset_import: ["": 17, "q": 1]> g (float[2] x) => (float[2] y) { y = q.Nothing (x) }'
+    )
+    found = opset.verify(one, one, with_="onnxruntime", seeds=1, limits=Limits(timeout=60))
+    assert found.with_.startswith("onnxruntime 1.")
+    found = opset.verify(unknown, unknown, with_="onnxruntime", seeds=1)
+    assert found.verdict == "not compared" and "does not load the model before" in found.errors[0].why
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["swapped inputs", "changed axis", "largest flag", "sign of a weight", "weights rounded to float16",
+     "dropped node", "other function", "off by one in a constant"],
+)  # fmt: skip
+def test_a_fault_in_an_example_is_found(kind):
+    onnx = pytest.importorskip("onnx")
+    before = onnx.load("examples/tagger_opset11.onnx")
+    for seed in range(6):
+        mutant = onnx.ModelProto()
+        mutant.CopyFrom(before)
+        if FAULTS[kind](mutant, random.Random(seed)) and not opset.verify(before, mutant).same:
+            return
+    raise AssertionError(f"no fault was found: {kind}")
