@@ -32,7 +32,7 @@ TOPICS = {
             "check_value_info check_attribute"
         ),
         "Conversion": "convert plan Conversion lower inline_functions",
-        "Types and shapes": "infer Inference infer_shapes",
+        "Types and shapes": "infer Inference infer_shapes change_sizes",
         "Evaluation": "ReferenceEvaluator",
         "Operators": "get_schema OpSchema Registry",
         "Operator sets": "get_operator_set load_operator_set OperatorSet",
