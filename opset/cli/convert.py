@@ -38,7 +38,7 @@ class Settings(NamedTuple):
     """The settings for every model."""
 
     target: Target
-    dims: dict[str, int]
+    dims: dict[str, int | str]
     freeze: tuple[str, ...]
     plan_only: bool
     assumed: Assumed
@@ -55,7 +55,7 @@ class Settings(NamedTuple):
 def command(
     inputs: tuple[str, ...],
     choice: TargetChoice,
-    dims: dict[str, int],
+    dims: dict[str, int | str],
     freeze: tuple[str, ...],
     plan_only: bool,
     assumed: Assumed,

@@ -31,7 +31,7 @@ __all__ = ["Conversion", "Target", "convert", "convert_model", "lower", "plan", 
 
 
 def target_of(
-    to: int | str | Mapping[str, int] | None = None,
+    to: int | str | Mapping[str, int | str] | None = None,
     *,
     release: str | None = None,
     runtime: str | None = None,
@@ -76,19 +76,19 @@ def target_of(
 
 def plan(
     model: Any,
-    to: int | str | Mapping[str, int] | None = None,
+    to: int | str | Mapping[str, int | str] | None = None,
     *,
     release: str | None = None,
     runtime: str | None = None,
     ir_version: int | None = None,
     schemas: Schemas = (),
-    dims: Mapping[str, int] | None = None,
+    dims: Mapping[str, int | str] | None = None,
     freeze: Freeze = (),
     targets: Iterable[str | Path] = (),
     inexact_types: bool = False,
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
-    assume_opset: int | str | Mapping[str, int] | None = None,
+    assume_opset: int | str | Mapping[str, int | str] | None = None,
 ) -> Conversion:
     """Return the conversion to the target, with every refusal, but without the converted model.
 
@@ -119,19 +119,19 @@ def plan(
 
 def convert(
     model: Any,
-    to: int | str | Mapping[str, int] | None = None,
+    to: int | str | Mapping[str, int | str] | None = None,
     *,
     release: str | None = None,
     runtime: str | None = None,
     ir_version: int | None = None,
     schemas: Schemas = (),
-    dims: Mapping[str, int] | None = None,
+    dims: Mapping[str, int | str] | None = None,
     freeze: Freeze = (),
     targets: Iterable[str | Path] = (),
     inexact_types: bool = False,
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
-    assume_opset: int | str | Mapping[str, int] | None = None,
+    assume_opset: int | str | Mapping[str, int | str] | None = None,
 ) -> Any:
     """Return the model at other operator set versions, computing the same; the given one is not touched.
 
@@ -145,7 +145,8 @@ def convert(
         schemas: Folders of operator YAML, for domains of your own.
         dims: Numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x. They
             help if the conversion depends on a size. The result is right for these sizes only. Its inputs state them,
-            and its outputs the sizes that follow.
+            and its outputs the sizes that follow. A size that the model states as a number becomes another one, or a
+            variable, as `change_sizes` does it.
         freeze: Names of initializers that a caller could override, and that become constants; "all" for all of them.
             They are not inputs of the result.
         targets: YAML files that describe further runtimes.
@@ -186,7 +187,7 @@ def lower(
     operators: Iterable[str],
     *,
     schemas: Schemas = (),
-    dims: Mapping[str, int] | None = None,
+    dims: Mapping[str, int | str] | None = None,
     freeze: Freeze = (),
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
@@ -211,7 +212,7 @@ def lower(
 
 
 def _assume(
-    model: Model, versions: int | str | Mapping[str, int] | None, registry: Registry, limits: Limits | None
+    model: Model, versions: int | str | Mapping[str, int | str] | None, registry: Registry, limits: Limits | None
 ) -> tuple[Model, list[str]]:
     """Return a model read as written for other versions, and notes about these. Raises ConversionError C106."""
     if versions is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +16,6 @@ from opset.inference.building.dimensions import Dim, Size, variable
 from opset.inference.building.work import charge_to, default_budget
 from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names
 from opset.inference.engine.engine import Engine
-from opset.inference.engine.result import Inference, infer
 from opset.inference.limits import MAX_BOUND
 from opset.model import load
 from opset.model import proto as pb
@@ -77,9 +76,21 @@ def change_sizes(
     """
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     registry = registry_with(schemas)
-    resized, rest, _ = resize(loaded, sizes, registry, limits)
-    check_dim_names(rest, open_dim_names(resized))
-    return bind_dims(resized, rest).as_given()
+    return with_sizes(loaded, sizes, registry, limits)[0].as_given()
+
+
+def with_sizes(
+    model: Model, sizes: Mapping[str, int | str], registry: Registry, limits: Limits | None = None
+) -> tuple[Model, list[str]]:
+    """Return a model with these sizes, of its inputs alone, and a note for each change; arguments as in `resize`.
+
+    Raises:
+        UsageError: U103 as in `resize`, or if no input has a name in `sizes`.
+        InferenceError: I501 or I502, as in `resize`.
+    """
+    resized, numbers, notes = resize(model, sizes, registry, limits)
+    check_dim_names(numbers, open_dim_names(resized))
+    return bind_dims(resized, numbers), notes
 
 
 def resize(
@@ -260,9 +271,18 @@ def _state_sizes(graph: Any, tracking: Tracking, size: int | str) -> None:
 
 def _check_resized(engine: Engine, resized: Model, registry: Registry, axes: Sequence[_Axis], size: int | str) -> None:
     """Raise InferenceError I501 if inference contradicts the resized model, but not the model as it was."""
-    del registry
-    old = {(finding.code, finding.place) for finding in Inference(engine).findings}
-    new = [each for each in infer(resized).findings if (each.code, each.place) not in old]
-    if new:
-        found = new[0]
-        raise _error_of(Stopped(0, f"{found.message}: {found.why}"), axes, size, found.place)
+    again = Engine(resized, registry, {}, default_budget(resized.proto.ByteSize(), Limits()))
+    again.run()
+    old = dict(_faults_of(engine))
+    for place, why in _faults_of(again):
+        if place not in old:
+            raise _error_of(Stopped(0, f"inference contradicts the result: {why}"), axes, size, place)
+
+
+def _faults_of(engine: Engine) -> Iterator[tuple[str, str]]:
+    """Yield the place of each contradiction and misfit that an inference found, and what it is."""
+    for scope in engine.all_scopes():
+        for name, why in scope.conflicts.items():
+            yield f"{scope.body.label}, {quote(name)}", why
+        for index, problems in scope.problems.items():
+            yield scope.body.location(index), f"{problems[0].message}: {problems[0].why}"

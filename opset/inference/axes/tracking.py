@@ -97,6 +97,14 @@ class Tracking:
                 axis -= len(made.shape) - len(type_.shape)
                 if axis < 0 or type_.shape[axis] == 1:
                     return True
+            elif (operator, domain) == ("Gemm", ""):
+                # Rows of the product are equal if those of the left matrix are, and one row is added to all.
+                added = self._scope.type_of(body.reads[index][2]) if len(body.reads[index]) > 2 else None
+                rows = added.shape[-2:-1] if added is not None and added.shape is not None else None
+                if axis or any(each.name == "transA" and each.i for each in body.attributes[index]):
+                    return False
+                if len(body.reads[index]) > 2 and rows not in ((), (1,)):
+                    return False
             elif operator not in elementwise.UNARY or domain:
                 return False
             name = source

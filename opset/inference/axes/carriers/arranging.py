@@ -194,8 +194,12 @@ def _filled(step: Step, wanted: Sequence[Size], available: Sequence[Size]) -> Pl
         raise Blocked("two sizes of its shape follow the axis")
     axis = sized[0]
     inner = quotient(wanted[axis], step.after)
-    if inner is None or step.is_sized(inner) or available[axis] != 1:
-        raise Blocked(f"its shape has {wanted[axis]} along axis {axis}")
+    if inner is None or step.is_sized(inner):
+        raise Blocked(f"the size that its shape has along axis {axis} is no multiple of the number of slices")
+    if available[axis] != 1:
+        if inner != 1 or step.call.schema.name != "Expand" or not step.follows(available[axis]):
+            raise Blocked(f"its data has {available[axis]} elements along an axis that follows the number of slices")
+        step.narrow(0, axis + len(step.shape(0)) - len(wanted))
     return Place(axis + len(step.output_shape()) - len(wanted), 1, inner)
 
 
