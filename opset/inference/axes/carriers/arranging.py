@@ -54,11 +54,14 @@ def _follow(step: Step, wanted: Sequence[Size], zero_is_zero: bool, place: Place
     was = step.output_shape()
     given = [size if size != -1 else was[axis] for axis, size in enumerate(wanted)]
     why = f"the axis is axis {place.axis} of the result"
-    for size in (0, -1, after[place.axis]):
-        sizes: list[Size] = [*given[: place.axis], size, *given[place.axis + 1 :]]
-        numbers = all(isinstance(each, int) for each in sizes)
-        if size == after[place.axis] or (numbers and _resolves_to(step, sizes, zero_is_zero, place)):
+    for known, size in ((wanted, 0), (given, -1), (wanted, after[place.axis])):
+        sizes: list[Size] = [*known[: place.axis], size, *known[place.axis + 1 :]]
+        if isinstance(size, int) and not all(isinstance(each, int) for each in sizes):
+            continue  # a size of the data, which no constant can hold
+        if _resolves_to(step, sizes, zero_is_zero, place):
             break
+    else:
+        raise Blocked("no constant shape keeps the axis apart")
     if step.call.version < 5:
         step.set_attribute("shape", sizes, why)
     else:
