@@ -84,7 +84,9 @@ def write(sample: Sample, exporter: str, version: int, folder: Path) -> None:
     for size, (model, feeds) in made.items():
         given = {value.name for value in model.graph.input}
         (folder / f"{name}-{size}.onnx").write_bytes(model.SerializeToString(deterministic=True))
-        np.savez_compressed(folder / f"{name}-{size}.npz", **{key: np.asarray(v) for key, v in feeds.items() if key in given})
+        np.savez_compressed(
+            folder / f"{name}-{size}.npz", **{key: np.asarray(v) for key, v in feeds.items() if key in given}
+        )
     (folder / f"{name}.json").write_text(json.dumps(axes))
 
 

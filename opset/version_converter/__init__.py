@@ -31,7 +31,7 @@ __all__ = ["Conversion", "Target", "convert", "convert_model", "lower", "plan", 
 
 
 def target_of(
-    to: int | str | Mapping[str, int | str] | None = None,
+    to: int | str | Mapping[str, int] | None = None,
     *,
     release: str | None = None,
     runtime: str | None = None,
@@ -76,7 +76,7 @@ def target_of(
 
 def plan(
     model: Any,
-    to: int | str | Mapping[str, int | str] | None = None,
+    to: int | str | Mapping[str, int] | None = None,
     *,
     release: str | None = None,
     runtime: str | None = None,
@@ -88,7 +88,7 @@ def plan(
     inexact_types: bool = False,
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
-    assume_opset: int | str | Mapping[str, int | str] | None = None,
+    assume_opset: int | str | Mapping[str, int] | None = None,
 ) -> Conversion:
     """Return the conversion to the target, with every refusal, but without the converted model.
 
@@ -119,7 +119,7 @@ def plan(
 
 def convert(
     model: Any,
-    to: int | str | Mapping[str, int | str] | None = None,
+    to: int | str | Mapping[str, int] | None = None,
     *,
     release: str | None = None,
     runtime: str | None = None,
@@ -131,7 +131,7 @@ def convert(
     inexact_types: bool = False,
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
-    assume_opset: int | str | Mapping[str, int | str] | None = None,
+    assume_opset: int | str | Mapping[str, int] | None = None,
 ) -> Any:
     """Return the model at other operator set versions, computing the same; the given one is not touched.
 
@@ -212,7 +212,7 @@ def lower(
 
 
 def _assume(
-    model: Model, versions: int | str | Mapping[str, int | str] | None, registry: Registry, limits: Limits | None
+    model: Model, versions: int | str | Mapping[str, int] | None, registry: Registry, limits: Limits | None
 ) -> tuple[Model, list[str]]:
     """Return a model read as written for other versions, and notes about these. Raises ConversionError C106."""
     if versions is None:

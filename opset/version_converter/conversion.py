@@ -119,8 +119,8 @@ def convert_model(
         model: The model, as it was loaded.
         target: The versions to reach.
         registry: The operators that are known.
-        dims: Sizes of inputs, by dim_param or "x.0", as `change_sizes` takes them. The conversion is right for these sizes alone, and
-            the inputs of its model state them, and the outputs those that follow.
+        dims: Sizes of inputs, by dim_param or "x.0", as `change_sizes` takes them. The conversion is right for these
+            sizes alone, and the inputs of its model state them, and the outputs those that follow.
         limits: How much the conversion may do and add; without them, that is in proportion to the model.
         freeze: Names of initializers that become constants, or "all".
         routes: The transitions that nodes take, by default those of the registry.

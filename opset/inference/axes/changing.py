@@ -164,7 +164,9 @@ def _check_sizes(
         shown = safe_text(str(size))
         if isinstance(size, str) and not _NAME.fullmatch(size):
             findings.append(
-                Finding("U103", f"{shown!r} is no size for {quote(name)}", help="a size is a number, or a name such as N")
+                Finding(
+                    "U103", f"{shown!r} is no size for {quote(name)}", help="a size is a number, or a name such as N"
+                )
             )
         elif name in known and not isinstance(size, str) and not 1 <= size <= MAX_BOUND:
             findings.append(
@@ -214,7 +216,9 @@ def _change(
         with charge_to(budget):
             tracking = follow(make, accept, PASSES)
     except Stopped as stopped:
-        raise _error_of(stopped, axes, size, body.location(stopped.index) if stopped.index >= 0 else body.label) from None
+        raise _error_of(
+            stopped, axes, size, body.location(stopped.index) if stopped.index >= 0 else body.label
+        ) from None
     message = pb.ModelProto()
     message.CopyFrom(read.proto)
     tracking.edits.apply(message.graph, message.ir_version < 4)

@@ -31,7 +31,9 @@ class AxisSource:
 class Edits:
     """The changes of one graph; nodes are named by their index before any change."""
 
-    def __init__(self, source: AxisSource, after: Dim, opset: int, names: FreshNames, labels: Mapping[int, str]) -> None:
+    def __init__(
+        self, source: AxisSource, after: Dim, opset: int, names: FreshNames, labels: Mapping[int, str]
+    ) -> None:
         """Begin without changes; `after` is the variable that stands for the new size, `labels` name the nodes."""
         self._source = source
         self._after = after
@@ -83,7 +85,8 @@ class Edits:
             return self._made[key]
         parts: list[str] = []
         for is_number, group in groupby(sizes, key=lambda size: isinstance(size, int)):
-            parts += [self._constant(stem, [*group])] if is_number else [self._multiple(size) for size in group]
+            same = [*group]
+            parts += [self._constant(stem, same)] if is_number else [self._multiple(size) for size in same]
         name = parts[0]
         if len(parts) > 1:
             name = self._add(0, "Concat", parts, stem, axis=0)
@@ -105,7 +108,9 @@ class Edits:
         """Return the name of the first slice of a value along an axis."""
         if self._opset < 10:
             return self._add(index, "Slice", [name], name, starts=[0], ends=[1], axes=[axis])
-        lists = [self._constant(f"{name}_{word}", [number]) for word, number in (("start", 0), ("end", 1), ("axis", axis))]
+        lists = [
+            self._constant(f"{name}_{word}", [number]) for word, number in (("start", 0), ("end", 1), ("axis", axis))
+        ]
         return self._add(index, "Slice", [name, *lists], name)
 
     def _multiple(self, size: Size) -> str:

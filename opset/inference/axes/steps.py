@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opset.inference.axes.places import Blocked, Place
 from opset.inference.building.call import Call, Constant
@@ -65,16 +65,21 @@ class Step:
         type_ = self.outputs[index] if index < len(self.outputs) else None
         if type_ is None or type_.shape is None or None in type_.shape:
             raise Blocked("the shape of its output is not known")
-        return type_.shape  # type: ignore[return-value]
+        return type_.shape
 
     def output_after(self, place: Place, index: int = 0) -> tuple[Size, ...]:
         """Return the shape of an output in the resized model, if the axis lies at this place."""
         return self._resized(self.output_shape(index), place)
 
     def elements(self, index: int) -> Constant | None:
-        """Return an input with its elements in the resized model, None if they are not known."""
+        """Return an input with its elements in the resized model, None if they are not known.
+
+        Raises:
+            Blocked: the input has the axis.
+        """
         if not self.call.has(index):
             return None
+        self.require_shared(index)
         sized = self._tracking.sized.get(self.call.names[index])
         return sized or self.call.constant(index)
 

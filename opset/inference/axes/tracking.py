@@ -122,7 +122,9 @@ class Tracking:
         if has_graphs:
             raise Blocked("the axis is not followed into the graphs of a node")
         if self._engine.index.functions and body.function_key(index) in self._engine.index.functions:
-            raise Blocked("the axis is not followed into functions of the model", "put the function in its place: opset inline")
+            raise Blocked(
+                "the axis is not followed into functions of the model", "put the function in its place: opset inline"
+            )
         types = [self._scope.type_of(name) if name else None for name in reads]
         call = self._engine.call_of(self._scope, index, types)
         if call is None:

@@ -165,9 +165,7 @@ class NodeInference:
                 return Outcome((type_,), problems=problems)
         return None
 
-    def run_rule(
-        self, call: Call, output_count: int, inference: OperatorInference, followed: Sequence[int]
-    ) -> Outcome:
+    def run_rule(self, call: Call, output_count: int, inference: OperatorInference, followed: Sequence[int]) -> Outcome:
         """Return a node's outcome by the rule of its operator; the data function computes elements of small outputs.
 
         `followed` are the indices of inputs whose elements nodes computed.

@@ -18,10 +18,12 @@ CARRIED = {
     "heads": (
         """(float[5,B,8] x) => (float[5,B,8] y) <int64[3] s = {5, T, 4}, int64[3] t = {5, B, 8}> {
         h = Reshape(x, s)  p = Transpose <perm = [1, 0, 2]> (h)  q = Transpose <perm = [0, 2, 1]> (p)
-        m = MatMul(p, q)  w = Softmax(m)  o = MatMul(w, p)  r = Transpose <perm = [1, 0, 2]> (o)  y = Reshape(r, t) }""",
+        m = MatMul(p, q)  w = Softmax(m)  o = MatMul(w, p)  r = Transpose <perm = [1, 0, 2]> (o)
+        y = Reshape(r, t) }""",
         1, 1),
     "rows": (
-        """(float[3,B,2] x) => (float[3,B,2] y) <int64[2] s = {R, 2}, int64[3] t = {3, B, 2}, float[2,2] w = {1,2,3,4}> {
+        """(float[3,B,2] x) => (float[3,B,2] y) <
+        int64[2] s = {R, 2}, int64[3] t = {3, B, 2}, float[2,2] w = {1,2,3,4}> {
         r = Reshape(x, s)  m = MatMul(r, w)  y = Reshape(m, t) }""", 1, 1),
     "shapes": (
         """(float[B,3,2] x) => (float[B,6] y) <int64[1] i = {0}, int64[1] rest = {-1}> {
@@ -37,7 +39,8 @@ CARRIED = {
         s = Shape(x)  n = Gather(s, i)  t = Concat <axis = 0> (n, two)
         c = ConstantOfShape(t)  y = Concat <axis = 1> (x, c) }""", 0, 0),
     "lstm": (
-        """(float[4,B,2] x) => (float[1,B,3] y) <int64[3] s = {1, B, 3}, int64[3] u = {1, 12, 2}, int64[3] v = {1, 12, 3}> {
+        """(float[4,B,2] x) => (float[1,B,3] y) <
+        int64[3] s = {1, B, 3}, int64[3] u = {1, 12, 2}, int64[3] v = {1, 12, 3}> {
         w = ConstantOfShape <value = float[1] {0.25}> (u)  r = ConstantOfShape <value = float[1] {0.5}> (v)
         h = ConstantOfShape <value = float[1] {0.75}> (s)
         a, y, c = LSTM <hidden_size = 3> (x, w, r, , , h, h) }""", 1, 1),
@@ -156,7 +159,8 @@ REFUSED = {
     "unknown": ("(float[B,3,3] x) => (float[B] y) { y = Det(x) }", "Det", "not known"),
     "branch": (
         """(float[B,3] x, bool c) => (float[B,3] y) {
-        y = If (c) <then_branch = t () => (float[B,3] a) { a = Neg(x) }, else_branch = e () => (float[B,3] b) { b = Abs(x) }> }""",
+        y = If (c) <then_branch = t () => (float[B,3] a) { a = Neg(x) },
+                    else_branch = e () => (float[B,3] b) { b = Abs(x) }> }""",
         "If", "graphs of a node"),
 }  # fmt: skip
 
@@ -204,11 +208,14 @@ def test_an_axis_in_two_places_is_asked_for():
         shape = [1, 1, 8]
         shape[axis] = 3
         values = np.arange(24, dtype=np.float32).reshape(3, 8)
-        np.testing.assert_array_equal(opset.ReferenceEvaluator(resized).run(None, {"x": values})[0], values.reshape(shape))
+        np.testing.assert_array_equal(
+            opset.ReferenceEvaluator(resized).run(None, {"x": values})[0], values.reshape(shape)
+        )
 
 
 def test_a_later_node_decides_between_two_places():
-    text = """g (float[1,2] x) => (float[1,3] y) <int64[3] s = {1, 1, 2}, int64[1] one = {1}, float[2,3] w = {1,2,3,4,5,6}> {
+    text = """g (float[1,2] x) => (float[1,3] y) <
+    int64[3] s = {1, 1, 2}, int64[1] one = {1}, float[2,3] w = {1,2,3,4,5,6}> {
     r = Reshape(x, s)  q = Squeeze(r, one)  y = MatMul(q, w) }"""
     resized = opset.change_sizes(opset.parse_model(f"{HEAD}\n{text}"), {"x.0": "N"})
     values = np.arange(6, dtype=np.float32).reshape(3, 2)

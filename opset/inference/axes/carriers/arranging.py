@@ -121,7 +121,9 @@ def squeeze(step: Step) -> Place | None:
         if place.axis in removed or isinstance(shape[place.axis], Dim):
             raise Blocked(why, "name the axes that it removes")
         if step.before != 1:
-            raise Blocked("it removes each axis of size 1, and the axis may become one", "name the axes that it removes")
+            raise Blocked(
+                "it removes each axis of size 1, and the axis may become one", "name the axes that it removes"
+            )
     else:
         removed = {step.axis(axis, len(shape)) for axis in axes if isinstance(axis, int)}
         if place.axis in removed:

@@ -48,9 +48,10 @@ def broadcast_place(step: Step, indices: Sequence[int]) -> Place | None:
 @carries(*UNARY)
 def unary(step: Step) -> Place | None:
     """Return the place in the input; others are scalars."""
-    training = step.call.schema.name == "Dropout" and step.call.has(2)
-    if training and (flag := step.elements(2)) is None or training and flag is not None and any(flag.values):
-        raise Blocked("it draws random numbers")
+    if step.call.schema.name == "Dropout" and step.call.has(2):
+        training = step.elements(2)
+        if training is None or any(training.values):
+            raise Blocked("it draws random numbers")
     step.require_shared(*range(1, step.count))
     return step.place(0)
 
@@ -142,7 +143,11 @@ def _place_without(step: Step, axes: Sequence[int]) -> Place | None:
     if place is None:
         return None
     require_other(step, place, *axes)
-    return place if step.call.attribute("keepdims") else place._replace(axis=place.axis - sum(a < place.axis for a in axes))
+    return (
+        place
+        if step.call.attribute("keepdims")
+        else place._replace(axis=place.axis - sum(a < place.axis for a in axes))
+    )
 
 
 @carries("MeanVarianceNormalization")

@@ -9,7 +9,7 @@ from opset.inference.axes.steps import Step
 
 @carries("MatMul", "MatMulInteger", "QLinearMatMul")
 def matmul(step: Step) -> Place | None:
-    """Return the place in a product of matrices: among the stacked ones, in rows of the left or columns of the right."""
+    """Return the place in a product of matrices: stacked, in rows of the left or columns of the right one."""
     right = 3 if step.call.schema.name == "QLinearMatMul" else 1
     step.require_shared(*(index for index in range(step.count) if index not in (0, right)))
     places = {index: place for index in (0, right) if (place := step.place(index)) is not None}
