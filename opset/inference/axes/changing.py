@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opset.budget import Limits
-from opset.errors import Finding, InferenceError, UsageError, listing, quote, safe_text
+from opset.errors import Finding, InferenceError, UsageError, quote, safe_text
 from opset.inference.axes.edits import AxisSource, Edits
 from opset.inference.axes.places import Place
 from opset.inference.axes.tracking import Stopped, Tracking, follow
 from opset.inference.building.dimensions import Dim, Size, variable
 from opset.inference.building.work import charge_to, default_budget
-from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names
+from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names, stated_dim_names
 from opset.inference.engine.engine import Engine
 from opset.inference.limits import MAX_BOUND
 from opset.model import load
@@ -89,7 +89,7 @@ def with_sizes(
         InferenceError: I501 or I502, as in `resize`.
     """
     resized, numbers, notes = resize(model, sizes, registry, limits)
-    check_dim_names(numbers, open_dim_names(resized))
+    check_dim_names(numbers, open_dim_names(resized), stated_dim_names(resized))
     return bind_dims(resized, numbers), notes
 
 
@@ -120,7 +120,9 @@ def resize(
     }
     named = {name: size for name, size in sizes.items() if name in outputs and name not in known}
     rest = {name: size for name, size in sizes.items() if name not in known and name not in named}
-    _check_sizes(sizes, rest, known, {*stated, *outputs} | open_dim_names(model))
+    variables = open_dim_names(model)
+    _check_sizes(sizes, rest, known, variables)
+    check_dim_names([name for name, size in rest.items() if isinstance(size, str)], variables, stated)
     groups: dict[tuple[int | str, int], list[list[_Axis]]] = {}
     for name, axis in known.items():
         if sizes[name] != axis.before:
@@ -130,17 +132,14 @@ def resize(
                 same.append([])
             (free or same[-1:])[0].append(axis)
     if named and not groups:
-        raise UsageError(
-            Finding("U103", f"{quote(name)} is an output", help="its size follows from the inputs': name one of these")
-            for name in named
-        )
+        check_dim_names(named, variables, stated)  # sizes of outputs follow from those of inputs
     notes: list[str] = []
     for (size, _), all_axes in groups.items():
         for axes in all_axes:
             wanted = {outputs[name][0]: outputs[name][1] for name, given in named.items() if given == size}
             model, made = _change(model, axes, size, wanted, registry, limits)
             notes += made
-    return model, {name: size for name, size in rest.items() if isinstance(size, int)}, notes
+    return model, {name: size for name, size in rest.items() if not isinstance(size, str)}, notes
 
 
 def _stated_axes(values: Iterable[Any]) -> dict[str, _Axis]:
@@ -155,8 +154,13 @@ def _stated_axes(values: Iterable[Any]) -> dict[str, _Axis]:
     return found
 
 
+def _is_size(size: object) -> bool:
+    """Whether a value is a number that the size of an axis can be."""
+    return isinstance(size, int) and not isinstance(size, bool) and 1 <= size <= MAX_BOUND
+
+
 def _check_sizes(
-    sizes: Mapping[str, int | str], rest: Mapping[str, int | str], known: Mapping[str, _Axis], names: set[str]
+    sizes: Mapping[str, int | str], rest: Mapping[str, int | str], known: Mapping[str, _Axis], variables: set[str]
 ) -> None:
     """Raise UsageError U103 if a new size is no size, or a size that is open already is to be a variable."""
     findings = []
@@ -168,18 +172,14 @@ def _check_sizes(
                     "U103", f"{shown!r} is no size for {quote(name)}", help="a size is a number, or a name such as N"
                 )
             )
-        elif name in known and not isinstance(size, str) and not 1 <= size <= MAX_BOUND:
+        elif name in known and not isinstance(size, str) and not _is_size(size):
             findings.append(
                 Finding("U103", f"{shown} is no size for {quote(name)}", help="the size of an axis is 1 or greater")
             )
         elif name in known and known[name].before == 0:
             findings.append(Finding("U103", f"{quote(name)} is 0", help="there is no slice that could be followed"))
-        elif name in rest and isinstance(size, str):
-            have = listing(sorted(names)) or "none"
-            message = (
-                f"{quote(name)} is a variable already" if name in names else f"the model has no size {quote(name)}"
-            )
-            findings.append(Finding("U103", message, help=f"give it a number; there are: {have}"))
+        elif name in rest and name in variables and isinstance(size, str):
+            findings.append(Finding("U103", f"{quote(name)} is a variable already", help="give it a number"))
     if findings:
         raise UsageError(findings)
 

@@ -12,7 +12,7 @@ from opset.inference.building.dimensions import Dim, Size, substitute, variables
 from opset.model import proto as pb
 from opset.model.elements import NUMBERS
 from opset.model.graph.index import FreshNames
-from opset.model.graph.walking import list_as_input
+from opset.model.graph.walking import list_as_input, names_read
 from opset.model.storage.tensor import make_tensor
 
 _INT64 = NUMBERS["int64"]
@@ -156,8 +156,10 @@ class Edits:
 
     def apply(self, graph: Any, lists_inputs: bool) -> None:
         """Change a GraphProto; with `lists_inputs`, its inputs list initializers, as before IR version 4."""
+        left: set[str] = set()
         for index, replaced in self._replaced.items():
             for position, name in replaced.items():
+                left.add(graph.node[index].input[position])
                 graph.node[index].input[position] = name
         for index, attributes in self._attributes.items():
             for attribute in graph.node[index].attribute:
@@ -171,6 +173,19 @@ class Edits:
                 graph.node.extend(self._nodes.get(index, ()))
                 graph.node.append(node)
         graph.initializer.extend(self._tensors)
+        _drop_unused(graph, left)
         if lists_inputs:
             for tensor in self._tensors:
                 list_as_input(graph, tensor)
+
+
+def _drop_unused(graph: Any, names: set[str]) -> None:
+    """Remove those of the named constants from a GraphProto that nothing reads any more, and their types."""
+    read = names_read(graph.node).union(value.name for value in (*graph.output, *graph.input))
+    unused = names - read
+    for tensor in [each for each in graph.initializer if each.name in unused]:
+        graph.initializer.remove(tensor)
+    for node in [each for each in graph.node if each.op_type == "Constant" and unused.issuperset(each.output)]:
+        graph.node.remove(node)
+    for value in [each for each in graph.value_info if each.name in unused]:
+        graph.value_info.remove(value)

@@ -9,12 +9,9 @@ then holds for it, whatever N is: so the resized model equals the model run slic
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from opset.inference.building.dimensions import Size, TooComplex, equal, product
-
-if TYPE_CHECKING:
-    from opset.inference.axes.steps import Step
 
 __all__ = ["CARRIERS", "Blocked", "Carrier", "Place", "carries", "places_in", "quotient"]
 
@@ -41,9 +38,9 @@ class Blocked(Exception):
 
 
 class Carrier(NamedTuple):
-    """How an operator carries the axis: a function, and the inputs that may hold sizes that follow it."""
+    """How an operator carries the axis: a function of its Step, and the inputs that may hold sizes that follow it."""
 
-    function: Callable[[Step], Sequence[Place | None] | Place | None]
+    function: Callable[[Any], Sequence[Place | None] | Place | None]
     sizes: tuple[int, ...]
 
 

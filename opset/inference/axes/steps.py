@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from opset.inference.axes.edits import Edits
 from opset.inference.axes.places import Blocked, Place
 from opset.inference.building.call import Call, Constant
-from opset.inference.building.dimensions import Size, equal, variables
+from opset.inference.building.dimensions import Dim, Size, equal, variables
 from opset.inference.building.types import Type
 
-if TYPE_CHECKING:
-    from opset.inference.axes.tracking import Tracking
+
+class Follower(Protocol):
+    """What a step needs of the pass that it belongs to, a Tracking."""
+
+    places: dict[str, Place]
+    sized: dict[str, Constant]
+    before: Size
+    after: Size
+    edits: Edits
+
+    def choose(self, candidates: Sequence[Place]) -> Place:
+        """Return the place that a decision takes."""
+
+    def input_label(self, call: Call, index: int) -> str:
+        """Return the parameter and value of an input, as messages show it."""
+
+    def has_equal_slices(self, name: str, axis: int) -> bool:
+        """Whether the slices of a value along an axis are certainly equal."""
 
 
 class Step:
@@ -22,7 +39,7 @@ class Step:
     - `before`, `after`: the number of elements of the axis, in the model as it is and in the resized one.
     """
 
-    def __init__(self, tracking: Tracking, index: int, call: Call, outputs: Sequence[Type | None]) -> None:
+    def __init__(self, tracking: Follower, index: int, call: Call, outputs: Sequence[Type | None]) -> None:
         """Store the node at `index` of the main graph, as a call."""
         self._tracking = tracking
         self._index = index
@@ -63,9 +80,10 @@ class Step:
     def output_shape(self, index: int = 0) -> tuple[Size, ...]:
         """Return the shape of an output in the model as it is. Raises Blocked if it is not known."""
         type_ = self.outputs[index] if index < len(self.outputs) else None
-        if type_ is None or type_.shape is None or None in type_.shape:
+        shape = [size for size in type_.shape if size is not None] if type_ is not None and type_.shape else []
+        if type_ is None or type_.shape is None or len(shape) < len(type_.shape):
             raise Blocked("the shape of its output is not known")
-        return type_.shape
+        return tuple(shape)
 
     def output_after(self, place: Place, index: int = 0) -> tuple[Size, ...]:
         """Return the shape of an output in the resized model, if the axis lies at this place."""
@@ -94,7 +112,7 @@ class Step:
         data = self.elements(index)
         if data is None or None in data.values:
             raise Blocked(f"the elements of {self._name(index)} are not known")
-        return tuple(data.values)  # type: ignore[arg-type]
+        return tuple([size for size in data.values if isinstance(size, int | Dim)])
 
     def axis(self, axis: int, rank: int) -> int:
         """Return an axis counted from the front."""

@@ -13,7 +13,7 @@ from opset.errors import Finding, FindingList, InferenceError, quote
 from opset.inference.building.dimensions import Dim, Size
 from opset.inference.building.types import Type, unwrap_layers
 from opset.inference.building.work import default_budget
-from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names
+from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names, stated_dim_names
 from opset.inference.engine.engine import Engine
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.writing import write_types
@@ -228,7 +228,7 @@ def infer(
     )
     _run_engine(engine)
     if numbers and engine.stopped is None:
-        check_dim_names(numbers, engine.sizes.variables | open_dim_names(loaded))
+        check_dim_names(numbers, engine.sizes.variables | open_dim_names(loaded), stated_dim_names(loaded))
     return Inference(engine)
 
 

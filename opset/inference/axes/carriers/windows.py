@@ -26,11 +26,14 @@ def per_image(step: Step) -> Place | None:
 
 
 @carries("MaxPool")
-def max_pool(step: Step) -> Sequence[Place | None] | Place | None:
+def max_pool(step: Step) -> Place | None:
     """Return the first axis. Positions in its second output count elements of the whole input."""
-    if step.place(0) is not None and len(step.outputs) > 1:
-        raise Blocked("its second output counts elements of all slices")
-    return per_image(step)
+    place = step.place(0)
+    if place is not None:
+        if len(step.outputs) > 1:
+            raise Blocked("its second output counts elements of all slices")
+        require_other(step, place, *range(1, len(step.shape(0))))
+    return place
 
 
 @carries("BatchNormalization")
