@@ -111,7 +111,8 @@ def resize(
         UsageError: U103 if sizes contradict each other, or a variable is to have another name.
         InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output.
     """
-    stated = _stated_axes(model.proto.graph.input)
+    weights = {tensor.name for tensor in model.proto.graph.initializer}
+    stated = _stated_axes(value for value in model.proto.graph.input if value.name not in weights)
     known = {name: axis for name, axis in stated.items() if name in sizes}
     outputs = {
         f"{value.name}.{axis}": (value.name, axis)

@@ -183,9 +183,11 @@ def _drop_unused(graph: Any, names: set[str]) -> None:
     """Remove those of the named constants from a GraphProto that nothing reads any more, and their types."""
     read = names_read(graph.node).union(value.name for value in (*graph.output, *graph.input))
     unused = names - read
-    for tensor in [each for each in graph.initializer if each.name in unused]:
-        graph.initializer.remove(tensor)
-    for node in [each for each in graph.node if each.op_type == "Constant" and unused.issuperset(each.output)]:
-        graph.node.remove(node)
-    for value in [each for each in graph.value_info if each.name in unused]:
-        graph.value_info.remove(value)
+    # By position: to find a message by value would compare weights.
+    for found, is_unused in (
+        (graph.initializer, lambda each: each.name in unused),
+        (graph.node, lambda each: each.op_type == "Constant" and unused.issuperset(each.output)),
+        (graph.value_info, lambda each: each.name in unused),
+    ):
+        for position in reversed([number for number, each in enumerate(found) if is_unused(each)]):
+            del found[position]

@@ -95,6 +95,8 @@ def places_in(shape: Sequence[Size], place: Place, count: Size, target: Sequence
     before = product(shape[: place.axis]) * place.outer
     behind = product(shape[place.axis + 1 :]) * place.inner
     found: list[Place] = []
+    if 0 in (before, behind):
+        return found
     for axis, size in enumerate(target):
         outer = quotient(before, product(target[:axis]))
         inner = quotient(behind, product(target[axis + 1 :]))

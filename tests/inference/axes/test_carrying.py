@@ -221,3 +221,25 @@ def test_a_later_node_decides_between_two_places():
     values = np.arange(6, dtype=np.float32).reshape(3, 2)
     expected = values @ np.array([[1, 2, 3], [4, 5, 6]], np.float32)
     np.testing.assert_array_equal(opset.ReferenceEvaluator(resized).run(None, {"x": values})[0], expected)
+
+
+@pytest.mark.parametrize(
+    ("version", "graph"),
+    [
+        (6, "(float[1,2] x, float[1,2] c) => (float[1,2] y) { y = Add(x, c) }"),
+        (7, "(float[1,2] x, float[1,2] c) => (float[1,2] y) { y = Max(x, c) }"),
+        (6, "(float[1,2] x, float[2,2] w, float[1,2] c) => (float[1,2] y) { y = Gemm(x, w, c) }"),
+        (6, "(float[1,2] x) => (float[1,2] y) { y = Dropout(x) }"),
+    ],
+)
+def test_early_versions_that_mean_something_else_are_refused(version, graph):
+    model = opset.parse_model(f'<ir_version: 3, opset_import: ["": {version}]> g {graph}')
+    with pytest.raises(InferenceError) as caught:
+        opset.change_sizes(model, {"x.0": "N"})
+    assert caught.value.code == "I501"
+
+
+def test_a_constant_that_inputs_list_is_no_input():
+    text = f"{HEAD} g (float[1,2] x, float[1,2] w) => (float[1,2] y) <float[1,2] w = {{1, 2}}> {{ y = Add(x, w) }}"
+    with pytest.raises(opset.UsageError, match="no dimension variable 'w.0'"):
+        opset.change_sizes(opset.parse_model(text), {"w.0": "N"})

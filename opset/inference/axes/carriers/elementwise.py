@@ -18,6 +18,8 @@ Or Pow PRelu Sub Sum Where Xor
 """.split()
 ALONG_ONE = ["CumSum", "Hardmax", "LogSoftmax", "LpNormalization", "Softmax", "TopK"]
 
+CONVERT_FIRST = "convert the model to opset 8 or newer first"
+
 
 def broadcast_place(step: Step, indices: Sequence[int]) -> Place | None:
     """Return the place in what some inputs are broadcast to.
@@ -52,15 +54,19 @@ def unary(step: Step) -> Place | None:
         training = step.elements(2)
         if training is None or any(training.values):
             raise Blocked("it draws random numbers")
+    if step.call.attribute("is_test") == 0:
+        raise Blocked("it draws random numbers")
     step.require_shared(*range(1, step.count))
     return step.place(0)
 
 
 @carries(*BROADCASTING)
 def broadcasting(step: Step) -> Place | None:
-    """Return the place to which inputs are broadcast; before version 7 the second one followed an attribute."""
-    if step.call.attribute("axis") is not None:
-        raise Blocked(f"it broadcasts along an attribute, as before version 7 of {step.call.schema.name}")
+    """Return the place to which inputs are broadcast. Raises Blocked for versions that broadcast by an attribute."""
+    name = step.call.schema.name
+    others = [index for index in range(step.count) if step.place(index) is None]
+    if step.call.version < (8 if name in ("Max", "Mean", "Min", "Sum") else 7) and any(map(step.shape, others)):
+        raise Blocked(f"{name} {step.call.version} broadcasts in another way than later versions", CONVERT_FIRST)
     return broadcast_place(step, range(step.count))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opset.inference.axes.carriers.elementwise import require_other
+from opset.inference.axes.carriers.elementwise import CONVERT_FIRST, require_other
 from opset.inference.axes.places import Blocked, Place, carries
 from opset.inference.axes.steps import Step
 
@@ -63,6 +63,8 @@ def gemm(step: Step) -> Place | None:
     if not places:
         step.require_shared(2)
         return None
+    if step.call.version < 7:
+        raise Blocked(f"Gemm {step.call.version} broadcasts in another way than later versions", CONVERT_FIRST)
     ((index, place),) = places.items()
     transposed = bool(step.call.attribute("transB" if index else "transA"))
     kept = (1 if index else 0) ^ transposed

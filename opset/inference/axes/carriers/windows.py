@@ -127,7 +127,8 @@ def attention(step: Step) -> Sequence[Place | None]:
             step.repeat(index, 0)
         else:
             require_other(step, place, *range(1, len(step.shape(index))))
-    step.require_shared(6)
+    if step.call.has(6):
+        raise Blocked("it has lengths for each sample, which are not followed")
     if step.call.has(3):
         mask = step.own_place(3)
         rank = len(step.shape(3))
