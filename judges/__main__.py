@@ -44,6 +44,8 @@ JUDGES = {
     "models": Judge("conformance.models", 10, "whole models; --folder DIR: those of yours", "", "--groups examples"),
     "round_trips": Judge("conformance.round_trips", 5, "every example of the YAML to other opsets and back"),
     "convertibility": Judge("conformance.convertibility", 30, "what the documentation says of conversions, done"),
+    "sizes": Judge("conformance.sizes", 10, "models of another size beside those that their exporter writes at it",
+                   "what export_sizes wrote"),
     "poisoned": Judge("conformance.poisoned", 25, "NaN and limits in one sample of a batch, through every conversion"),
     "helps": Judge("conformance.helps", 10, "what the help of refusals says is done, and the reason is gone"),
     "exported": Judge("conformance.exported", 3, "graphs as exporters write them, inferred and run"),
@@ -96,6 +98,8 @@ JUDGES = {
 TOOLS = {
     "export": Judge("exporters.export", 15, "writes models by real exporters, for --folder of others",
                     "an environment with exporters"),
+    "export_sizes": Judge("exporters.sized", 20, "writes models by torch at several sizes of one axis, for sizes",
+                          "an environment with torch"),
     "archive": Judge("conformance.archive", 5, "gets the cases that released onnx packages shipped (413 MB)"),
     "disagreements": Judge("conformance.disagreements", 1, "the disagreements with onnxruntime, from a report"),
     "refused": Judge("conformance.refused", 1, "docs/refused.md, from the outcomes of the matrix"),

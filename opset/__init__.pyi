@@ -27,6 +27,7 @@ from opset.errors import OpsetError as OpsetError
 from opset.errors import RunError as RunError
 from opset.errors import SchemaError as SchemaError
 from opset.errors import UsageError as UsageError
+from opset.inference.axes.changing import change_sizes as change_sizes
 from opset.inference.engine.result import Inference as Inference
 from opset.inference.engine.result import infer as infer
 from opset.inference.engine.result import infer_shapes as infer_shapes

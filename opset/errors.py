@@ -277,6 +277,8 @@ CODES: dict[str, str] = {
     "I301": "inference functions cannot be loaded",
     "I302": "the inference rule of an operator cannot be used",
     "I303": "there is a bug in an inference function",
+    "I501": "a node stands in the way of another size",
+    "I502": "it is not certain along which axis of an output a size would lie",
     "I401": "the inference was stopped: it exceeded its budget",
     "C101": "the operator is not known",
     "C102": "the operator does not exist at the model's own version",

@@ -44,7 +44,7 @@ class Settings(NamedTuple):
     """The settings for every model."""
 
     target: Target
-    dims: dict[str, int]
+    dims: dict[str, int | str]
     freeze: tuple[str, ...]
     assumed: Assumed
 
@@ -66,7 +66,7 @@ class BlockersBatch(BatchReport):
 def command(
     inputs: tuple[str, ...],
     choice: TargetChoice,
-    dims: dict[str, int],
+    dims: dict[str, int | str],
     freeze: tuple[str, ...],
     assumed: Assumed,
     call: Call,

@@ -42,7 +42,7 @@ class Settings(NamedTuple):
     """The settings for every model."""
 
     target: Target
-    dims: dict[str, int]
+    dims: dict[str, int | str]
     freeze: tuple[str, ...]
     plan_only: bool
     assumed: Assumed
@@ -69,7 +69,7 @@ class ConvertedReport:
 def command(
     inputs: tuple[str, ...],
     choice: TargetChoice,
-    dims: dict[str, int],
+    dims: dict[str, int | str],
     freeze: tuple[str, ...],
     plan_only: bool,
     assumed: Assumed,

@@ -33,7 +33,7 @@ FEW = 10
 class Settings:
     """The settings for every model."""
 
-    dims: dict[str, int]
+    dims: dict[str, int | str]
     freeze: tuple[str, ...]
     assumed: Assumed
     overwrite: bool

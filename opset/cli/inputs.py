@@ -253,15 +253,16 @@ def _stem_of(model: Input) -> str:
     return "stdin" if name == STREAM else os.path.splitext(name)[0]
 
 
-def _parse_sizes(ctx: click.Context, param: click.Parameter, options: Iterable[str]) -> dict[str, int]:
-    """Return the numbers of `--dim NAME=N`. Raises BadParameter for another form, or two numbers of one name."""
-    sizes: dict[str, int] = {}
+def _parse_sizes(ctx: click.Context, param: click.Parameter, options: Iterable[str]) -> dict[str, int | str]:
+    """Return the sizes of `--dim NAME=N`. Raises BadParameter for another form, or two sizes of one name."""
+    sizes: dict[str, int | str] = {}
     for option in options:
-        name, _, size = option.rpartition("=")
-        if not name or not re.fullmatch(r"\d{1,18}", size, re.ASCII):
-            raise click.BadParameter(f"{option!r} is not NAME=N")
-        if sizes.setdefault(name, int(size)) != int(size):
-            raise click.BadParameter(f"'{name}' is given two numbers")
+        name, _, text = option.rpartition("=")
+        if not name or not re.fullmatch(r"\d{1,18}|[^\W\d]\w*", text):
+            raise click.BadParameter(f"{option!r} is not NAME=N, in which N is a number or the name of a variable")
+        size = int(text) if text[0].isdecimal() else text
+        if sizes.setdefault(name, size) != size:
+            raise click.BadParameter(f"'{name}' is given two sizes: {sizes[name]} and {size}")
     return sizes
 
 
@@ -271,7 +272,7 @@ dims_option = click.option(
     multiple=True,
     callback=_parse_sizes,
     metavar="NAME=N",
-    help="Number for a dim_param, or for x.0, the first size of input x. Repeatable.",
+    help="Size of a dim_param, or of x.0, the first axis of input x. A fixed size may become a variable. Repeatable.",
 )
 roots_option = click.option(
     "--allow-external-root",

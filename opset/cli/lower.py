@@ -30,7 +30,7 @@ from opset.version_converter import target_without
 def command(
     inputs: tuple[str, ...],
     ops: tuple[str, ...],
-    dims: dict[str, int],
+    dims: dict[str, int | str],
     freeze: tuple[str, ...],
     plan_only: bool,
     assumed: Assumed,

@@ -155,7 +155,7 @@ def command(
     allow_hooks: bool | None,
     quiet: bool,
     form: str,
-    dims: dict[str, int],
+    dims: dict[str, int | str],
     freeze: tuple[str, ...],
     **options: Any,
 ) -> int:
@@ -200,7 +200,7 @@ def _evaluate_model(
     report: RunReport,
     settings: Settings,
     registry: Registry,
-    dims: dict[str, int],
+    dims: dict[str, int | str],
     freeze: tuple[str, ...],
     limits: Limits,
     roots: tuple[Path, ...],

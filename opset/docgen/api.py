@@ -34,7 +34,7 @@ TOPICS = {
         "Conversion": "convert plan Conversion lower inline_functions",
         "Parts and wholes": "extract merge",
         "Verification": "verify Verification",
-        "Types and shapes": "infer Inference infer_shapes",
+        "Types and shapes": "infer Inference infer_shapes change_sizes",
         "Evaluation": "ReferenceEvaluator",
         "Operators": "get_schema OpSchema Registry",
         "Operator sets": "get_operator_set load_operator_set OperatorSet",

@@ -82,7 +82,7 @@ def plan(
     runtime: str | None = None,
     ir_version: int | None = None,
     schemas: Schemas = (),
-    dims: Mapping[str, int] | None = None,
+    dims: Mapping[str, int | str] | None = None,
     freeze: Freeze = (),
     targets: Iterable[str | Path] = (),
     inexact_types: bool = False,
@@ -125,7 +125,7 @@ def convert(
     runtime: str | None = None,
     ir_version: int | None = None,
     schemas: Schemas = (),
-    dims: Mapping[str, int] | None = None,
+    dims: Mapping[str, int | str] | None = None,
     freeze: Freeze = (),
     targets: Iterable[str | Path] = (),
     inexact_types: bool = False,
@@ -145,7 +145,8 @@ def convert(
         schemas: Folders of operator YAML, for domains of your own.
         dims: Numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x. They
             help if the conversion depends on a size. The result is right for these sizes only. Its inputs state them,
-            and its outputs the sizes that follow.
+            and its outputs the sizes that follow. A size that the model states as a number becomes another one, or a
+            variable, as `change_sizes` does it.
         freeze: Names of initializers that a caller could override, and that become constants; "all" for all of them.
             They are not inputs of the result.
         targets: YAML files that describe further runtimes.
@@ -186,7 +187,7 @@ def lower(
     operators: Iterable[str],
     *,
     schemas: Schemas = (),
-    dims: Mapping[str, int] | None = None,
+    dims: Mapping[str, int | str] | None = None,
     freeze: Freeze = (),
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,

@@ -108,7 +108,7 @@ def convert_model(
     model: Model,
     target: Target,
     registry: Registry,
-    dims: Mapping[str, int] | None = None,
+    dims: Mapping[str, int | str] | None = None,
     limits: Limits | None = None,
     freeze: Freeze = (),
     routes: Routes | None = None,
@@ -119,8 +119,8 @@ def convert_model(
         model: The model, as it was loaded.
         target: The versions to reach.
         registry: The operators that are known.
-        dims: Sizes that inputs leave open, by dim_param or "x.0". The conversion is right for these sizes alone, and
-            the inputs of its model state them, and the outputs those that follow.
+        dims: Sizes of inputs, by dim_param or "x.0", as `change_sizes` takes them. The conversion is right for these
+            sizes alone, and the inputs of its model state them, and the outputs those that follow.
         limits: How much the conversion may do and add; without them, that is in proportion to the model.
         freeze: Names of initializers that become constants, or "all".
         routes: The transitions that nodes take, by default those of the registry.
@@ -133,9 +133,13 @@ def convert_model(
         UsageError: U103 if no input has a name in `dims`, or no initializer one in `freeze`.
     """
     given = model
+    notes: list[str] = []
     if dims:
-        model = _bind_sizes(model, dims)
+        from opset.inference.axes.changing import with_sizes  # most conversions need no inference
+
+        model, notes = with_sizes(model, dims, registry, limits)
     model, index = read_model(model, registry, freeze)
+    index.notes += notes
     index.call_order()
     limits, size = limits or Limits(), model.proto.ByteSize()
     budget = Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size, max_bytes=BASE_BYTES + BYTES_PER_BYTE * size)
@@ -197,7 +201,7 @@ def _convert_to(
     model: Model,
     index: ModelIndex,
     task: Task,
-    dims: Mapping[str, int] | None,
+    dims: Mapping[str, int | str] | None,
     samples: Sequence[Sample] = (),
 ) -> Conversion:
     """Return the conversion of `model`, already read and prepared, to the target of a task.
@@ -455,7 +459,7 @@ def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
         yield f"nodes were not checked, or by names alone, for lack of a signature: {listing(unknown, SHOWN)}"
 
 
-def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int] | None) -> Conversion:
+def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int | str] | None) -> Conversion:
     """Return a conversion with its versions and notes, and nothing converted yet."""
     after = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     ir_version = index.proto.ir_version
@@ -464,8 +468,8 @@ def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int] 
     if target.max_ir is None:
         missing = [domain for domain in target.opsets if domain not in index.opsets]
         conversion.notes += [f"the model does not import {domain_name(domain)}" for domain in missing]
-    if dims:
-        sizes = ", ".join(f"{name} = {size}" for name, size in dims.items())
+    if dims and (numbers := {name: size for name, size in dims.items() if isinstance(size, int)}):
+        sizes = ", ".join(f"{name} = {size}" for name, size in numbers.items())
         conversion.notes.append(f"valid for {sizes} alone, which the inputs state")
     return conversion
 
@@ -473,17 +477,6 @@ def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int] 
 def _begin_again(start: Conversion) -> Conversion:
     """Return a conversion with the versions and notes of another one, and nothing converted yet."""
     return Conversion(start.source, start.target, start.ir_version, notes=[*start.notes])
-
-
-def _bind_sizes(model: Model, dims: Mapping[str, int]) -> Model:
-    from opset.inference.engine.binding import (  # most conversions need no inference
-        bind_dims,
-        check_dim_names,
-        open_dim_names,
-    )
-
-    check_dim_names(dims, open_dim_names(model))
-    return bind_dims(model, dims)
 
 
 def _state_outputs(index: ModelIndex, inference: LazyInference) -> None:

@@ -7,6 +7,8 @@ same number in the whole model, except in functions, which have variables of the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from posixpath import commonprefix
 from typing import Any
 
 from opset.errors import Finding, UsageError, listing, quote, safe_text
@@ -17,7 +19,7 @@ from opset.model import proto as pb
 from opset.model.graph.walking import subgraphs
 from opset.model.storage.container import Model
 
-__all__ = ["bind_dims", "check_dim_names", "open_dim_names"]
+__all__ = ["bind_dims", "check_dim_names", "open_dim_names", "stated_dim_names"]
 
 _INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type": "value_type"}
 
@@ -65,12 +67,32 @@ def open_dim_names(model: Model) -> set[str]:
     return variables_of(values) | {name for name in names if isinstance(name, str)}
 
 
-def check_dim_names(dims: Mapping[str, int], known: Iterable[str]) -> None:
-    """Raise UsageError U103 if a name in `dims` is not among the known names."""
-    if unknown := dims.keys() - known:
-        help = f"there are: {listing(sorted({*known} - dims.keys())) or 'none'}"
+def stated_dim_names(model: Model) -> set[str]:
+    """Return the names of the sizes that a model's inputs state as numbers, such as "x.0" for the first size of x."""
+    return {
+        f"{value.name}.{axis}"
+        for value in model.proto.graph.input
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim)
+        if dim.HasField("dim_value") and dim.dim_value >= 0
+    }
+
+
+def check_dim_names(names: Iterable[str], known: Iterable[str], stated: Iterable[str] = ()) -> None:
+    """Raise UsageError U103 if a name is not among the known names; the help names `stated` ones, too."""
+    wanted = set(names)
+    others = {*known, *stated} - wanted
+
+    def nearness(name: str, other: str) -> tuple[int, str]:
+        return -len(commonprefix([name, other])), other
+
+    if unknown := wanted - {*known}:
         raise UsageError(
-            Finding("U103", f"the model has no dimension variable {quote(name)}", help=help) for name in sorted(unknown)
+            Finding(
+                "U103",
+                f"the model has no dimension variable {quote(name)}",
+                help=f"there are: {listing(sorted(others, key=partial(nearness, name))) or 'none'}",
+            )
+            for name in sorted(unknown)
         )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 from opset.budget import Budget, BudgetExceeded
-from opset.inference.building.call import Constant
+from opset.inference.building.call import Call, Constant
 from opset.inference.building.types import Type
 from opset.inference.building.work import NODE_STEPS, charge_to
 from opset.inference.engine.calls import FunctionCalls
@@ -151,6 +151,23 @@ class Engine:
             if self._limited:
                 raise
             return (None,) * len(node.output)
+
+    def call_of(self, scope: Scope, index: int, types: Sequence[Type | None]) -> Call | None:
+        """Return the node at `index` of an inferred body as a Call, None if its operator has no schema."""
+        inference = scope.operators.get(scope.body.operators[index])
+        if inference is None or inference.schema is None:
+            return None
+        return self._nodes.call_of(scope, index, inference, types)
+
+    def outcome_of(self, scope: Scope, index: int, call: Call) -> Outcome | None:
+        """Return the outcome of the node at `index` of an inferred body with inputs of another call, None without rule.
+
+        The elements of all inputs count as computed, as sizes are.
+        """
+        inference = scope.operators[scope.body.operators[index]]
+        if inference.rule is None or inference.rule.is_generator:
+            return None
+        return self._nodes.run_rule(call, len(scope.body.computes[index]), inference, range(len(call.names)))
 
     def _infer_body(self, scope: Scope) -> InferenceTask:
         """Infer the nodes of a scope's body in order and store their outcomes; yield each body that is needed first."""

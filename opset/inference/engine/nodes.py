@@ -71,7 +71,7 @@ class NodeInference:
             followed = tuple([i for i, name in enumerate(names) if name and scope.is_followed(name)])
         if attributes and any(len(encoded) > MAX_ATTRIBUTE for encoded in attributes if encoded.__class__ is bytes):
             # Large tables are not copied into a signature.
-            return self._run_rule(self.call_of(scope, index, inference, inputs), len(computed), inference, followed)
+            return self.run_rule(self.call_of(scope, index, inference, inputs), len(computed), inference, followed)
         identities = (attributes, outputs, followed, *map(id, inputs))
         recent = inference.recent.get(identities)
         memo = _memo_of(inference, identities, names, inputs) if recent is None else recent[0]
@@ -79,7 +79,7 @@ class NodeInference:
         outcome = memo.outcomes.get(elements)
         if outcome is None:
             call = self.call_of(scope, index, inference, inputs)
-            outcome = self._run_rule(call, len(computed), inference, followed)
+            outcome = self.run_rule(call, len(computed), inference, followed)
             if attributes and (wrong := _attribute_warnings(call.schema, body.attributes[index])):
                 outcome = outcome._replace(warnings=(*outcome.warnings, *wrong))
             reads = tuple(sorted({*memo.reads, *call.reads}))
@@ -133,7 +133,7 @@ class NodeInference:
                     type_ = tensor(element_name(message.t.data_type), shape_of_dims(message.t.dims))
                     return (type_, *[None] * (len(node.output) - 1))
         call = Call(schema, node.input[:], len(node.output), inputs, attribute, lambda index: constants[index])
-        return self._run_rule(call, len(node.output), inference, ()).types
+        return self.run_rule(call, len(node.output), inference, ()).types
 
     def _infer_by_signature(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
@@ -165,9 +165,7 @@ class NodeInference:
                 return Outcome((type_,), problems=problems)
         return None
 
-    def _run_rule(
-        self, call: Call, output_count: int, inference: OperatorInference, followed: Sequence[int]
-    ) -> Outcome:
+    def run_rule(self, call: Call, output_count: int, inference: OperatorInference, followed: Sequence[int]) -> Outcome:
         """Return a node's outcome by the rule of its operator; the data function computes elements of small outputs.
 
         `followed` are the indices of inputs whose elements nodes computed.

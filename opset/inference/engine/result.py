@@ -13,7 +13,7 @@ from opset.errors import Finding, FindingList, InferenceError, quote
 from opset.inference.building.dimensions import Dim, Size
 from opset.inference.building.types import Type, unwrap_layers
 from opset.inference.building.work import default_budget
-from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names
+from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names, stated_dim_names
 from opset.inference.engine.engine import Engine
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.writing import write_types
@@ -166,7 +166,7 @@ class Inference:
 def infer(
     model: Any,
     *,
-    dims: Mapping[str, int] | None = None,
+    dims: Mapping[str, int | str] | None = None,
     data_prop: bool = True,
     check_type: bool = False,
     overwrite: bool = False,
@@ -182,7 +182,8 @@ def infer(
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
         dims: Numbers for sizes that the model leaves open: by dim_param, "x.0" for the first size of input x, or a name
-            that an inference shows.
+            that an inference shows. A size that the model states as a number becomes another one, or a variable, as
+            `change_sizes` does it.
         data_prop: Whether elements are followed through shape arithmetic.
         check_type: Whether inputs of nodes are checked against the signatures of their operators.
         overwrite: Whether the types that the model states of computed values are ignored.
@@ -200,17 +201,23 @@ def infer(
     Raises:
         ModelError: The model is malformed.
         UsageError: U103 if the model does not have a name in `dims` or `freeze`.
-        InferenceError: I401 if `limits` do not suffice.
+        InferenceError: I401 if `limits` do not suffice, I501 or I502 if a size cannot be changed.
     """
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
-    dims = dict(dims or {})
     limits = limits or Limits()
     registry = registry_with(schemas)
-    bound, index = read_model(bind_dims(loaded, dims), registry, freeze)
+    notes: list[str] = []
+    numbers: dict[str, int] = {}
+    if dims:
+        from opset.inference.axes.changing import resize  # it needs an inference itself
+
+        loaded, numbers, notes = resize(loaded, dims, registry, limits)
+    bound, index = read_model(bind_dims(loaded, numbers), registry, freeze)
+    index.notes += notes
     engine = Engine(
         bound,
         registry,
-        dims,
+        numbers,
         default_budget(loaded.proto.ByteSize(), limits),
         data_prop=data_prop,
         check_type=check_type,
@@ -221,8 +228,8 @@ def infer(
         progress=progress,
     )
     _run_engine(engine)
-    if dims and engine.stopped is None:
-        check_dim_names(dims, engine.sizes.variables | open_dim_names(loaded))
+    if numbers and engine.stopped is None:
+        check_dim_names(numbers, engine.sizes.variables | open_dim_names(loaded), stated_dim_names(loaded))
     return Inference(engine)
 
 

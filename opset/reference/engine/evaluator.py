@@ -13,7 +13,6 @@ import numpy as np
 
 from opset.budget import Budget, Limits
 from opset.errors import Finding, FindingList, RunError, listing, quote
-from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names
 from opset.model.storage.container import ModelLike, load
 from opset.opsets.registry import Schemas, registry_with
 from opset.preparation import Freeze, read_model
@@ -37,7 +36,7 @@ class ReferenceEvaluator:
         model: ModelLike,
         *,
         schemas: Schemas = (),
-        dims: Mapping[str, int] | None = None,
+        dims: Mapping[str, int | str] | None = None,
         limits: Limits | None = None,
         freeze: Freeze = (),
         seed: int | None = None,
@@ -51,7 +50,8 @@ class ReferenceEvaluator:
             model: a path, bytes, a Model or a ModelProto.
             schemas: folders of operator YAML beside the standard's.
             dims: numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x;
-                inputs of other sizes are refused.
+                inputs of other sizes are refused. A size that the model states as a number is changed, as
+                `change_sizes` does it.
             limits: steps, bytes and seconds that a run may take.
             freeze: names of initializers that a caller may override, and that become constants, or "all".
             seed: seed of the random numbers of nodes without a `seed` of their own; by default, each run has others.
@@ -64,17 +64,19 @@ class ReferenceEvaluator:
             UsageError: U103 for a name in `dims` that no input has, or in `freeze` that no initializer has.
         """
         self.model = load(model, allow_external_roots=tuple(allow_external_roots))
-        if dims:
-            check_dim_names(dims, open_dim_names(self.model))
-            self.model = bind_dims(self.model, dims)
         self.registry = registry_with(schemas)
         self.limits = limits or Limits()
+        notes: list[str] = []
+        if dims:
+            from opset.inference.axes.changing import with_sizes  # most runs need no inference
+
+            self.model, notes = with_sizes(self.model, dims, self.registry, limits)
         self._seed = seed
         self._trace = trace
         self.model, index = read_model(self.model, self.registry, freeze)
         proto = self.model.proto
         index.call_order()
-        self.notes = index.notes
+        self.notes = [*index.notes, *notes]
         """What was put right before the model was read, and which nodes were computed as runtimes take them."""
         self._defined = index.main.definitions
         graph = proto.graph

@@ -1,0 +1,255 @@
+"""Operators that arrange elements as another shape, join and part them, and repeat them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opset.inference.axes.carriers.elementwise import require_other
+from opset.inference.axes.places import Blocked, Place, carries, places_in, quotient
+from opset.inference.axes.steps import Step
+from opset.inference.building.dimensions import Dim, Size, equal
+from opset.inference.building.shapes import resolve_reshape
+from opset.schemas.constraints.violation import Violation
+
+
+@carries("Reshape", sizes=(1,))
+def reshape(step: Step) -> Place | None:
+    """Return the place among the sizes that Reshape states; a stated size that holds the old one follows."""
+    place = step.place(0)
+    if place is None:
+        step.require_shared(1)
+        if any(map(step.is_sized, step.numbers(1, "shape") or ())):
+            raise Blocked("its shape follows the axis, but its data does not have it")
+        return None
+    before = step.shape(0)
+    target = step.output_shape()
+    wanted = step.numbers(1, "shape") or ()
+    zero_is_zero = bool(step.call.attribute("allowzero"))
+    candidates = places_in(before, place, step.before, target)
+    if not candidates:
+        raise Blocked("it takes elements of several slices together")
+    if any(step.is_sized(size) for size in wanted):
+        candidates = [each for each in candidates if _resolves_to(step, wanted, zero_is_zero, each)]
+        if not candidates:
+            raise Blocked("it takes elements of several slices together at another size")
+    chosen = step.choose([each for each in candidates if each.is_own] or candidates)
+    if not _resolves_to(step, wanted, zero_is_zero, chosen):
+        _follow(step, wanted, zero_is_zero, chosen)
+    return chosen
+
+
+def _resolves_to(step: Step, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> bool:
+    """Whether a Reshape to the sizes `wanted` gives the shape in which the axis lies at `place`, at any size."""
+    try:
+        found = resolve_reshape(step.shape_after(0), wanted, zero_is_zero)
+    except Violation:
+        return False
+    expected = step.output_after(place)
+    return len(found) == len(expected) and all(equal(a, b) is True for a, b in zip(found, expected, strict=True))
+
+
+def _follow(step: Step, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> None:
+    """Replace the sizes that a Reshape states by those that keep the axis at `place`."""
+    after = step.output_after(place)
+    was = step.output_shape()
+    given = [size if size != -1 else was[axis] for axis, size in enumerate(wanted)]
+    why = f"the axis is axis {place.axis} of the result"
+    for known, size in ((wanted, 0), (given, -1), (wanted, after[place.axis])):
+        sizes: list[Size] = [*known[: place.axis], size, *known[place.axis + 1 :]]
+        if isinstance(size, int) and not all(isinstance(each, int) for each in sizes):
+            continue  # a size of the data, which no constant can hold
+        if _resolves_to(step, sizes, zero_is_zero, place):
+            break
+    else:
+        raise Blocked("no constant shape keeps the axis apart")
+    if step.call.version < 5:
+        step.set_attribute("shape", sizes, why)
+    else:
+        step.set_elements(1, sizes, why)
+
+
+@carries("Flatten")
+def flatten(step: Step) -> Place | None:
+    """Return the place in rows or columns."""
+    place = step.place(0)
+    if place is None:
+        return None
+    axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))
+    candidates = places_in(step.shape(0), place, step.before, step.output_shape())
+    kept = [each for each in candidates if each.axis == (0 if place.axis < axis else 1)]
+    if not kept:
+        raise Blocked("it takes elements of several slices together")
+    return kept[0]
+
+
+@carries("Transpose")
+def transpose(step: Step) -> Place | None:
+    """Return the place after the permutation."""
+    place = step.place(0)
+    if place is None:
+        return None
+    order = step.call.attribute("perm") or tuple(reversed(range(len(step.shape(0)))))
+    return place._replace(axis=order.index(place.axis))
+
+
+@carries("Unsqueeze")
+def unsqueeze(step: Step) -> Place | None:
+    """Return the place behind the axes that are inserted before it."""
+    step.require_shared(1)
+    place = step.place(0)
+    if place is None:
+        return None
+    axes = step.numbers(1, "axes") or ()
+    rank = len(step.shape(0)) + len(axes)
+    inserted = {step.axis(axis, rank) for axis in axes if isinstance(axis, int)}
+    rest = [axis for axis in range(rank) if axis not in inserted]
+    return place._replace(axis=rest[place.axis])
+
+
+@carries("Squeeze")
+def squeeze(step: Step) -> Place | None:
+    """Return the place after axes are removed. Raises Blocked if it is among them, or would be at another size only."""
+    step.require_shared(1)
+    place = step.place(0)
+    if place is None:
+        return None
+    shape = step.shape(0)
+    axes = step.numbers(1, "axes")
+    if axes is None:
+        removed = {axis for axis, size in enumerate(shape) if equal(size, 1) is True}
+        why = "it removes each axis of size 1, so the axis is lost at this size and stays at others"
+        if place.axis in removed or isinstance(shape[place.axis], Dim):
+            raise Blocked(why, "name the axes that it removes")
+        if step.before != 1:
+            raise Blocked(
+                "it removes each axis of size 1, and the axis may become one", "name the axes that it removes"
+            )
+    else:
+        removed = {step.axis(axis, len(shape)) for axis in axes if isinstance(axis, int)}
+        if place.axis in removed:
+            raise Blocked("it removes the axis, which may only have size 1")
+    return place._replace(axis=place.axis - sum(axis < place.axis for axis in removed))
+
+
+@carries("Concat")
+def concat(step: Step) -> Place | None:
+    """Return the place, which all inputs share; an input without it is repeated."""
+    found = {place for index in range(step.count) if (place := step.place(index)) is not None}
+    if not found:
+        return None
+    if len(found) > 1:
+        raise Blocked("its inputs have the slices along different axes")
+    (place,) = found
+    given = step.call.attribute("axis")
+    require_other(step, place, step.axis(1 if given is None else given, len(step.output_shape())))
+    repeat_others(step, place, range(step.count))
+    return place
+
+
+def repeat_others(step: Step, place: Place, indices: Sequence[int]) -> None:
+    """Repeat the inputs without the axis, as the operator needs it in all of them."""
+    for index in indices:
+        if step.place(index) is None:
+            if not place.is_own:
+                raise Blocked("an input without it stands beside one that has it merged with another axis")
+            step.repeat(index, place.axis)
+
+
+@carries("Split")
+def split(step: Step) -> Place | None:
+    """Return the place in each part, if parts are made along another axis."""
+    step.require_shared(1)
+    place = step.place(0)
+    if place is not None:
+        require_other(step, place, step.axis(step.call.attribute("axis") or 0, len(step.shape(0))))
+    return place
+
+
+@carries("Expand", sizes=(1,))
+def expand(step: Step) -> Place | None:
+    """Return the place in the expanded data; a shape that holds the old size follows."""
+    step.require_shared(1)
+    shape = step.shape(0)
+    wanted = step.numbers(1) or ()
+    rank = max(len(shape), len(wanted))
+    place = step.place(0)
+    sized = [axis + rank - len(wanted) for axis, size in enumerate(wanted) if step.is_sized(size)]
+    if place is None:
+        return _filled(step, wanted, ((1,) * (rank - len(shape)) + shape)[rank - len(wanted) :])
+    aligned = place._replace(axis=place.axis + rank - len(shape))
+    position = aligned.axis - (rank - len(wanted))
+    if sized not in ([], [aligned.axis]):
+        raise Blocked("its shape has the size along another axis, too")
+    size = wanted[position] if position >= 0 else 1
+    if sized and equal(size, place.size(step.after)) is not True:
+        raise Blocked("its shape has another size along the axis")
+    if not sized and size != 1:
+        if equal(size, shape[place.axis]) is not True or shape[place.axis] == 1:
+            raise Blocked(f"it makes {size} elements of each slice along the axis")
+        step.set_elements(1, [*wanted[:position], 1, *wanted[position + 1 :]], "1 keeps the size of the data")
+    return aligned
+
+
+def _filled(step: Step, wanted: Sequence[Size], available: Sequence[Size]) -> Place | None:
+    """Return the place in data without the axis that is repeated to a shape of which one size follows it."""
+    sized = [axis for axis, size in enumerate(wanted) if step.is_sized(size)]
+    if not sized:
+        return None
+    if len(sized) > 1:
+        raise Blocked("two sizes of its shape follow the axis")
+    axis = sized[0]
+    inner = quotient(wanted[axis], step.after)
+    if inner is None or step.is_sized(inner):
+        raise Blocked(f"the size that its shape has along axis {axis} is no multiple of the number of slices")
+    if available[axis] != 1:
+        if inner != 1 or step.call.schema.name != "Expand" or not step.follows(available[axis]):
+            raise Blocked(f"its data has {available[axis]} elements along an axis that follows the number of slices")
+        step.narrow(0, axis + len(step.shape(0)) - len(wanted))
+    return Place(axis + len(step.output_shape()) - len(wanted), 1, inner)
+
+
+@carries("ConstantOfShape", sizes=(0,))
+def constant_of_shape(step: Step) -> Place | None:
+    """Return the place at the size that follows the axis: all elements are equal."""
+    step.require_shared(0)
+    wanted = step.numbers(0) or ()
+    return _filled(step, wanted, (1,) * len(wanted))
+
+
+@carries("Tile", sizes=(1,))
+def tile(step: Step) -> Place | None:
+    """Return the place in repeated data."""
+    step.require_shared(1)
+    if step.call.version < 6:
+        raise Blocked("it is of a version before 6")
+    repeats = step.numbers(1) or ()
+    place = step.place(0)
+    sized = [axis for axis, size in enumerate(repeats) if step.is_sized(size)]
+    if place is not None:
+        if sized or repeats[place.axis] != 1:
+            raise Blocked("it repeats the slices along the axis, or as many times as there are slices")
+        return place
+    if not sized:
+        return None
+    if len(sized) > 1 or equal(repeats[sized[0]], step.after) is not True:
+        raise Blocked("it does not repeat its data once for each slice")
+    return Place(sized[0], 1, step.shape(0)[sized[0]])
+
+
+@carries("Pad")
+def pad(step: Step) -> Place | None:
+    """Return the place in padded data, if nothing is padded along the axis."""
+    step.require_shared(1, 2, 3)
+    place = step.place(0)
+    if place is None:
+        return None
+    rank = len(step.shape(0))
+    pads = step.numbers(1, "pads" if step.call.version > 1 else "paddings") or ()
+    given = step.numbers(3) if step.call.has(3) else None
+    axes = [step.axis(axis, rank) for axis in (range(rank) if given is None else given) if isinstance(axis, int)]
+    half = len(pads) // 2
+    if half != len(axes):
+        raise Blocked("its pads are not known")
+    if place.axis in axes and (pads[axes.index(place.axis)], pads[half + axes.index(place.axis)]) != (0, 0):
+        raise Blocked("it pads along the axis")
+    return place

@@ -1,0 +1,166 @@
+"""Operators that compute each element, or each row along another axis, from those at the same position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opset.inference.axes.places import Blocked, Place, carries
+from opset.inference.axes.steps import Step
+
+UNARY = """
+Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity
+IsInf IsNaN LeakyRelu Log Mish Neg Not Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt
+Swish Tan Tanh ThresholdedRelu Cast Clip Dropout
+""".split()
+BROADCASTING = """
+Add And BitShift BitwiseAnd BitwiseOr BitwiseXor Div Equal Greater GreaterOrEqual Less LessOrEqual Max Mean Min Mod Mul
+Or Pow PRelu Sub Sum Where Xor
+""".split()
+ALONG_ONE = ["CumSum", "Hardmax", "LogSoftmax", "LpNormalization", "Softmax", "TopK"]
+
+CONVERT_FIRST = "convert the model to opset 8 or newer first"
+
+
+def broadcast_place(step: Step, indices: Sequence[int]) -> Place | None:
+    """Return the place in what some inputs are broadcast to.
+
+    Raises Blocked if the axis meets another one, or a slice that belongs to one position.
+    """
+    rank = max(len(step.shape(index)) for index in indices)
+    found = {
+        place._replace(axis=place.axis + rank - len(step.shape(index)))
+        for index in indices
+        if (place := step.place(index)) is not None
+    }
+    if len(found) != 1:
+        if found:
+            raise Blocked("it would combine each slice with each other one")
+        return None
+    (place,) = found
+    for index in indices:
+        axis = place.axis - (rank - len(step.shape(index)))
+        if step.place(index) is not None or axis < 0 or step.shape(index)[axis] == 1:
+            continue
+        if not place.is_own or not step.follows(step.shape(index)[axis]):
+            raise Blocked(f"{step.shape(index)[axis]} elements of another input stand along it")
+        step.narrow(index, axis)
+    return place
+
+
+@carries(*UNARY)
+def unary(step: Step) -> Place | None:
+    """Return the place in the input; others are scalars."""
+    if step.call.schema.name == "Dropout" and step.call.has(2):
+        training = step.elements(2)
+        if training is None or any(training.values):
+            raise Blocked("it draws random numbers")
+    if step.call.attribute("is_test") == 0:
+        raise Blocked("it draws random numbers")
+    step.require_shared(*range(1, step.count))
+    return step.place(0)
+
+
+@carries(*BROADCASTING)
+def broadcasting(step: Step) -> Place | None:
+    """Return the place to which inputs are broadcast. Raises Blocked for versions that broadcast by an attribute."""
+    name = step.call.schema.name
+    others = [index for index in range(step.count) if step.place(index) is None]
+    if step.call.version < (8 if name in ("Max", "Mean", "Min", "Sum") else 7) and any(map(step.shape, others)):
+        raise Blocked(f"{name} {step.call.version} broadcasts in another way than later versions", CONVERT_FIRST)
+    return broadcast_place(step, range(step.count))
+
+
+@carries("QuantizeLinear", "DequantizeLinear")
+def quantize(step: Step) -> Place | None:
+    """Return the place in the input, if its scales belong to another axis."""
+    step.require_shared(1, 2)
+    place = step.place(0)
+    rank = len(step.shape(0))
+    if place is not None and len(step.shape(1)) == 1 and step.shape(1) != (1,):
+        require_other(step, place, step.axis(step.call.attribute("axis") if step.call.version >= 13 else 1, rank))
+    elif place is not None and len(step.shape(1)) > 1 and step.shape(1)[place.axis] != 1:
+        raise Blocked("its scales differ along it")
+    return place
+
+
+def require_other(step: Step, place: Place, *axes: int) -> None:
+    """Raise Blocked if a node combines elements along the axis at `place`: it is among its own axes."""
+    if place.axis in axes:
+        raise Blocked(f"it combines elements along axis {place.axis}, which holds the slices")
+
+
+@carries(*ALONG_ONE)
+def along_one(step: Step) -> Place | None:
+    """Return the place in the input, if the operator combines elements along another axis."""
+    step.require_shared(*range(1, step.count))
+    place = step.place(0)
+    if place is None:
+        return None
+    rank = len(step.shape(0))
+    name = step.call.schema.name
+    if name == "CumSum":
+        (given,) = step.numbers(1) or (0,)
+    else:
+        given = step.call.attribute("axis")
+    if not isinstance(given, int):
+        raise Blocked("its axis is not known")
+    axis = step.axis(given, rank)
+    flattens = name in ("Softmax", "LogSoftmax", "Hardmax") and step.call.version < 13
+    require_other(step, place, *(range(axis, rank) if flattens else (axis,)))
+    return place
+
+
+@carries("LayerNormalization", "RMSNormalization")
+def normalize_behind(step: Step) -> Place | None:
+    """Return the place in the input, if it lies before the axes that are normalized."""
+    step.require_shared(1, 2)
+    place = step.place(0)
+    rank = len(step.shape(0))
+    if place is not None:
+        require_other(step, place, *range(step.axis(step.call.attribute("axis"), rank), rank))
+    return place
+
+
+REDUCTIONS = """
+ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare
+""".split()
+
+
+@carries(*REDUCTIONS)
+def reduce(step: Step) -> Place | None:
+    """Return the place in the result of a reduction along other axes."""
+    step.require_shared(1)
+    axes = step.numbers(1, "axes")
+    rank = len(step.shape(0))
+    if not axes:
+        axes = () if step.call.attribute("noop_with_empty_axes") else tuple(range(rank))
+    return _place_without(step, [step.axis(axis, rank) for axis in axes if isinstance(axis, int)])
+
+
+@carries("ArgMax", "ArgMin")
+def arg_reduce(step: Step) -> Place | None:
+    """Return the place in the positions of extremes along another axis."""
+    return _place_without(step, [step.axis(step.call.attribute("axis"), len(step.shape(0)))])
+
+
+def _place_without(step: Step, axes: Sequence[int]) -> Place | None:
+    """Return the place in the output if these axes of the first input are reduced."""
+    place = step.place(0)
+    if place is None:
+        return None
+    require_other(step, place, *axes)
+    return (
+        place
+        if step.call.attribute("keepdims")
+        else place._replace(axis=place.axis - sum(a < place.axis for a in axes))
+    )
+
+
+@carries("MeanVarianceNormalization")
+def normalize_axes(step: Step) -> Place | None:
+    """Return the place in the input, if other axes are normalized."""
+    place = step.place(0)
+    if place is not None:
+        rank = len(step.shape(0))
+        require_other(step, place, *(step.axis(axis, rank) for axis in step.call.attribute("axes")))
+    return place

@@ -1,0 +1,67 @@
+"""Operators of ai.onnx.ml, which take each row on its own."""
+
+from __future__ import annotations
+
+from opset.inference.axes.carriers.elementwise import require_other
+from opset.inference.axes.places import Blocked, Place, carries
+from opset.inference.axes.steps import Step
+
+ML = "ai.onnx.ml"
+
+
+@carries("Binarizer", "Imputer", "LabelEncoder", "CategoryMapper", "Scaler", "OneHotEncoder", domain=ML)
+def per_feature(step: Step) -> Place | None:
+    """Return the place in the input, if it is not the last axis, whose features differ."""
+    place = step.place(0)
+    if place is not None and step.call.schema.name in ("Imputer", "Scaler"):
+        require_other(step, place, len(step.shape(0)) - 1)
+    return place
+
+
+PER_ROW = """
+LinearClassifier LinearRegressor Normalizer SVMClassifier SVMRegressor TreeEnsemble TreeEnsembleClassifier
+TreeEnsembleRegressor
+""".split()
+
+
+@carries(*PER_ROW, domain=ML)
+def per_row(step: Step) -> Place | None:
+    """Return the rows of a matrix."""
+    place = step.place(0)
+    if place is not None:
+        if len(step.shape(0)) != 2:
+            raise Blocked("its input is no matrix of rows")
+        require_other(step, place, 1)
+    return place
+
+
+@carries("ArrayFeatureExtractor", domain=ML)
+def array_feature_extractor(step: Step) -> Place | None:
+    """Return the place in the data, if features are picked along another axis."""
+    step.require_shared(1)
+    place = step.place(0)
+    if place is not None:
+        if len(step.shape(0)) < 2:
+            raise Blocked("it picks slices by their positions")
+        require_other(step, place, len(step.shape(0)) - 1)
+    return place
+
+
+@carries("FeatureVectorizer", domain=ML)
+def feature_vectorizer(step: Step) -> Place | None:
+    """Return the rows, which all inputs have."""
+    places = {step.place(index) for index in range(step.count)}
+    if places == {None}:
+        return None
+    if places != {Place(0)} or any(len(step.shape(index)) != 2 for index in range(step.count)):
+        raise Blocked("its inputs are not all rows of the slices")
+    return Place(0)
+
+
+@carries("ZipMap", domain=ML)
+def zip_map(step: Step) -> Place | None:
+    """Return the place in the list of maps, one for each row."""
+    place = step.place(0)
+    if place is not None and (place.axis or len(step.shape(0)) != 2):
+        raise Blocked("its input is no matrix of rows")
+    return place

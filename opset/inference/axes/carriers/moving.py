@@ -1,0 +1,154 @@
+"""Operators that pick elements, and put elements in places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opset.inference.axes.carriers.arranging import repeat_others
+from opset.inference.axes.carriers.elementwise import require_other
+from opset.inference.axes.places import Blocked, Place, carries
+from opset.inference.axes.steps import Step
+from opset.inference.building.dimensions import Size, equal
+
+FAR = 2**31 - 1
+"""An end from which on exporters mean the end of the data."""
+END = 2**63 - 1
+
+
+@carries("Slice", sizes=(2,))
+def slice_(step: Step) -> Place | None:
+    """Return the place in the slice, if it takes all along the axis; an end that is the old size follows."""
+    step.require_shared(1, 2, 3, 4)
+    place = step.place(0)
+    if place is None:
+        if any(map(step.is_sized, step.numbers(2, "ends") or ())):
+            raise Blocked("an end follows the axis, but its data does not have it")
+        return None
+    rank = len(step.shape(0))
+    starts, ends = step.numbers(1, "starts") or (), step.numbers(2, "ends") or ()
+    given = step.numbers(3, "axes") if step.call.has(3) or step.call.version < 10 else None
+    steps = step.numbers(4) if step.call.has(4) else (1,) * len(starts)
+    axes = [step.axis(axis, rank) for axis in given or range(len(starts)) if isinstance(axis, int)]
+    whole = place.size(step.after)
+    positions = [position for position, axis in enumerate(axes) if axis == place.axis]
+    for position in positions:
+        if starts[position] != 0 or not steps or steps[position] != 1:
+            raise Blocked("it takes a part along the axis")
+        _keep_end(step, place, ends, position, whole)
+    for position, end in enumerate(ends):
+        if position not in positions and step.is_sized(end):
+            raise Blocked("an end along another axis follows the axis")
+    return place
+
+
+def _keep_end(step: Step, place: Place, ends: Sequence[Size], position: int, whole: Size) -> None:
+    """Let the end along the axis be the size that the data has. Raises Blocked if it may mean another one."""
+    end = ends[position]
+    if equal(end, whole) is True or (isinstance(end, int) and end >= FAR):
+        return
+    was = step.shape(0)[place.axis]
+    if equal(end, was) is not True or was == 1:
+        raise Blocked(
+            f"it takes the elements before {end} along the axis, which may mean all of them, or the first alone"
+            if equal(end, was) is True
+            else "it takes a part along the axis"
+        )
+    ends = [*ends[:position], FAR if step.call.dtype(2) == "int32" else END, *ends[position + 1 :]]
+    if step.call.version < 10:
+        step.set_attribute("ends", ends, "all along the axis")
+    else:
+        step.set_elements(2, ends, "all along the axis")
+
+
+@carries("Gather")
+def gather(step: Step) -> Place | None:
+    """Return the place in what is picked: that of the indices, or that of the data if they stand for another axis."""
+    data, indices = step.place(0), step.place(1)
+    if data is None and indices is None:
+        return None
+    axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))
+    if data is None:
+        assert indices is not None
+        return indices._replace(axis=axis + indices.axis)
+    if indices is not None:
+        raise Blocked("it would pick elements of each slice at the positions of each other one")
+    if data.axis == axis:
+        raise Blocked("it picks slices by their positions")
+    return data._replace(axis=data.axis + (len(step.shape(1)) - 1) * (data.axis > axis))
+
+
+@carries("GatherElements")
+def gather_elements(step: Step) -> Place | None:
+    """Return the place, which data and indices share; indices without it are repeated."""
+    return _same_place(step, step.call.attribute("axis"))
+
+
+@carries("ScatterElements", "Scatter")
+def scatter_elements(step: Step) -> Place | None:
+    """Return the place, which data, indices and updates share; those without it are repeated."""
+    return _same_place(step, step.call.attribute("axis"))
+
+
+def _same_place(step: Step, along: int) -> Place | None:
+    """Return the place that all inputs share, and that is not along the operator's own axis."""
+    found = {place for index in range(step.count) if (place := step.place(index)) is not None}
+    if not found:
+        return None
+    if len(found) > 1:
+        raise Blocked("its inputs have the slices along different axes")
+    (place,) = found
+    require_other(step, place, step.axis(along, len(step.shape(0))))
+    repeat_others(step, place, range(step.count))
+    return place
+
+
+@carries("GatherND")
+def gather_nd(step: Step) -> Place | None:
+    """Return the place among the axes that data and indices share, or in indices into data without the axis."""
+    data, indices = step.place(0), step.place(1)
+    shared = step.call.attribute("batch_dims") or 0
+    if data is None and indices is None:
+        return None
+    if data is None and indices is not None and not shared:
+        require_other(step, indices, len(step.shape(1)) - 1)
+        return indices
+    for place in (data, indices):
+        if place is None or place.axis >= shared or place != data:
+            raise Blocked("it picks slices by their positions")
+    return data
+
+
+@carries("OneHot")
+def one_hot(step: Step) -> Place | None:
+    """Return the place in the indices, behind an axis that is inserted before it."""
+    step.require_shared(1, 2)
+    place = step.place(0)
+    if place is None:
+        return None
+    axis = step.axis(step.call.attribute("axis"), len(step.shape(0)) + 1)
+    return place._replace(axis=place.axis + (axis <= place.axis))
+
+
+@carries("Trilu")
+def trilu(step: Step) -> Place | None:
+    """Return the place, if it is none of the last two axes."""
+    step.require_shared(1)
+    place = step.place(0)
+    if place is not None:
+        rank = len(step.shape(0))
+        require_other(step, place, rank - 2, rank - 1)
+    return place
+
+
+@carries("ReverseSequence")
+def reverse_sequence(step: Step) -> Place | None:
+    """Return the place, which data and lengths share."""
+    data, lengths = step.own_place(0), step.own_place(1)
+    if data is None and lengths is None:
+        return None
+    axis = step.call.attribute("batch_axis")
+    if data is None or data.axis != axis:
+        raise Blocked("its slices lie along another axis")
+    if lengths is None:
+        step.repeat(1, 0)
+    return data

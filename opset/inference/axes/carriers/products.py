@@ -1,0 +1,107 @@
+"""Matrix products and sums of products."""
+
+from __future__ import annotations
+
+from opset.inference.axes.carriers.elementwise import CONVERT_FIRST, require_other
+from opset.inference.axes.places import Blocked, Place, carries
+from opset.inference.axes.steps import Step
+
+
+@carries("MatMul", "MatMulInteger", "QLinearMatMul")
+def matmul(step: Step) -> Place | None:
+    """Return the place in a product of matrices: stacked, in rows of the left or columns of the right one."""
+    right = 3 if step.call.schema.name == "QLinearMatMul" else 1
+    step.require_shared(*(index for index in range(step.count) if index not in (0, right)))
+    places = {index: place for index in (0, right) if (place := step.place(index)) is not None}
+    if not places:
+        return None
+    for index in range(step.count):
+        if index not in (0, right) and len(step.shape(index)) and step.shape(index) != (1,):
+            raise Blocked("its scales may differ along the axis")
+    ranks = {index: len(step.shape(index)) for index in (0, right)}
+    if min(ranks.values()) < 2:
+        return _vector_product(places, ranks, right)
+    rank = max(ranks.values())
+    stacked = {index: place.axis - ranks[index] < -2 for index, place in places.items()}
+    if all(stacked.values()):
+        aligned = {place._replace(axis=place.axis + rank - ranks[index]) for index, place in places.items()}
+        if len(aligned) > 1:
+            raise Blocked("it would combine each slice with each other one")
+        (place,) = aligned
+        for index in (0, right):
+            axis = place.axis - (rank - ranks[index])
+            if index not in places and axis >= 0 and step.shape(index)[axis] != 1:
+                if not place.is_own or not step.follows(step.shape(index)[axis]):
+                    raise Blocked(f"{step.shape(index)[axis]} matrices of the other input stand along it")
+                step.narrow(index, axis)
+        return place
+    if len(places) > 1:
+        raise Blocked("it would combine each slice with each other one")
+    ((index, place),) = places.items()
+    contracted = ranks[index] - 1 if index == 0 else ranks[index] - 2
+    require_other(step, place, contracted)
+    return place._replace(axis=place.axis + rank - ranks[index])
+
+
+def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int) -> Place:
+    """Return the place in the product of matrices with one vector."""
+    if len(places) > 1 or (right in places and ranks[right] < 2) or (0 in places and ranks[0] < 2):
+        raise Blocked("it sums along the axis")
+    ((index, place),) = places.items()
+    contracted = ranks[index] - 1 if index == 0 else ranks[index] - 2
+    if place.axis == contracted:
+        raise Blocked("it sums along the axis")
+    return place._replace(axis=place.axis - (index == right and place.axis > contracted))
+
+
+@carries("Gemm")
+def gemm(step: Step) -> Place | None:
+    """Return the place in the product: the rows of the left matrix, or the columns of the right one."""
+    places = {index: place for index in (0, 1) if (place := step.place(index)) is not None}
+    if len(places) > 1:
+        raise Blocked("it would combine each slice with each other one")
+    if not places:
+        step.require_shared(2)
+        return None
+    if step.call.version < 7:
+        raise Blocked(f"Gemm {step.call.version} broadcasts in another way than later versions", CONVERT_FIRST)
+    ((index, place),) = places.items()
+    transposed = bool(step.call.attribute("transB" if index else "transA"))
+    kept = (1 if index else 0) ^ transposed
+    require_other(step, place, 1 - kept)
+    place = place._replace(axis=index)
+    if step.call.has(2):
+        rank = len(step.shape(2))
+        added = step.place(2)
+        axis = index - (2 - rank)
+        if added is not None and (added._replace(axis=added.axis + 2 - rank) != place):
+            raise Blocked("C has the slices along another axis")
+        if added is None and axis >= 0 and step.shape(2)[axis] != 1:
+            if not place.is_own or not step.follows(step.shape(2)[axis]):
+                raise Blocked("C has another size along the axis")
+            step.narrow(2, axis)
+    return place
+
+
+@carries("Einsum")
+def einsum(step: Step) -> Place | None:
+    """Return the place in a sum of products, if its letter stays in the output and stands for nothing else."""
+    equation = str(step.call.attribute("equation")).replace(" ", "")
+    if "..." in equation or "->" not in equation:
+        raise Blocked("its equation does not name each axis")
+    left, output = equation.split("->")
+    terms = left.split(",")
+    found = {
+        (terms[index][place.axis], place.outer, place.inner)
+        for index in range(step.count)
+        if (place := step.place(index)) is not None
+    }
+    if not found:
+        return None
+    letter, outer, inner = next(iter(found))
+    if len(found) > 1 or letter not in output or any(term.count(letter) > 1 for term in terms):
+        raise Blocked(f"it sums along the axis, or pairs its slices with each other: {equation}")
+    for index, term in enumerate(terms):
+        if letter in term and step.place(index) is None:
+            step.repeat(index, term.index(letter))
+    return Place(output.index(letter), outer, inner)

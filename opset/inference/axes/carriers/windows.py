@@ -1,0 +1,137 @@
+"""Operators that take each image, signal or sequence on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opset.inference.axes.carriers.elementwise import require_other
+from opset.inference.axes.places import Blocked, Place, carries
+from opset.inference.axes.steps import Step
+from opset.inference.building.dimensions import equal
+
+PER_IMAGE = """
+AveragePool Conv ConvTranspose ConvInteger DepthToSpace GlobalAveragePool GlobalLpPool GlobalMaxPool
+GroupNormalization InstanceNormalization LpPool LRN QLinearConv SpaceToDepth
+""".split()
+
+
+@carries(*PER_IMAGE)
+def per_image(step: Step) -> Place | None:
+    """Return the first axis, if the axis lies there."""
+    step.require_shared(*range(1, step.count))
+    place = step.place(0)
+    if place is not None:
+        require_other(step, place, *range(1, len(step.shape(0))))
+    return place
+
+
+@carries("MaxPool")
+def max_pool(step: Step) -> Place | None:
+    """Return the first axis. Positions in its second output count elements of the whole input."""
+    place = step.place(0)
+    if place is not None:
+        if len(step.outputs) > 1:
+            raise Blocked("its second output counts elements of all slices")
+        require_other(step, place, *range(1, len(step.shape(0))))
+    return place
+
+
+@carries("BatchNormalization")
+def batch_normalization(step: Step) -> Place | None:
+    """Return the place in the input, which is not the channels, if stored statistics are used."""
+    step.require_shared(*range(1, step.count))
+    place = step.place(0)
+    if place is None:
+        return None
+    if step.call.attribute("training_mode") or len(step.outputs) > 1 or step.call.attribute("is_test") == 0:
+        raise Blocked("it computes its statistics from all slices")
+    if step.call.attribute("spatial") == 0:
+        raise Blocked("its statistics are not those of channels alone")
+    require_other(step, place, 1)
+    return place
+
+
+@carries("GridSample")
+def grid_sample(step: Step) -> Place | None:
+    """Return the first axis, which images and grids have."""
+    if step.place(0) is None and step.place(1) is None:
+        return None
+    for index in (0, 1):
+        place = step.own_place(index)
+        if place is None:
+            step.repeat(index, 0)
+        else:
+            require_other(step, place, *range(1, len(step.shape(index))))
+    return Place(0)
+
+
+@carries("RNN", "GRU", "LSTM")
+def recurrent(step: Step) -> Sequence[Place | None] | None:
+    """Return the places in all states and the last ones; initial states and lengths are repeated if they must be."""
+    step.require_shared(1, 2, 3, 7)
+    place = step.own_place(0)
+    first = bool(step.call.attribute("layout"))
+    batch = 0 if first else 1
+    if place is None:
+        step.require_shared(4, 5, 6)
+        return None
+    require_other(step, place, 1 - batch, 2)
+    for index, axis in ((4, 0), (5, batch), (6, batch)):
+        if not step.call.has(index):
+            continue
+        given = step.own_place(index)
+        if given is None:
+            step.repeat(index, axis)
+        elif given.axis != axis:
+            raise Blocked(f"it has the slices along another axis of {step.call.parameter(index)}")
+    return [Place(0 if first else 2), Place(batch), Place(batch)]
+
+
+@carries("Resize", "Upsample", sizes=(3,))
+def resize(step: Step) -> Place | None:
+    """Return the place in the input, if its axis keeps its size; a stated size follows."""
+    step.require_shared(1, 2, 3)
+    place = step.place(0)
+    if place is None:
+        return None
+    rank = len(step.shape(0))
+    if step.call.attribute("coordinate_transformation_mode") == "tf_crop_and_resize":
+        raise Blocked("it crops by a region of interest")
+    axes = step.call.attribute("axes") or range(rank)
+    axes = [step.axis(axis, rank) for axis in axes]
+    if equal(step.output_shape()[place.axis], step.shape(0)[place.axis]) is not True:
+        raise Blocked("it resizes along the axis")
+    if place.axis not in axes:
+        return place
+    position = axes.index(place.axis)
+    if step.call.has(3) and (sizes := step.numbers(3)):
+        wanted = place.size(step.after)
+        if equal(sizes[position], wanted) is not True:
+            step.set_elements(3, [*sizes[:position], wanted, *sizes[position + 1 :]], "the output has the same size")
+        return place
+    scales = step.call.constant(1 if step.call.version in (9, 10) else 2) if step.count > 1 else None
+    given = scales.values if scales is not None else step.call.attribute("scales") or ()
+    if len(given) != len(axes) or given[position] != 1:
+        raise Blocked("its scale along the axis is not known to be 1")
+    return place
+
+
+@carries("Attention")
+def attention(step: Step) -> Sequence[Place | None]:
+    """Return the first axis, which queries, keys, values and what was computed before have; a mask is broadcast."""
+    for index in (0, 1, 2, 4, 5):
+        if not step.call.has(index):
+            continue
+        place = step.own_place(index)
+        if place is None:
+            step.repeat(index, 0)
+        else:
+            require_other(step, place, *range(1, len(step.shape(index))))
+    if step.call.has(6):
+        raise Blocked("it has lengths for each sample, which are not followed")
+    if step.call.has(3):
+        mask = step.own_place(3)
+        rank = len(step.shape(3))
+        if (mask is not None and (mask.axis or rank != 4)) or (mask is None and rank == 4 and step.shape(3)[0] != 1):
+            raise Blocked("its mask has the slices along another axis")
+    return [Place(0)] * len(step.outputs)

@@ -1,0 +1,293 @@
+"""Changes the sizes that a model's inputs state as numbers: `change_sizes`, `--dim x.0=N`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opset.budget import Limits
+from opset.errors import Finding, InferenceError, UsageError, quote, safe_text
+from opset.inference.axes.edits import AxisSource, Edits
+from opset.inference.axes.places import Place
+from opset.inference.axes.tracking import Stopped, Tracking, follow
+from opset.inference.building.dimensions import Dim, Size, variable
+from opset.inference.building.work import charge_to, default_budget
+from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names, stated_dim_names
+from opset.inference.engine.engine import Engine
+from opset.inference.limits import MAX_BOUND
+from opset.model import load
+from opset.model import proto as pb
+from opset.model.graph.index import FreshNames, bodies
+from opset.model.storage.container import Model
+from opset.opsets.registry import Registry, Schemas, registry_with
+from opset.preparation import read_model
+
+__all__ = ["change_sizes", "resize"]
+
+PASSES = 64
+"""How many ways to place an axis are tried."""
+_NEW = "new size"  # no model can state this as an expression
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+class _Axis(NamedTuple):
+    """An axis of an input that is to have another size."""
+
+    input: str
+    axis: int
+    before: int
+
+    @property
+    def name(self) -> str:
+        """The name by which a caller knows it."""
+        return f"{self.input}.{self.axis}"
+
+
+def change_sizes(
+    model: Any,
+    sizes: Mapping[str, int | str],
+    *,
+    schemas: Schemas = (),
+    allow_external_roots: Iterable[str | Path] = (),
+    limits: Limits | None = None,
+) -> Any:
+    """Return a model whose inputs have other sizes, with the constants that follow.
+
+    A variable becomes a number; a number becomes a variable or another number if every node takes the slices along that
+    axis on their own, so that the result computes for each slice what the model computes for it.
+
+    Args:
+        model: A path, bytes, an opset.Model, or a ModelProto of the onnx package; it is not changed.
+        sizes: Numbers, or names of variables, by name of a size: "x.0" for the first size of input x, or a dim_param.
+            A name of an output, "y.0", says along which of its axes the slices lie, if several are possible.
+        schemas: Folders of operator YAML, for domains of your own.
+        allow_external_roots: Folders outside the model's own from which external data may be read.
+        limits: How much the work may take.
+
+    Returns:
+        An onnx.ModelProto for one; an opset.Model for a path, bytes or an opset.Model.
+
+    Raises:
+        ModelError: The model is malformed.
+        UsageError: U103 if the model does not have a name in `sizes`, or sizes contradict each other.
+        InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output.
+    """
+    loaded = load(model, allow_external_roots=tuple(allow_external_roots))
+    registry = registry_with(schemas)
+    return with_sizes(loaded, sizes, registry, limits)[0].as_given()
+
+
+def with_sizes(
+    model: Model, sizes: Mapping[str, int | str], registry: Registry, limits: Limits | None = None
+) -> tuple[Model, list[str]]:
+    """Return a model with these sizes, of its inputs alone, and a note for each change; arguments as in `resize`.
+
+    Raises:
+        UsageError: U103 as in `resize`, or if no input has a name in `sizes`.
+        InferenceError: I501 or I502, as in `resize`.
+    """
+    resized, numbers, notes = resize(model, sizes, registry, limits)
+    check_dim_names(numbers, open_dim_names(resized), stated_dim_names(resized))
+    return bind_dims(resized, numbers), notes
+
+
+def resize(
+    model: Model, sizes: Mapping[str, int | str], registry: Registry, limits: Limits | None = None
+) -> tuple[Model, dict[str, int], list[str]]:
+    """Return a model with those sizes changed that it states as numbers.
+
+    Args:
+        model: the model; it is returned itself if none of the sizes is such.
+        sizes: the new sizes by name, as in `change_sizes`.
+        registry: the operators.
+        limits: how much the work may take.
+
+    Returns:
+        The model; the sizes that are left, numbers by name of a size that is open; and a note for each change.
+
+    Raises:
+        UsageError: U103 if sizes contradict each other, or a variable is to have another name.
+        InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output.
+    """
+    weights = {tensor.name for tensor in model.proto.graph.initializer}
+    stated = _stated_axes(value for value in model.proto.graph.input if value.name not in weights)
+    known = {name: axis for name, axis in stated.items() if name in sizes}
+    outputs = {
+        f"{value.name}.{axis}": (value.name, axis)
+        for value in model.proto.graph.output
+        for axis in range(len(value.type.tensor_type.shape.dim))
+    }
+    named = {name: size for name, size in sizes.items() if name in outputs and name not in known}
+    rest = {name: size for name, size in sizes.items() if name not in known and name not in named}
+    variables = open_dim_names(model)
+    _check_sizes(sizes, rest, known, variables)
+    check_dim_names([name for name, size in rest.items() if isinstance(size, str)], variables, stated)
+    groups: dict[tuple[int | str, int], list[list[_Axis]]] = {}
+    for name, axis in known.items():
+        if sizes[name] != axis.before:
+            same = groups.setdefault((sizes[name], axis.before), [[]])
+            free = [group for group in same if axis.input not in {each.input for each in group}]
+            if not free:
+                same.append([])
+            (free or same[-1:])[0].append(axis)
+    if named and not groups:
+        check_dim_names(named, variables, stated)  # sizes of outputs follow from those of inputs
+    notes: list[str] = []
+    for (size, _), all_axes in groups.items():
+        for axes in all_axes:
+            wanted = {outputs[name][0]: outputs[name][1] for name, given in named.items() if given == size}
+            model, made = _change(model, axes, size, wanted, registry, limits)
+            notes += made
+    return model, {name: size for name, size in rest.items() if not isinstance(size, str)}, notes
+
+
+def _stated_axes(values: Iterable[Any]) -> dict[str, _Axis]:
+    """Return the axes of ValueInfoProtos whose size is a number, by name."""
+    found = {}
+    for value in values:
+        if value.type.WhichOneof("value") == "tensor_type":
+            for axis, dim in enumerate(value.type.tensor_type.shape.dim):
+                if dim.HasField("dim_value") and dim.dim_value >= 0:
+                    each = _Axis(value.name, axis, dim.dim_value)
+                    found[each.name] = each
+    return found
+
+
+def _is_size(size: object) -> bool:
+    """Whether a value is a number that the size of an axis can be."""
+    return isinstance(size, int) and not isinstance(size, bool) and 1 <= size <= MAX_BOUND
+
+
+def _check_sizes(
+    sizes: Mapping[str, int | str], rest: Mapping[str, int | str], known: Mapping[str, _Axis], variables: set[str]
+) -> None:
+    """Raise UsageError U103 if a new size is no size, or a size that is open already is to be a variable."""
+    findings = []
+    for name, size in sizes.items():
+        shown = safe_text(str(size))
+        if isinstance(size, str) and not _NAME.fullmatch(size):
+            findings.append(
+                Finding(
+                    "U103", f"{shown!r} is no size for {quote(name)}", help="a size is a number, or a name such as N"
+                )
+            )
+        elif name in known and not isinstance(size, str) and not _is_size(size):
+            findings.append(
+                Finding("U103", f"{shown} is no size for {quote(name)}", help="the size of an axis is 1 or greater")
+            )
+        elif name in known and known[name].before == 0:
+            findings.append(Finding("U103", f"{quote(name)} is 0", help="there is no slice that could be followed"))
+        elif name in rest and name in variables and isinstance(size, str):
+            findings.append(Finding("U103", f"{quote(name)} is a variable already", help="give it a number"))
+    if findings:
+        raise UsageError(findings)
+
+
+def _change(
+    model: Model,
+    axes: Sequence[_Axis],
+    size: int | str,
+    wanted: Mapping[str, int],
+    registry: Registry,
+    limits: Limits | None,
+) -> tuple[Model, list[str]]:
+    """Return a model with another size of axes that hold the same slices, and notes. `wanted` are axes of outputs."""
+    read, index = read_model(model, registry)
+    budget = default_budget(read.proto.ByteSize(), limits or Limits())
+    engine = Engine(read, registry, {}, budget, index=index)
+    engine.run()
+    after = variable(_NEW)
+    body = index.main
+    labels = {number: body.node_label(number) for number in range(len(body.nodes))}
+    names = FreshNames(bodies(read.proto))
+    source = AxisSource(axes[0].input, axes[0].axis, size if isinstance(size, int) else None)
+    places = {axis.input: Place(axis.axis) for axis in axes}
+    before = axes[0].before
+
+    def make(told: Sequence[int]) -> Tracking:
+        edits = Edits(source, after, index.opsets.get("", 1), names.restart(), labels)
+        return Tracking(engine, places, before, after, edits, told)
+
+    def accept(tracking: Tracking) -> None:
+        _check_outputs(engine, tracking, before, wanted)
+
+    try:
+        with charge_to(budget):
+            tracking = follow(make, accept, PASSES)
+    except Stopped as stopped:
+        raise _error_of(
+            stopped, axes, size, body.location(stopped.index) if stopped.index >= 0 else body.label
+        ) from None
+    message = pb.ModelProto()
+    message.CopyFrom(read.proto)
+    tracking.edits.apply(message.graph, message.ir_version < 4)
+    _state_sizes(message.graph, tracking, size)
+    resized = read.with_proto(message, changed=True)
+    _check_resized(engine, resized, registry, axes, size)
+    return resized, [*index.notes, *tracking.edits.notes]
+
+
+def _check_outputs(engine: Engine, tracking: Tracking, before: int, wanted: Mapping[str, int]) -> None:
+    """Raise Stopped unless each output has the axis, where it is wanted."""
+    scope = next(iter(engine.scopes.values()))
+    for name in scope.body.output_names():
+        place = tracking.places.get(name)
+        type_ = scope.type_of(name)
+        if place is not None:
+            if wanted.get(name, place.axis) != place.axis:
+                raise Stopped(-1, f"the slices lie along axis {place.axis} of output {quote(name)}, not {wanted[name]}")
+        elif name in wanted:
+            raise Stopped(-1, f"output {quote(name)} does not follow from the slices")
+        elif name not in tracking.sized and type_ is not None and before in (type_.shape or ()):
+            raise Stopped(
+                -1,
+                f"output {quote(name)}, {type_}, does not follow from the slices, and has a size of {before}",
+                "leave the output out, or export the model at the size that you need",
+            )
+
+
+def _error_of(stopped: Stopped, axes: Sequence[_Axis], size: int | str, place: str) -> InferenceError:
+    """Return the error for an axis that cannot be followed."""
+    names = " and ".join(quote(axis.name) for axis in axes)
+    help = stopped.help or "export the model at the size that you need, or change the model before this node"
+    if stopped.index >= 0:
+        return InferenceError(Finding("I501", f"{names} cannot become {size}", place, stopped.why, help))
+    return InferenceError(Finding("I502", f"{names} cannot become {size} for certain", place, stopped.why, help))
+
+
+def _state_sizes(graph: Any, tracking: Tracking, size: int | str) -> None:
+    """State the new size in the types of a GraphProto's values."""
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        place = tracking.places.get(value.name)
+        if place is None or value.type.WhichOneof("value") != "tensor_type":
+            continue
+        dims = value.type.tensor_type.shape.dim
+        if place.axis >= len(dims):
+            continue
+        new: Size = variable(size) if isinstance(size, str) else size
+        total = place.outer * new * place.inner
+        if isinstance(total, Dim):
+            dims[place.axis].dim_param = str(total)
+        else:
+            dims[place.axis].dim_value = total
+
+
+def _check_resized(engine: Engine, resized: Model, registry: Registry, axes: Sequence[_Axis], size: int | str) -> None:
+    """Raise InferenceError I501 if inference contradicts the resized model, but not the model as it was."""
+    again = Engine(resized, registry, {}, default_budget(resized.proto.ByteSize(), Limits()))
+    again.run()
+    old = dict(_faults_of(engine))
+    for place, why in _faults_of(again):
+        if place not in old:
+            raise _error_of(Stopped(0, f"inference contradicts the result: {why}"), axes, size, place)
+
+
+def _faults_of(engine: Engine) -> Iterator[tuple[str, str]]:
+    """Yield the place of each contradiction and misfit that an inference found, and what it is."""
+    for scope in engine.all_scopes():
+        for name, why in scope.conflicts.items():
+            yield f"{scope.body.label}, {quote(name)}", why
+        for index, problems in scope.problems.items():
+            yield scope.body.location(index), f"{problems[0].message}: {problems[0].why}"

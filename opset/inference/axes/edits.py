@@ -1,0 +1,193 @@
+"""What changes in a model so that its nodes carry an axis of another size: constants, and nodes that repeat a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from opset.inference.axes.places import Blocked, quotient
+from opset.inference.building.dimensions import Dim, Size, substitute, variables
+from opset.model import proto as pb
+from opset.model.elements import NUMBERS
+from opset.model.graph.index import FreshNames
+from opset.model.graph.walking import list_as_input, names_read
+from opset.model.storage.tensor import make_tensor
+
+_INT64 = NUMBERS["int64"]
+_INTS = 7  # AttributeProto.INTS
+
+
+@dataclass(frozen=True)
+class AxisSource:
+    """Where the new size comes from: a number, or the size of an axis of an input when the model runs."""
+
+    input: str
+    axis: int
+    number: int | None
+
+
+class Edits:
+    """The changes of one graph; nodes are named by their index before any change."""
+
+    def __init__(
+        self, source: AxisSource, after: Dim, opset: int, names: FreshNames, labels: Mapping[int, str]
+    ) -> None:
+        """Begin without changes; `after` is the variable that stands for the new size, `labels` name the nodes."""
+        self._source = source
+        self._after = after
+        self._opset = opset
+        self._names = names
+        self._labels = labels
+        self._replaced: dict[int, dict[int, str]] = {}
+        self._attributes: dict[int, dict[str, list[int]]] = {}
+        self._nodes: dict[int, list[Any]] = {}
+        self._tensors: list[Any] = []
+        self._made: dict[Any, str] = {}
+        self.notes: list[str] = []
+        """A line for each constant that follows, and each value that is repeated."""
+
+    def final(self, size: Size) -> Size:
+        """Return a size with the number in place of the variable, if a number is the new size."""
+        if self._source.number is None:
+            return size
+        (name,) = variables(self._after)
+        return substitute(size, {name: self._source.number})
+
+    # -- changes --
+
+    def replace(self, index: int, position: int, name: str, what: str, why: str) -> None:
+        """Let the input at `position` of a node be another value; `what` and `why` are for the notes."""
+        self._replaced.setdefault(index, {})[position] = name
+        self.notes.append(f"{self._labels[index]}: {what} follows: {why}")
+
+    def set_attribute(self, index: int, name: str, elements: Sequence[Size], why: str) -> None:
+        """Let an attribute of integers of a node have these elements. Raises Blocked if one is no number."""
+        numbers = [each for size in elements if isinstance(each := self.final(size), int)]
+        if len(numbers) < len(elements):
+            raise Blocked(f"its attribute {name} would have to be a variable", "convert the model to opset 11 first")
+        self._attributes.setdefault(index, {})[name] = numbers
+        self.notes.append(f"{self._labels[index]}: attribute {name} follows: {why}")
+
+    def vector(self, index: int, stem: str, elements: Sequence[Size], dtype: str | None) -> str:
+        """Return the name of a list of integers for the node at `index`: a constant, or made from the input's shape.
+
+        Raises:
+            Blocked: an element is no multiple of the new size.
+        """
+        sizes = [self.final(size) for size in elements]
+        key = (tuple(sizes), dtype)
+        if key in self._made:
+            return self._made[key]
+        if all(isinstance(size, int) for size in sizes):
+            self._made[key] = self._constant(stem, sizes, dtype)
+            return self._made[key]
+        parts: list[str] = []
+        for is_number, group in groupby(sizes, key=lambda size: isinstance(size, int)):
+            same = [*group]
+            parts += [self._constant(stem, same)] if is_number else [self._multiple(size) for size in same]
+        name = parts[0]
+        if len(parts) > 1:
+            name = self._add(0, "Concat", parts, stem, axis=0)
+        self._made[key] = name
+        return name
+
+    def expand(self, index: int, name: str, vector: Sequence[Size]) -> str:
+        """Return the name of a value that is repeated to the new size, which one element of `vector` is.
+
+        Raises:
+            Blocked: the model's opset has no Expand.
+        """
+        if self._opset < 8:
+            raise Blocked("a value would have to be repeated, which opset 8 can", "convert the model to opset 8 first")
+        shape = self.vector(index, f"{name}_shape", vector, None)
+        return self._add(index, "Expand", [name, shape], name)
+
+    def first_slice(self, index: int, name: str, axis: int) -> str:
+        """Return the name of the first slice of a value along an axis."""
+        if self._opset < 10:
+            return self._add(index, "Slice", [name], name, starts=[0], ends=[1], axes=[axis])
+        lists = [
+            self._constant(f"{name}_{word}", [number]) for word, number in (("start", 0), ("end", 1), ("axis", axis))
+        ]
+        return self._add(index, "Slice", [name, *lists], name)
+
+    def _multiple(self, size: Size) -> str:
+        """Return the name of a list whose only element is a multiple of the size that the input has when it runs."""
+        factor = quotient(size, self._after)
+        if not isinstance(factor, int):
+            raise Blocked(f"a constant would have to be {size}")
+        if "axis" not in self._made:
+            shape = self._add(0, "Shape", [self._source.input], f"{self._source.input}_shape")
+            position = self._constant(f"{self._source.input}_axis", [self._source.axis])
+            self._made["axis"] = self._add(0, "Gather", [shape, position], f"{self._source.input}_size", axis=0)
+        if factor == 1:
+            return self._made["axis"]
+        return self._add(0, "Mul", [self._made["axis"], self._constant("factor", [factor])], "size")
+
+    def _constant(self, stem: str, numbers: Sequence[Any], dtype: str | None = None) -> str:
+        """Return the name of a new initializer."""
+        name = self._names.fresh(f"{stem}_resized")
+        self._tensors.append(make_tensor(name, NUMBERS[dtype or "int64"], [len(numbers)], numbers))
+        return name
+
+    def _add(self, index: int, op_type: str, inputs: Sequence[str], stem: str, **attributes: Any) -> str:
+        """Add a node before the one at `index`, and return the name of its output."""
+        node = pb.NodeProto()
+        node.op_type = op_type
+        node.input.extend(inputs)
+        name = self._names.fresh(f"{stem}_resized")
+        node.output.append(name)
+        node.name = name
+        for key, value in attributes.items():
+            attribute = node.attribute.add()
+            attribute.name = key
+            if isinstance(value, int):
+                attribute.type = 2  # INT
+                attribute.i = value
+            else:
+                attribute.type = _INTS
+                attribute.ints.extend(value)
+        self._nodes.setdefault(index, []).append(node)
+        return name
+
+    # -- the result --
+
+    def apply(self, graph: Any, lists_inputs: bool) -> None:
+        """Change a GraphProto; with `lists_inputs`, its inputs list initializers, as before IR version 4."""
+        left: set[str] = set()
+        for index, replaced in self._replaced.items():
+            for position, name in replaced.items():
+                left.add(graph.node[index].input[position])
+                graph.node[index].input[position] = name
+        for index, attributes in self._attributes.items():
+            for attribute in graph.node[index].attribute:
+                if attribute.name in attributes:
+                    del attribute.ints[:]
+                    attribute.ints.extend(attributes[attribute.name])
+        if self._nodes:
+            nodes = graph.node[:]
+            del graph.node[:]
+            for index, node in enumerate(nodes):
+                graph.node.extend(self._nodes.get(index, ()))
+                graph.node.append(node)
+        graph.initializer.extend(self._tensors)
+        _drop_unused(graph, left)
+        if lists_inputs:
+            for tensor in self._tensors:
+                list_as_input(graph, tensor)
+
+
+def _drop_unused(graph: Any, names: set[str]) -> None:
+    """Remove those of the named constants from a GraphProto that nothing reads any more, and their types."""
+    read = names_read(graph.node).union(value.name for value in (*graph.output, *graph.input))
+    unused = names - read
+    # By position: to find a message by value would compare weights.
+    for found, is_unused in (
+        (graph.initializer, lambda each: each.name in unused),
+        (graph.node, lambda each: each.op_type == "Constant" and unused.issuperset(each.output)),
+        (graph.value_info, lambda each: each.name in unused),
+    ):
+        for position in reversed([number for number, each in enumerate(found) if is_unused(each)]):
+            del found[position]

@@ -1,0 +1,105 @@
+"""Where the followed axis lies in a value, and the table of functions that say how an operator carries it.
+
+A model is followed under one claim. Let the axis have B slices in the model, and N in the resized one. A value with a
+place is, along its axis, a row of such slices, and slice i of it is what the model computes from slice i of the inputs.
+A value without one is the same in both models. A function of an operator may give an output a place only if the claim
+then holds for it, whatever N is: so the resized model equals the model run slice by slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from opset.inference.building.dimensions import Size, TooComplex, equal, product
+
+__all__ = ["CARRIERS", "Blocked", "Carrier", "Place", "carries", "places_in", "quotient"]
+
+
+class Place(NamedTuple):
+    """The axis of a value that holds the followed one: it has `outer` times N times `inner` elements, in this order."""
+
+    axis: int
+    outer: Size = 1
+    inner: Size = 1
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the axis holds nothing else."""
+        return self.outer == 1 and self.inner == 1
+
+    def size(self, count: Size) -> Size:
+        """Return the size of the axis if the followed one has `count` elements."""
+        return self.outer * count * self.inner
+
+
+class Blocked(Exception):
+    """A node does not carry the axis; the arguments are why, and what to do."""
+
+
+class Carrier(NamedTuple):
+    """How an operator carries the axis: a function of its Step, and the inputs that may hold sizes that follow it."""
+
+    function: Callable[[Any], Sequence[Place | None] | Place | None]
+    sizes: tuple[int, ...]
+
+
+CARRIERS: dict[tuple[str, str], Carrier] = {}
+"""The carriers of operators by name and domain."""
+
+
+def carries(*operators: str, domain: str = "", sizes: tuple[int, ...] = ()) -> Callable[[Any], Any]:
+    """Return a decorator that registers how operators carry the axis.
+
+    Args:
+        operators: the names of the operators.
+        domain: their domain.
+        sizes: the inputs that may hold sizes that follow the axis.
+
+    Returns:
+        A decorator. The function returns the place in each output, or the only one if all outputs have it; None stands
+        for an output that stays as it is.
+    """
+
+    def register(function: Any) -> Any:
+        for operator in operators:
+            CARRIERS[operator, domain] = Carrier(function, sizes)
+        return function
+
+    return register
+
+
+def quotient(whole: Size | None, part: Size | None) -> Size | None:
+    """Return the quotient of two sizes, or None if the second does not certainly divide the first."""
+    if whole is None or part is None or part == 0:
+        return None
+    try:
+        result = whole // part
+        return result if equal(result * part, whole) else None
+    except (TooComplex, ArithmeticError):
+        return None
+
+
+def places_in(shape: Sequence[Size], place: Place, count: Size, target: Sequence[Size]) -> list[Place]:
+    """Return the places at which the axis may lie after elements of a shape were arranged as another one.
+
+    Args:
+        shape: the shape before.
+        place: the place in it.
+        count: the number of elements of the followed axis, in both shapes.
+        target: the shape after.
+
+    Returns:
+        The places: first an axis of its own in the same position, then other axes of their own, then parts of axes.
+    """
+    before = product(shape[: place.axis]) * place.outer
+    behind = product(shape[place.axis + 1 :]) * place.inner
+    found: list[Place] = []
+    if 0 in (before, behind):
+        return found
+    for axis, size in enumerate(target):
+        outer = quotient(before, product(target[:axis]))
+        inner = quotient(behind, product(target[axis + 1 :]))
+        if outer is not None and inner is not None and equal(outer * count * inner, size):
+            found.append(Place(axis, outer, inner))
+    return sorted(found, key=lambda each: (not each.is_own, each.axis != place.axis, each.axis))

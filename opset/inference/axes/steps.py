@@ -1,0 +1,189 @@
+"""One node as a carrier sees it: its inputs with their places, and the changes that let it carry the axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from opset.inference.axes.edits import Edits
+from opset.inference.axes.places import Blocked, Place
+from opset.inference.building.call import Call, Constant
+from opset.inference.building.dimensions import Dim, Size, equal, variables
+from opset.inference.building.types import Type
+
+
+class Follower(Protocol):
+    """What a step needs of the pass that it belongs to, a Tracking."""
+
+    places: dict[str, Place]
+    sized: dict[str, Constant]
+    before: Size
+    after: Size
+    edits: Edits
+
+    def choose(self, candidates: Sequence[Place]) -> Place:
+        """Return the place that a decision takes."""
+
+    def input_label(self, call: Call, index: int) -> str:
+        """Return the parameter and value of an input, as messages show it."""
+
+    def has_equal_slices(self, name: str, axis: int) -> bool:
+        """Whether the slices of a value along an axis are certainly equal."""
+
+
+class Step:
+    """A node with its inputs.
+
+    - `call`: the node, with the types and elements of the model as it is;
+    - `outputs`: the types of its outputs;
+    - `before`, `after`: the number of elements of the axis, in the model as it is and in the resized one.
+    """
+
+    def __init__(self, tracking: Follower, index: int, call: Call, outputs: Sequence[Type | None]) -> None:
+        """Store the node at `index` of the main graph, as a call."""
+        self._tracking = tracking
+        self._index = index
+        self.call = call
+        self.outputs = outputs
+        self.before = tracking.before
+        self.after = tracking.after
+
+    # -- what is known --
+
+    @property
+    def count(self) -> int:
+        """The number of inputs."""
+        return len(self.call.names)
+
+    def place(self, index: int) -> Place | None:
+        """Return where the axis lies in an input, None if the input does not have it."""
+        return self._tracking.places.get(self.call.names[index]) if self.call.has(index) else None
+
+    def own_place(self, index: int) -> Place | None:
+        """Return the place in an input, None if there is none. Raises Blocked if the axis holds more."""
+        place = self.place(index)
+        if place is not None and not place.is_own:
+            raise Blocked(f"{self._name(index)} has it merged with another axis")
+        return place
+
+    def shape(self, index: int) -> tuple[Size, ...]:
+        """Return the shape of an input in the model as it is. Raises Blocked if it is not known."""
+        shape = self.call.shape(index)
+        if shape is None:
+            raise Blocked(f"the rank of {self._name(index)} is not known")
+        return shape
+
+    def shape_after(self, index: int) -> tuple[Size, ...]:
+        """Return the shape of an input in the resized model."""
+        return self._resized(self.shape(index), self.place(index))
+
+    def output_shape(self, index: int = 0) -> tuple[Size, ...]:
+        """Return the shape of an output in the model as it is. Raises Blocked if it is not known."""
+        type_ = self.outputs[index] if index < len(self.outputs) else None
+        shape = [size for size in type_.shape if size is not None] if type_ is not None and type_.shape else []
+        if type_ is None or type_.shape is None or len(shape) < len(type_.shape):
+            raise Blocked("the shape of its output is not known")
+        return tuple(shape)
+
+    def output_after(self, place: Place, index: int = 0) -> tuple[Size, ...]:
+        """Return the shape of an output in the resized model, if the axis lies at this place."""
+        return self._resized(self.output_shape(index), place)
+
+    def elements(self, index: int) -> Constant | None:
+        """Return an input with its elements in the resized model, None if they are not known.
+
+        Raises:
+            Blocked: the input has the axis.
+        """
+        if not self.call.has(index):
+            return None
+        self.require_shared(index)
+        sized = self._tracking.sized.get(self.call.names[index])
+        return sized or self.call.constant(index)
+
+    def numbers(self, index: int, attribute: str = "") -> tuple[Size, ...] | None:
+        """Return the sizes that an input holds in the resized model, or an attribute if there is no such input.
+
+        The result is None if there is neither. Raises Blocked if they are not known.
+        """
+        if not self.call.has(index):
+            given = self.call.attribute(attribute) if attribute else None
+            return (given,) if isinstance(given, int) else given
+        data = self.elements(index)
+        if data is None or None in data.values:
+            raise Blocked(f"the elements of {self._name(index)} are not known")
+        return tuple([size for size in data.values if isinstance(size, int | Dim)])
+
+    def axis(self, axis: int, rank: int) -> int:
+        """Return an axis counted from the front."""
+        return axis + rank * (axis < 0)
+
+    def require_shared(self, *indices: int) -> None:
+        """Raise Blocked if one of the inputs has the axis."""
+        for index in indices:
+            if self.place(index) is not None:
+                raise Blocked(f"{self._name(index)} has it, and is used for all of them")
+
+    def follows(self, size: Size) -> bool:
+        """Whether a size is the number of elements of the axis, in the model as it is."""
+        return equal(size, self.before) is True
+
+    def is_sized(self, size: Size) -> bool:
+        """Whether a size depends on the number of slices."""
+        return not variables(size).isdisjoint(variables(self.after))
+
+    # -- what changes --
+
+    def choose(self, candidates: Sequence[Place]) -> Place:
+        """Return one of several places; others are tried if a later node does not carry it."""
+        return self._tracking.choose(candidates)
+
+    def set_elements(self, index: int, elements: Sequence[Size], why: str) -> None:
+        """Replace a small integer input by these elements, which may follow the axis."""
+        name = self._tracking.edits.vector(self._index, self.call.names[index], elements, self.call.dtype(index))
+        self._tracking.edits.replace(self._index, index, name, self._name(index), why)
+
+    def set_attribute(self, name: str, elements: Sequence[Size], why: str) -> None:
+        """Replace an attribute of integers. Raises Blocked if the new size is no number."""
+        self._tracking.edits.set_attribute(self._index, name, elements, why)
+
+    def repeat(self, index: int, axis: int) -> None:
+        """Repeat an input without the axis along an axis that must have it; its slices must be certainly equal.
+
+        Raises:
+            Blocked: the slices may differ.
+        """
+        name = self.call.names[index]
+        shape = self.shape(index)
+        if not self.follows(shape[axis]):
+            raise Blocked(f"{self._name(index)} has {shape[axis]} along axis {axis}, and the axis {self.before}")
+        if self.before != 1:
+            name = self._narrow(index, axis)
+        vector = [self.after if each == axis else 1 for each in range(len(shape))]
+        made = self._tracking.edits.expand(self._index, name, vector)
+        self._tracking.edits.replace(self._index, index, made, self._name(index), "repeated")
+
+    def narrow(self, index: int, axis: int) -> None:
+        """Use one slice of an input for all, if it has equal slices along the axis. Raises Blocked if they differ."""
+        name = self._narrow(index, axis)
+        self._tracking.edits.replace(self._index, index, name, self._name(index), "one slice for all")
+
+    def _narrow(self, index: int, axis: int) -> str:
+        """Return the name of one slice of an input. Raises Blocked if its slices are not certainly equal."""
+        name = self.call.names[index]
+        if not self._tracking.has_equal_slices(name, axis):
+            raise Blocked(
+                f"{self._name(index)} has {self.before} slices along axis {axis} that are not certainly equal",
+                "give the model one slice that is broadcast, or export it at the size that you need",
+            )
+        return self._tracking.edits.first_slice(self._index, name, axis)
+
+    def _resized(self, shape: Sequence[Size], place: Place | None) -> tuple[Size, ...]:
+        """Return a shape with the size of the axis in the resized model."""
+        if place is None:
+            return tuple(shape)
+        return (*shape[: place.axis], place.size(self.after), *shape[place.axis + 1 :])
+
+    def _name(self, index: int) -> str:
+        """Return the parameter and value of an input, as messages show it."""
+        return self._tracking.input_label(self.call, index)

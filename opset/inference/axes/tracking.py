@@ -1,0 +1,272 @@
+"""Follows an axis of a model's inputs through its main graph, node by node, and collects what has to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from opset.errors import quote
+from opset.inference.axes.carriers import elementwise
+from opset.inference.axes.edits import Edits
+from opset.inference.axes.places import CARRIERS, Blocked, Place
+from opset.inference.axes.steps import Step
+from opset.inference.building.call import Call, Constant
+from opset.inference.building.dimensions import Dim, Size, equal
+from opset.inference.building.types import Type
+from opset.inference.engine.engine import Engine
+from opset.inference.engine.scopes import Scope
+from opset.model.graph.walking import names_read, subgraphs
+from opset.model.storage.tensor import tensor_bytes
+
+MAX_TENSOR = 1 << 24
+"""Bytes of a constant that are compared, to see whether its slices are equal."""
+MAX_STEPS_BACK = 64
+
+
+class Stopped(Exception):
+    """An axis cannot be followed beyond a node: its index, -1 for the outputs, why, and what to do."""
+
+    def __init__(self, index: int, why: str, help: str = "") -> None:
+        super().__init__(why)
+        self.index = index
+        self.why = why
+        self.help = help
+
+
+class Tracking:
+    """One pass over the nodes of the main graph, in which each decision between places is made as told.
+
+    - `places`: where the axis lies, by value; `sized`: the elements of values that hold sizes that follow it;
+    - `options`: how many places each decision had.
+    """
+
+    def __init__(
+        self, engine: Engine, places: Mapping[str, Place], before: int, after: Dim, edits: Edits, told: Sequence[int]
+    ) -> None:
+        """Begin at the inputs; `told` are the decisions, the first place counts for those after them."""
+        self._engine = engine
+        self._scope: Scope = next(iter(engine.scopes.values()))
+        self.places = dict(places)
+        self.sized: dict[str, Constant] = {}
+        self.before: Size = before
+        self.after: Size = after
+        self.edits = edits
+        self._told = told
+        self.options: list[int] = []
+
+    def run(self) -> None:
+        """Follow the axis to the end. Raises Stopped."""
+        body = self._scope.body
+        for index, reads in enumerate(body.reads):
+            try:
+                self._pass(index, reads)
+            except Blocked as blocked:
+                raise Stopped(index, *map(str, blocked.args)) from None
+
+    def choose(self, candidates: Sequence[Place]) -> Place:
+        """Return the place that this decision is told to take."""
+        if len(candidates) == 1:
+            return candidates[0]
+        number = self._told[len(self.options)] if len(self.options) < len(self._told) else 0
+        self.options.append(len(candidates))
+        return candidates[number]
+
+    def input_label(self, call: Call, index: int) -> str:
+        """Return the parameter and value of an input, as messages show it."""
+        return f"{call.parameter(index)} {quote(call.names[index])}"
+
+    def has_equal_slices(self, name: str, axis: int) -> bool:
+        """Whether the slices of a value of the model along an axis are certainly equal."""
+        body = self._scope.body
+        producers = body.definitions
+        for _ in range(MAX_STEPS_BACK):
+            if name in self._scope.tensors:
+                return _slices_are_equal(self._engine.model, self._scope.tensors[name], axis)
+            index = producers.get(name, -1)
+            if index < 0:
+                return False
+            operator, domain = body.operators[index]
+            if (operator, domain) == ("ConstantOfShape", ""):
+                return True
+            source = body.reads[index][0] if body.reads[index] else ""
+            type_, made = self._scope.type_of(source) if source else None, self._scope.type_of(name)
+            if type_ is None or type_.shape is None or made is None or made.shape is None:
+                return False
+            if (operator, domain) == ("Expand", ""):
+                axis -= len(made.shape) - len(type_.shape)
+                if axis < 0 or type_.shape[axis] == 1:
+                    return True
+            elif (operator, domain) == ("Gemm", ""):
+                # Rows of the product are equal if those of the left matrix are, and one row is added to all.
+                added = self._scope.type_of(body.reads[index][2]) if len(body.reads[index]) > 2 else None
+                rows = added.shape[-2:-1] if added is not None and added.shape is not None else None
+                if axis or any(each.name == "transA" and each.i for each in body.attributes[index]):
+                    return False
+                if len(body.reads[index]) > 2 and rows not in ((), (1,)):
+                    return False
+            elif operator not in elementwise.UNARY or domain:
+                return False
+            name = source
+        return False
+
+    # -- nodes --
+
+    def _pass(self, index: int, reads: Sequence[str]) -> None:
+        """Let the node at `index` carry the axis. Raises Blocked."""
+        body = self._scope.body
+        followed = self.places.keys() | self.sized.keys()
+        has_graphs = next(subgraphs(body.nodes[index]), None) is not None
+        if followed.isdisjoint(names_read([body.nodes[index]]) if has_graphs else reads):
+            return
+        if has_graphs:
+            raise Blocked("the axis is not followed into the graphs of a node")
+        if self._engine.index.functions and body.function_key(index) in self._engine.index.functions:
+            raise Blocked(
+                "the axis is not followed into functions of the model", "put the function in its place: opset inline"
+            )
+        types = [self._scope.type_of(name) if name else None for name in reads]
+        call = self._engine.call_of(self._scope, index, types)
+        if call is None:
+            raise Blocked("its operator has no schema, so it is not known what it does to the axis")
+        operator = body.operators[index]
+        sized = [position for position, name in enumerate(reads) if name in self.sized]
+        if (sized or operator in (("Shape", ""), ("Size", ""))) and self._compute_sizes(index, call):
+            return
+        carrier = CARRIERS.get(operator)
+        if carrier is None:
+            raise Blocked("it is not known that the operator takes each slice on its own")
+        if not set(sized) <= set(carrier.sizes):
+            raise Blocked("it computes with the number of slices")
+        outputs = [self._scope.types.get(name) if name else None for name in body.computes[index]]
+        found = carrier.function(Step(self, index, call, outputs))
+        places = [found] * len(outputs) if isinstance(found, Place) or found is None else found
+        for name, type_, place in zip(body.computes[index], outputs, places, strict=False):
+            if name and place is not None:
+                _check_place(name, type_, place, self.before)
+                self.places[name] = place
+
+    def _compute_sizes(self, index: int, call: Call) -> bool:
+        """Compute the elements of a node's outputs in the resized model; False if they are not known."""
+        types: list[Type | None] = []
+        for name, type_ in zip(call.names, call.types, strict=True):
+            place = self.places.get(name)
+            if place is not None and type_ is not None and type_.shape is not None:
+                shape = (*type_.shape[: place.axis], place.size(self.after), *type_.shape[place.axis + 1 :])
+                type_ = type_._replace(shape=shape)
+            types.append(type_)
+
+        def constant(position: int) -> Constant | None:
+            name = call.names[position]
+            if name in self.places:
+                return None
+            return self.sized.get(name) or call.constant(position)
+
+        resized = replace(call, types=types, _constant=constant, match=None, _attributes={}, _completed={})
+        outcome = self._engine.outcome_of(self._scope, index, resized)
+        names = self._scope.body.computes[index]
+        if outcome is None or outcome.problems or len(outcome.constants) < len(names):
+            return False
+        found = dict(zip(names, outcome.constants, strict=False))
+        if any(data is None or None in data.values for data in found.values()):
+            return False
+        for name, data in found.items():
+            if data is not None and data != self._engine.constants.find(self._scope, name):
+                self.sized[name] = data
+        return True
+
+
+def _check_place(name: str, type_: Type | None, place: Place, before: Size) -> None:
+    """Raise Blocked if a value does not have the size that its place means."""
+    if type_ is not None and type_.kind == "seq":
+        return
+    shape = type_.shape if type_ is not None else None
+    if shape is None or place.axis >= len(shape) or equal(shape[place.axis], place.size(before)) is not True:
+        raise Blocked(f"the size of {quote(name)} along the axis is not known")
+
+
+def _slices_are_equal(model: Any, tensor: Any, axis: int) -> bool:
+    """Whether all slices of a TensorProto along an axis have the same bytes."""
+    dims = list(tensor.dims)
+    count = 1
+    for size in dims:
+        count *= size
+    try:
+        data = tensor_bytes(model, tensor, MAX_TENSOR)
+    except Exception:  # too large, or not readable: not known
+        return False
+    if not count or len(data) % count:
+        return False
+    width = len(data) // count
+    for size in dims[axis + 1 :]:
+        width *= size
+    parts = [data[start : start + width] for start in range(0, len(data), width)]
+    rows: Iterator[list[bytes]] = (parts[row : row + dims[axis]] for row in range(0, len(parts), dims[axis]))
+    return all(part == row[0] for row in rows for part in row)
+
+
+def follow(make: Callable[[Sequence[int]], Tracking], accept: Callable[[Tracking], None], limit: int) -> Tracking:
+    """Return the first pass in which every node carries the axis, among all decisions between places.
+
+    Args:
+        make: Makes a pass with some decisions.
+        accept: Raises Stopped if the outputs of a pass are not wanted.
+        limit: How many passes may be made.
+
+    Raises:
+        Stopped: No pass ends well, or several do that end with the axis in different places.
+    """
+    passed, farthest = _search(make, accept, [], 0, limit)
+    if passed is None:
+        assert farthest is not None
+        raise farthest
+    tracking, told = passed
+    for decision, count in enumerate(tracking.options):
+        start = [*told, *[0] * len(tracking.options)][:decision]
+        for other in range(count):
+            if other == ([*told, *[0] * len(tracking.options)])[decision]:
+                continue
+            again, _ = _search(make, accept, [*start, other], decision + 1, limit)
+            if again is not None:
+                _raise_if_different(tracking, again[0])
+    return tracking
+
+
+def _search(
+    make: Callable[[Sequence[int]], Tracking],
+    accept: Callable[[Tracking], None],
+    told: list[int],
+    fixed: int,
+    limit: int,
+) -> tuple[tuple[Tracking, list[int]] | None, Stopped | None]:
+    """Return a pass that ends well with its decisions, and the failure that came farthest; the first ones are fixed."""
+    farthest: Stopped | None = None
+    for _ in range(limit):
+        tracking = make(told)
+        try:
+            tracking.run()
+            accept(tracking)
+            return (tracking, told), farthest
+        except Stopped as stopped:
+            if farthest is None or farthest.index < (stopped.index if stopped.index >= 0 else 1 << 62):
+                farthest = stopped
+        made = [*told, *[0] * (len(tracking.options) - len(told))][: len(tracking.options)]
+        while len(made) > fixed and made[-1] + 1 >= tracking.options[len(made) - 1]:
+            made.pop()
+        if len(made) <= fixed:
+            return None, farthest
+        told = [*made[:-1], made[-1] + 1]
+    return None, farthest
+
+
+def _raise_if_different(one: Tracking, other: Tracking) -> None:
+    """Raise Stopped if two passes end with the axis in different places of an output."""
+    for name in one._scope.body.output_names():
+        if one.places.get(name) != other.places.get(name):
+            axes = sorted({place.axis for each in (one, other) if (place := each.places.get(name)) is not None})
+            words = " or ".join(map(str, axes))
+            raise Stopped(
+                -1,
+                f"it may be axis {words} of output {quote(name)}: both are of that size, and either is possible",
+                f"say which: --dim {name}.{axes[0]}=…",
+            )

@@ -1,0 +1,245 @@
+"""Models whose size is changed compute at each size what they computed slice by slice."""
+
+import numpy as np
+import pytest
+
+import opset
+from opset.errors import InferenceError
+
+HEAD = '<ir_version: 9, opset_import: ["": 17, "ai.onnx.ml": 3]>'
+SIZES = (1, 2, 3, 5)
+
+# Name: graph, and along which axes of inputs and outputs the slices lie.
+CARRIED = {
+    "reshape": ("(float[B,3,2] x) => (float[B,6] y) <int64[2] s = {B, 6}> { y = Reshape(x, s) }", 0, 0),
+    "reshape_rest": ("(float[B,3,2] x) => (float[B,6] y) <int64[2] s = {B, -1}> { y = Reshape(x, s) }", 0, 0),
+    "reshape_other_rest": (
+        "(float[B,2,3,L] x) => (float[B,6,L] y) <int64[3] s = {B, 6, -1}> { y = Reshape(x, s) }", 0, 0),
+    "heads": (
+        """(float[5,B,8] x) => (float[5,B,8] y) <int64[3] s = {5, T, 4}, int64[3] t = {5, B, 8}> {
+        h = Reshape(x, s)  p = Transpose <perm = [1, 0, 2]> (h)  q = Transpose <perm = [0, 2, 1]> (p)
+        m = MatMul(p, q)  w = Softmax(m)  o = MatMul(w, p)  r = Transpose <perm = [1, 0, 2]> (o)
+        y = Reshape(r, t) }""",
+        1, 1),
+    "rows": (
+        """(float[3,B,2] x) => (float[3,B,2] y) <
+        int64[2] s = {R, 2}, int64[3] t = {3, B, 2}, float[2,2] w = {1,2,3,4}> {
+        r = Reshape(x, s)  m = MatMul(r, w)  y = Reshape(m, t) }""", 1, 1),
+    "shapes": (
+        """(float[B,3,2] x) => (float[B,6] y) <int64[1] i = {0}, int64[1] rest = {-1}> {
+        s = Shape(x)  n = Gather(s, i)  t = Concat <axis = 0> (n, rest)  y = Reshape(x, t) }""", 0, 0),
+    "token": (
+        """(float[B,3,2] x) => (float[B,4,2] y) <float[1,1,2] one = {1, 2}, int64[3] s = {B, 1, 2}> {
+        c = Expand(one, s)  y = Concat <axis = 1> (c, x) }""", 0, 0),
+    "filled": (
+        """(float[B,3] x) => (float[B,5] y) <int64[2] s = {B, 2}> {
+        c = ConstantOfShape(s)  y = Concat <axis = 1> (x, c) }""", 0, 0),
+    "filled_by_shape": (
+        """(float[B,3] x) => (float[B,5] y) <int64[1] i = {0}, int64[1] two = {2}> {
+        s = Shape(x)  n = Gather(s, i)  t = Concat <axis = 0> (n, two)
+        c = ConstantOfShape(t)  y = Concat <axis = 1> (x, c) }""", 0, 0),
+    "lstm": (
+        """(float[4,B,2] x) => (float[1,B,3] y) <
+        int64[3] s = {1, B, 3}, int64[3] u = {1, 12, 2}, int64[3] v = {1, 12, 3}> {
+        w = ConstantOfShape <value = float[1] {0.25}> (u)  r = ConstantOfShape <value = float[1] {0.5}> (v)
+        h = ConstantOfShape <value = float[1] {0.75}> (s)
+        a, y, c = LSTM <hidden_size = 3> (x, w, r, , , h, h) }""", 1, 1),
+    "slice_all": (
+        """(float[B,5] x) => (float[B,3] y) <int64[2] a = {0, 1}, int64[2] e = {9223372036854775807, 4}> {
+        y = Slice(x, a, e) }""", 0, 0),
+    "resize": (
+        """(float[B,1,2,2] x) => (float[B,1,4,4] y) <int64[4] s = {B, 1, 4, 4}> {
+        y = Resize <mode = "nearest"> (x, , , s) }""", 0, 0),
+    "embedding": (
+        "(int64[B,3] x) => (float[B,3,2] y) <float[4,2] w = {1,2,3,4,5,6,7,8}> { y = Gather(w, x) }", 0, 0),
+    "gemm": (
+        "(float[B,3] x) => (float[B,2] y) <float[2,3] w = {1,2,3,4,5,6}, float[1,2] c = {7, 8}> "
+        "{ y = Gemm <transB = 1> (x, w, c) }", 0, 0),
+    "einsum": (
+        """(float[B,2,3] x) => (float[B,2,2] y) { y = Einsum <equation = "bij,bkj->bik"> (x, x) }""", 0, 0),
+    "images": (
+        """(float[B,2,5,5] x) => (float[B,2,1,1] y) <float[2,1,2,2] w = {1,2,3,4,5,6,7,8}, float[2] s = {1, 2}> {
+        c = Conv <group = 2> (x, w)  n = BatchNormalization(c, s, s, s, s)  p = MaxPool <kernel_shape = [2, 2]> (n)
+        y = GlobalAveragePool(p) }""", 0, 0),
+    "squeezed": (
+        """(float[B,1,3] x) => (float[3,B] y) <int64[1] one = {1}, int64[1] zero = {0}> {
+        a = Squeeze(x, one)  b = Unsqueeze(a, zero)  c = Squeeze(b, zero)  y = Transpose(c) }""", 0, 1),
+    "sorted": (
+        """(float[B,5] x) => (float[B,2] y) <int64[1] k = {2}, int64 axis = {1}> {
+        v, i = TopK(x, k)  c = CumSum(v, axis)  f = Cast <to = 1> (i)  y = Add(c, f) }""", 0, 0),
+    "tiled": ("(float[B,2] x) => (float[B,6] y) <int64[2] r = {1, 3}> { y = Tile(x, r) }", 0, 0),
+    "padded": (
+        "(float[B,2] x) => (float[B,5] y) <int64[4] p = {0, 1, 0, 2}> { y = Pad(x, p) }", 0, 0),
+    "parts": (
+        "(float[B,4] x) => (float[B,2] y) { a, b = Split <axis = 1> (x)  y = Mul(a, b) }", 0, 0),
+    "normalized": (
+        "(float[B,4] x) => (float[B,4] y) <float[4] s = {1,2,3,4}> { y = LayerNormalization <axis = 1> (x, s) }", 0, 0),
+    "reduced": (
+        "(float[B,3,4] x) => (float[B,4] y) { y = ReduceMax <axes = [1], keepdims = 0> (x) }", 0, 0),
+    "scaled": (
+        """(float[B,3] x) => (float[B,3] y) {
+        y = ai.onnx.ml.Scaler <offset = [1.0, 2.0, 3.0], scale = [4.0, 5.0, 6.0]> (x) }""", 0, 0),
+    "one_hot": (
+        "(int64[B] x) => (float[B,4] y) <int64 d = {4}, float[2] v = {0, 5}> { y = OneHot(x, d, v) }", 0, 0),
+    "scattered": (
+        """(float[B,3] x) => (float[B,3] y) <int64[B,1] i = {I}, float[B,1] u = {U}> {
+        y = ScatterElements <axis = 1> (x, i, u) }""", 0, 0),
+}  # fmt: skip
+
+
+def model_of(graph, size):
+    """Return a model of a graph in which B is a size, T and R are twice and three times that, and L is open."""
+    filled = {"{I}": "{" + ",".join(["2"] * size) + "}", "{U}": "{" + ",".join(["7"] * size) + "}"}
+    for key, text in filled.items():
+        graph = graph.replace(key, text)
+    for letter, number in (("B", size), ("T", 2 * size), ("R", 3 * size)):
+        for before, after in (("[", "]"), ("[", ","), (",", ","), (",", "]"), (", ", ","), ("{", ","), (", ", "}")):
+            graph = graph.replace(f"{before}{letter}{after}", f"{before}{number}{after}")
+    return opset.parse_model(f"{HEAD}\ng {graph}")
+
+
+def inputs_of(model, axis, size):
+    """Return values of input x with `size` slices, all different."""
+    tensor = model.graph.input[0].type.tensor_type
+    shape = [dim.dim_value or 2 for dim in tensor.shape.dim]
+    shape[axis] = size
+    values = np.random.default_rng(3).permutation(np.prod(shape)).reshape(shape)
+    return values.astype(np.float32) if tensor.elem_type == 1 else values % 4
+
+
+def by_slices(model, value, axis, out, before):
+    """Return what a model computes slice by slice; each slice is given as many times as the model takes."""
+    run = opset.ReferenceEvaluator(model).run
+    parts = []
+    for number in range(value.shape[axis]):
+        part = np.repeat(np.take(value, [number], axis), before, axis)
+        parts.append(np.take(run(None, {"x": part})[0], [0], out))
+    return np.concatenate(parts, out)
+
+
+@pytest.mark.parametrize("name", CARRIED)
+@pytest.mark.parametrize("before", [1, 4])
+def test_a_variable_size_computes_each_slice(name, before):
+    graph, axis, out = CARRIED[name]
+    model = model_of(graph, before)
+    resized = opset.change_sizes(model, {f"x.{axis}": "N"})
+    assert str(resized.graph.input[0].type.tensor_type.shape.dim[axis].dim_param) == "N"
+    assert resized.graph.output[0].type.tensor_type.shape.dim[out].dim_param == "N"
+    for size in {before, *SIZES}:
+        value = inputs_of(model, axis, size)
+        expected = by_slices(model, value, axis, out, before)
+        np.testing.assert_allclose(opset.ReferenceEvaluator(resized).run(None, {"x": value})[0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", CARRIED)
+@pytest.mark.parametrize("before, after", [(1, 3), (4, 1), (4, 8)])
+def test_another_number_computes_each_slice(name, before, after):
+    graph, axis, out = CARRIED[name]
+    model = model_of(graph, before)
+    resized = opset.change_sizes(model, {f"x.{axis}": after})
+    assert resized.graph.output[0].type.tensor_type.shape.dim[out].dim_value == after
+    value = inputs_of(model, axis, after)
+    expected = by_slices(model, value, axis, out, before)
+    np.testing.assert_allclose(opset.ReferenceEvaluator(resized).run(None, {"x": value})[0], expected, rtol=1e-6)
+
+
+REFUSED = {
+    "mean": ("(float[B,3] x) => (float[1,3] y) { y = ReduceMean <axes = [0]> (x) }", "ReduceMean", "combines"),
+    "pairs": (
+        "(float[B,3] x) => (float[B,B] y) { t = Transpose(x)  y = MatMul(x, t) }", "MatMul", "each other one"),
+    "softmax": ("(float[B,3] x) => (float[B,3] y) { y = Softmax <axis = 0> (x) }", "Softmax", "combines"),
+    "first": (
+        "(float[B,3] x) => (float[3] y) <int64 i = {0}> { y = Gather(x, i) }", "Gather", "by their positions"),
+    "counted": (
+        """(float[B,3] x) => (float[B,3] y) <int64 i = {0}> {
+        s = Shape(x)  n = Gather(s, i)  f = Cast <to = 1> (n)  y = Div(x, f) }""", "Div", "number of slices"),
+    "channels": (
+        "(float[2,B,5] x) => (float[2,1,4] y) <int64[3] s = {1, B, 2}> { w = ConstantOfShape(s)  y = Conv(x, w) }",
+        "Conv", "combines"),
+    "unknown": ("(float[B,3,3] x) => (float[B] y) { y = Det(x) }", "Det", "not known"),
+    "branch": (
+        """(float[B,3] x, bool c) => (float[B,3] y) {
+        y = If (c) <then_branch = t () => (float[B,3] a) { a = Neg(x) },
+                    else_branch = e () => (float[B,3] b) { b = Abs(x) }> }""",
+        "If", "graphs of a node"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("before", [1, 4])
+def test_a_node_that_does_not_take_slices_apart_is_named(name, before):
+    graph, operator, why = REFUSED[name]
+    axis = 1 if name == "channels" else 0
+    with pytest.raises(InferenceError) as caught:
+        opset.change_sizes(model_of(graph, before), {f"x.{axis}": "N"})
+    assert caught.value.code == "I501" and f"({operator})" in caught.value.place and why in caught.value.why
+
+
+def test_a_reshape_that_mixes_slices_is_named():
+    text = "g (float[4,4] x) => (float[8,2] y) <int64[2] s = {8, 2}> { t = Transpose(x)  y = Reshape(t, s) }"
+    with pytest.raises(InferenceError, match="several slices together") as caught:
+        opset.change_sizes(opset.parse_model(f"{HEAD}\n{text}"), {"x.0": "N"})
+    assert "(Reshape)" in caught.value.place
+
+
+def test_slices_of_a_constant_that_differ_are_named():
+    text = "g (float[2,3] x) => (float[2,3] y) <float[2,1] c = {1, 2}> { y = Add(x, c) }"
+    with pytest.raises(InferenceError, match="B 'c' has 2 slices along axis 0 that are not certainly equal"):
+        opset.change_sizes(opset.parse_model(f"{HEAD}\n{text}"), {"x.0": "N"})
+    same = opset.change_sizes(opset.parse_model(f"{HEAD}\n{text.replace('{1, 2}', '{2, 2}')}"), {"x.0": "N"})
+    values = np.arange(9, dtype=np.float32).reshape(3, 3)
+    np.testing.assert_array_equal(opset.ReferenceEvaluator(same).run(None, {"x": values})[0], values + 2)
+
+
+def test_the_first_slice_is_not_taken_for_all_of_them():
+    text = "g (float[1,3] x) => (float[1,3] y) <int64[1] a = {0}, int64[1] e = {1}> { y = Slice(x, a, e, a) }"
+    with pytest.raises(InferenceError, match="may mean all of them, or the first alone"):
+        opset.change_sizes(opset.parse_model(f"{HEAD}\n{text}"), {"x.0": "N"})
+
+
+def test_an_axis_in_two_places_is_asked_for():
+    text = "g (float[1,8] x) => (float[1,1,8] y) <int64[3] s = {1, 1, 8}> { y = Reshape(x, s) }"
+    model = opset.parse_model(f"{HEAD}\n{text}")
+    with pytest.raises(InferenceError, match="axis 0 or 1 of output 'y'") as caught:
+        opset.change_sizes(model, {"x.0": "N"})
+    assert caught.value.code == "I502"
+    for axis in (0, 1):
+        resized = opset.change_sizes(model, {"x.0": 3, f"y.{axis}": 3})
+        shape = [1, 1, 8]
+        shape[axis] = 3
+        values = np.arange(24, dtype=np.float32).reshape(3, 8)
+        np.testing.assert_array_equal(
+            opset.ReferenceEvaluator(resized).run(None, {"x": values})[0], values.reshape(shape)
+        )
+
+
+def test_a_later_node_decides_between_two_places():
+    text = """g (float[1,2] x) => (float[1,3] y) <
+    int64[3] s = {1, 1, 2}, int64[1] one = {1}, float[2,3] w = {1,2,3,4,5,6}> {
+    r = Reshape(x, s)  q = Squeeze(r, one)  y = MatMul(q, w) }"""
+    resized = opset.change_sizes(opset.parse_model(f"{HEAD}\n{text}"), {"x.0": "N"})
+    values = np.arange(6, dtype=np.float32).reshape(3, 2)
+    expected = values @ np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+    np.testing.assert_array_equal(opset.ReferenceEvaluator(resized).run(None, {"x": values})[0], expected)
+
+
+@pytest.mark.parametrize(
+    ("version", "graph"),
+    [
+        (6, "(float[1,2] x, float[1,2] c) => (float[1,2] y) { y = Add(x, c) }"),
+        (7, "(float[1,2] x, float[1,2] c) => (float[1,2] y) { y = Max(x, c) }"),
+        (6, "(float[1,2] x, float[2,2] w, float[1,2] c) => (float[1,2] y) { y = Gemm(x, w, c) }"),
+        (6, "(float[1,2] x) => (float[1,2] y) { y = Dropout(x) }"),
+    ],
+)
+def test_early_versions_that_mean_something_else_are_refused(version, graph):
+    model = opset.parse_model(f'<ir_version: 3, opset_import: ["": {version}]> g {graph}')
+    with pytest.raises(InferenceError) as caught:
+        opset.change_sizes(model, {"x.0": "N"})
+    assert caught.value.code == "I501"
+
+
+def test_a_constant_that_inputs_list_is_no_input():
+    text = f"{HEAD} g (float[1,2] x, float[1,2] w) => (float[1,2] y) <float[1,2] w = {{1, 2}}> {{ y = Add(x, w) }}"
+    with pytest.raises(opset.UsageError, match="no dimension variable 'w.0'"):
+        opset.change_sizes(opset.parse_model(text), {"w.0": "N"})

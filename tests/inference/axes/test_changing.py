@@ -1,0 +1,126 @@
+"""Names and sizes of `change_sizes` and `--dim`, what is written, and constants of models that exporters write."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+import opset
+from opset.errors import UsageError
+from tests.cli.commands import run, save
+
+HEAD = '<ir_version: 9, opset_import: ["": 17]>'
+CLASSIFIER = f"""{HEAD}
+g (float[1,3,2] x, float[1,6] bias) => (float[1,6] y) <int64[2] s = {{1, 6}}, float[1,3,2] r> {{
+r = Relu(x)  f = Reshape(r, s)  y = Add(f, bias) }}"""
+
+
+def sizes(value):
+    return [dim.dim_param or dim.dim_value for dim in value.type.tensor_type.shape.dim]
+
+
+def test_types_follow_and_an_input_that_is_not_named_counts_for_all():
+    model = opset.parse_model(CLASSIFIER)
+    resized = opset.change_sizes(model, {"x.0": "N"})
+    graph = resized.graph
+    assert [*map(sizes, (*graph.input, *graph.output, *graph.value_info))] == [
+        ["N", 3, 2],
+        [1, 6],
+        ["N", 6],
+        ["N", 3, 2],
+    ]
+    assert sizes(model.graph.input[0]) == [1, 3, 2]
+    onnx.checker.check_model(resized.SerializeToString(), full_check=True)
+    x, bias = np.arange(-6, 6, dtype=np.float32).reshape(2, 3, 2), np.arange(6, dtype=np.float32)[None]
+    found = opset.ReferenceEvaluator(resized).run(None, {"x": x, "bias": bias})[0]
+    np.testing.assert_array_equal(found, np.maximum(x, 0).reshape(2, 6) + bias)
+
+
+def test_several_inputs_hold_the_same_slices():
+    resized = opset.change_sizes(opset.parse_model(CLASSIFIER), {"x.0": 2, "bias.0": 2})
+    x, bias = np.ones((2, 3, 2), np.float32), np.arange(12, dtype=np.float32).reshape(2, 6)
+    np.testing.assert_array_equal(opset.ReferenceEvaluator(resized).run(None, {"x": x, "bias": bias})[0], bias + 1)
+
+
+def test_the_same_size_and_no_size_change_nothing():
+    model = opset.parse_model(CLASSIFIER)
+    assert opset.change_sizes(model, {"x.0": 1}) == model
+    assert opset.change_sizes(model, {}) == model
+
+
+def test_a_variable_becomes_a_number_and_two_axes_change_one_after_the_other():
+    text = f"{HEAD} g (float[batch,4,5] x) => (float[batch,4,5] y) {{ y = Relu(x) }}"
+    resized = opset.change_sizes(opset.parse_model(text), {"batch": 3, "x.1": "M", "x.2": 6})
+    assert sizes(resized.graph.input[0]) == [3, "M", 6] and sizes(resized.graph.output[0]) == [3, "M", 6]
+
+
+def test_equal_numbers_of_one_input_are_different_axes():
+    text = f"{HEAD} g (float[4,4] x) => (float[4,4] y) {{ y = Transpose(x) }}"
+    resized = opset.change_sizes(opset.parse_model(text), {"x.0": 7, "x.1": 7})
+    assert sizes(resized.graph.output[0]) == [7, 7]
+    only = opset.change_sizes(opset.parse_model(text), {"x.1": "N"})
+    assert sizes(only.graph.input[0]) == [4, "N"] and sizes(only.graph.output[0]) == ["N", 4]
+
+
+@pytest.mark.parametrize(
+    ("given", "message", "help"),
+    [
+        ({"x.7": "N"}, "the model has no dimension variable 'x.7'", "there are: x.0, x.1, x.2, bias.0, bias.1"),
+        ({"bia.0": 4}, "the model has no dimension variable 'bia.0'", "there are: bias.0, bias.1, x.0, x.1, x.2"),
+        ({"y.0": 4}, "the model has no dimension variable 'y.0'", "there are: bias.0, bias.1, x.0, x.1, x.2"),
+        ({"x.0": 0}, "0 is no size for 'x.0'", "the size of an axis is 1 or greater"),
+        ({"x.0": True}, "True is no size for 'x.0'", "the size of an axis is 1 or greater"),
+        ({"x.0": "2*N"}, "'2*N' is no size for 'x.0'", "a size is a number, or a name such as N"),
+    ],
+)
+def test_names_and_sizes_that_do_not_fit(given, message, help):
+    with pytest.raises(UsageError) as caught:
+        opset.change_sizes(opset.parse_model(CLASSIFIER), given)
+    assert (caught.value.code, caught.value.message, caught.value.findings[0].help) == ("U103", message, help)
+
+
+def test_a_variable_gets_no_other_name():
+    text = f"{HEAD} g (float[batch] x) => (float[batch] y) {{ y = Relu(x) }}"
+    with pytest.raises(UsageError, match="'batch' is a variable already"):
+        opset.change_sizes(opset.parse_model(text), {"batch": "N"})
+
+
+def test_infer_convert_and_run_take_the_same(tmp_path):
+    file = save("model.onnx", CLASSIFIER, tmp_path)
+    found = opset.infer(file, dims={"x.0": "N"})
+    note = "node number 1 (Reshape): shape 's' follows: the axis is axis 0 of the result"
+    assert (str(found.type("f")), found.notes) == ("float[N, 6]", [note])
+    out = str(tmp_path / "out.onnx")
+    for verb in (["infer"], ["convert", "--to", "13"]):
+        result = run(*verb, file, "--dim", "x.0=N", "-o", out, "--force")
+        assert result.exit_code == 0 and note in result.stdout
+        assert sizes(onnx.load(out).graph.output[0]) == ["N", 6]
+    result = run("run", file, "--random", "--dim", "x.0=5")
+    assert result.exit_code == 0 and "[5, 6]" in result.stdout
+    result = run("infer", file, "--dim", "x.0=3", "--dim", "x.0=N")
+    assert result.exit_code == 2 and "'x.0' is given two sizes: 3 and N" in result.stderr
+
+
+def test_external_weights_are_not_opened(tmp_path):
+    weight = numpy_helper.from_array(np.eye(6, dtype=np.float32), "w")
+    model = opset.parse_model(
+        f"{HEAD} g (float[1,3,2] x) => (float[1,6] y) <int64[2] s = {{1, 6}}> {{ f = Reshape(x, s) }}"
+    )
+    model = onnx.load_from_string(model.SerializeToString())
+    model.graph.node.append(helper.make_node("MatMul", ["f", "w"], ["y"]))
+    model.graph.initializer.append(weight)
+    onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, size_threshold=100, location="w.bin")
+    (tmp_path / "w.bin").unlink()
+    resized = opset.change_sizes(str(tmp_path / "m.onnx"), {"x.0": "N"})
+    assert sizes(resized.proto.graph.output[0]) == ["N", 6]
+
+
+def test_unused_constants_of_the_old_size_are_gone():
+    resized = opset.change_sizes(opset.parse_model(CLASSIFIER), {"x.0": "N"})
+    assert [(tensor.name, [*numpy_helper.to_array(tensor)]) for tensor in onnx_of(resized).graph.initializer] == [
+        ("s_resized", [0, 6])
+    ]
+
+
+def onnx_of(model):
+    return onnx.load_from_string(model.SerializeToString())
