@@ -184,6 +184,7 @@ FORMS = {
         "MODELS": {
             "": ["IT", "IT"], "old json": ["IT", "SAMPLE", "--format", "json"],
             "new written": ["SAMPLE", "-", "--set-version", "-o", "OUT"],
+            "old page": ["IT", "SAMPLE", "--format", "html"], "new page": ["SAMPLE", "IT", "--report", "OUT"],
         },
         "STREAMS": {"": ["SAMPLE", "-"]},
         "SCHEMAS": {
@@ -194,6 +195,7 @@ FORMS = {
             "": ["IT", "1", "2"], "domain": ["Relu", "1", "14", "--domain", "IT"], "old": ["IT", "SAMPLE"],
             "version": ["SAMPLE", "SAMPLE", "--set-version", "IT", "-o", "out.onnx"],
             "output": ["SAMPLE", "SAMPLE", "--set-version", "-o", "IT/x"],
+            "report": ["SAMPLE", "SAMPLE", "--report", "IT/x"],
         },
     },
     "breaking": {

@@ -27,7 +27,7 @@ class StructureChange:
     """A change of the structure, or several that are the same but for a number in their names.
 
     `kind` is "node", "weight", "output", "function", "metadata" or "body"; `body` is the graph or function. `places`
-    has the place of each of `count` changes, the first thousand of many, and details are those of the first. `numbers`
+    has the place of each of `count` changes, the first thousand of many, and the details of the first. `numbers`
     has the number in which the names differ: "0-23"; it is "" if they differ in more than one, or there is one change.
     """
 
@@ -47,7 +47,7 @@ def fold_changes(changes: Iterable[StructureChange]) -> list[StructureChange]:
         details = tuple(tuple(map(_without_numbers, detail)) for detail in each.details)
         key = each.change, each.kind, _without_numbers(each.body), _without_numbers(each.places[0]), details
         groups.setdefault(key, []).append(each)
-    return [_merged(group) for group in groups.values()]
+    return [_merge_group(group) for group in groups.values()]
 
 
 def _without_numbers(text: str) -> str:
@@ -55,7 +55,7 @@ def _without_numbers(text: str) -> str:
     return _NUMBER.sub("0", text)
 
 
-def _merged(group: Sequence[StructureChange]) -> StructureChange:
+def _merge_group(group: Sequence[StructureChange]) -> StructureChange:
     """Return several changes as one."""
     if len(group) == 1:
         return group[0]

@@ -1,4 +1,4 @@
-"""The nodes of two bodies in pairs: by names, by structure, and by what their neighbors are paired with.
+"""The nodes of two bodies in pairs: by names, by structure, and by their neighbors' pairs.
 
 The structure of a node is a number that stands for its operator, its attributes and the structure of its inputs; nodes
 have the same number if what computes their inputs is the same, whatever the names. A second number stands for what uses
@@ -58,7 +58,7 @@ class Side:
         return self.values.get(name, ("no value", name))
 
     def number_structures(self, numbers: Numbers) -> None:
-        """Set the numbers for what is above each node, inputs and attributes, and for what is below it, its users."""
+        """Set the number of each node for its operator, attributes and inputs, and the one for its users."""
         computed: dict[str, Hashable] = {}
         for index, content in enumerate(self.content):
             key = ("above", content, tuple(computed.get(name) or self.source(name) for name in self.reads[index]))
@@ -88,17 +88,18 @@ class Pairs:
             side.number_structures(numbers)
         known = [*equal_names]
 
-        def named(part: Callable[[Side, int], Hashable]) -> Callable[[Side, int], Hashable]:
+        def with_name(part: Callable[[Side, int], Hashable]) -> Callable[[Side, int], Hashable]:
             return lambda side, index: (name, part(side, index)) if (name := side.body.names[index]) else None
 
-        self._pair_by(named(lambda side, index: side.above[index]))
-        self._pair_by(named(lambda side, index: side.below[index]))
+        self._pair_by(with_name(lambda side, index: side.above[index]))
+        self._pair_by(with_name(lambda side, index: side.below[index]))
         self._pair_by(lambda side, index: side.above[index])
         self._pair_by(lambda side, index: side.below[index])
-        self._pair_by(named(lambda side, index: side.operators[index]))
+        self._pair_by(with_name(lambda side, index: side.operators[index]))
         self._pair_neighbors(known)
-        self._pair_by(named(lambda side, index: 0))
+        self._pair_by(with_name(lambda side, index: 0))
         self._pair_by(self._sources)
+        self._pair_by(lambda side, index: tuple(side.body.computes[index]))
 
     def is_same_value(self, name: str, other: str) -> bool:
         """Whether a value of the old body is computed as one of the new body: by a paired node, or by equal ones."""
