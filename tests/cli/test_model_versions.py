@@ -58,8 +58,8 @@ def test_json_has_all_of_it(folder):
     assert data.pop("structure")["nodes"]["added"] == 1
     assert data == {
         "old": "old.onnx", "new": "new.onnx", "level": "MINOR", "omitted": 0, "version_before": "1.2.3",
-        "version_after": "1.2.3", "next_version": "1.3.0", "set_version": "1.3.0", "output": "out.onnx", "report": None, "notes": [],
-        "errors": [], "exit_status": 0,
+        "version_after": "1.2.3", "next_version": "1.3.0", "set_version": "1.3.0", "output": "out.onnx", "report": None,
+        "notes": [], "errors": [], "exit_status": 0,
     }  # fmt: skip
     assert changes[0] == {
         "level": "MINOR", "kind": "output-added", "place": "output 'z'", "before": "", "after": "tensor(float)[]",
