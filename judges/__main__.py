@@ -72,6 +72,8 @@ JUDGES = {
                           "--seconds {seconds} --seed {seed}"),
     "repair": Judge("fuzz.repairing", 20, "a mendable fault in each of many models, mended: valid, and what it was", "",
                     "--seed {seed} --count 1000000"),
+    "parts": Judge("conformance.parts", 5, "models cut at random: parts run, and are merged to the whole", "",
+                   "--seed {seed} --count 1000000"),
     "clean": Judge("conformance.clean", 3, "valid models, checked: no false alarm; --folder DIR: those of yours"),
     "violations": Judge("conformance.violations", 2, "bad examples of the checker beside others; docs/violations.md"),
     "checkers": Judge("fuzz.checkers", 60, "mutants of models, checked by opset and by onnx", "", "--seed {seed}"),

@@ -12,6 +12,8 @@ from opset.checker.parts import check_tensor as check_tensor
 from opset.checker.parts import check_value_info as check_value_info
 from opset.checker.repairing import Repair as Repair
 from opset.checker.repairing import repair as repair
+from opset.composition.extraction import extract as extract
+from opset.composition.merging import merge as merge
 from opset.description.comparison import ModelComparison as ModelComparison
 from opset.description.comparison import compare_models as compare_models
 from opset.description.interface import InterfaceComparison as InterfaceComparison

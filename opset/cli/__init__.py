@@ -29,6 +29,8 @@ VERBS = {
     "blockers": "Show what stands in the way of a conversion.",
     "lower": "Express operators that a runtime lacks by others.",
     "inline": "Put the nodes of functions in place of their calls.",
+    "extract": "Cut a part out of a model, or add outputs to it.",
+    "merge": "Join two models into one.",
     "check": "Check that models follow the specification.",
     "infer": "Infer the types and shapes of a model's values.",
     "run": "Evaluate a model with the reference kernels.",

@@ -20,7 +20,7 @@ TEXT_STREAM = f"text:{STREAM}"
 """Names stdin, or stdout, with a model in ONNX text syntax."""
 MOST_ENTRIES = 1_000_000
 """Files and folders that are listed for one command."""
-_PRODUCT = re.compile(r"(.+)-(?:opset\d+|inferred|inlined|lowered)(\.onnx(?:txt)?)")
+_PRODUCT = re.compile(r"(.+)-(?:opset\d+|inferred|inlined|lowered|part|merged)(\.onnx(?:txt)?)")
 _SEPARATOR = re.compile(r"[/\\]" if os.sep == "\\" else "/")
 
 

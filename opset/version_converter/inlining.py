@@ -10,7 +10,7 @@ recurses, and nodes are charged before they are made: functions that double are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -116,17 +116,32 @@ def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
 
 def _choose_functions(index: ModelIndex, names: Iterable[str] | None, exclude: Iterable[str]) -> set[FunctionKey]:
     """Return the functions of these names, or all, without `exclude`. Raises UsageError U103 for an unknown name."""
-    by_name: dict[str, set[FunctionKey]] = {}
-    for key in index.functions:
-        domain, name, overload = key
-        for each in (name, f"{domain or 'ai.onnx'}.{name}"):
-            by_name.setdefault(each, set()).add(key)
-            by_name.setdefault(f"{each}:{overload}", set()).add(key)
-    for name in (*(names or ()), *exclude):
-        if name not in by_name:
-            known = listing([function_label(key) for key in index.functions]) or "none"
-            raise UsageError(
-                Finding("U103", f"the model has no function {quote(name)}", help=f"functions of the model: {known}")
-            )
+    by_name = functions_by_name(index)
     chosen = {*index.functions} if names is None else {key for name in names for key in by_name[name]}
     return chosen - {key for name in exclude for key in by_name[name]}
+
+
+def functions_by_name(index: ModelIndex) -> Mapping[str, set[FunctionKey]]:
+    """Return the functions by each of their names: "Scale", "com.example.Scale", "com.example.Scale:half".
+
+    A name that no function has raises UsageError U103.
+    """
+    by_name = _FunctionNames([function_label(key) for key in index.functions])
+    for key in index.functions:
+        domain, name, overload = key
+        for each in (name, f"{domain_name(domain)}.{name}"):
+            by_name.setdefault(each, set()).add(key)
+            by_name.setdefault(f"{each}:{overload}", set()).add(key)
+    return by_name
+
+
+class _FunctionNames(dict[str, set[FunctionKey]]):
+    """The functions of a model by name; its labels are listed if a name is unknown."""
+
+    def __init__(self, labels: list[str]) -> None:
+        super().__init__()
+        self._labels = labels
+
+    def __missing__(self, name: str) -> set[FunctionKey]:
+        help = f"functions of the model: {listing(self._labels) or 'none'}"
+        raise UsageError(Finding("U103", f"the model has no function {quote(name)}", help=help))

@@ -456,6 +456,13 @@ class FreshNames:
         self._given.add(name)
         return name
 
+    @classmethod
+    def beside(cls, names: Iterable[str]) -> FreshNames:
+        """Return names that are fresh beside these ones, whatever a model has."""
+        other = cls(())
+        other.__dict__["_used_names"] = {*names}
+        return other
+
     def restart(self) -> FreshNames:
         """Return fresh names of the same model, of which none is given yet."""
         other = FreshNames(self._bodies)

@@ -14,7 +14,7 @@ import os
 import posixpath
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -84,6 +84,57 @@ class Folder:
     def is_own(self, folder: str) -> bool:
         """Return whether a folder is the model's own."""
         return resolve_links(folder) == self._own[0]
+
+
+class JoinedFolder(Folder):
+    """The folder of a model to which another model of another folder was joined, whose locations are rewritten."""
+
+    def __init__(self, first: Folder, second: Folder, located: Mapping[str, str]) -> None:
+        """Join two folders; `located` has the locations of the second model's files before, by what they are now."""
+        self.path = first.path
+        self._first, self._second, self._located = first, second, located
+
+    def file(self, location: str, where: str) -> ExternalFile:
+        """Return the file at a location; raise ModelError as the folder that it belongs to does."""
+        if location in self._located:
+            return self._second.file(self._located[location], where)
+        return self._first.file(location, where)
+
+    def real_path(self, location: str) -> str:
+        """Return the path that a location leads to with every link resolved, or "" if it cannot lead anywhere."""
+        if location in self._located:
+            return self._second.real_path(self._located[location])
+        return self._first.real_path(location)
+
+    def is_own(self, folder: str) -> bool:
+        """Return whether a folder is the first model's own, and has all files."""
+        return self._first.is_own(folder) and not any(map(leads_out, self._located))
+
+    def brought_inside(self, taken: Iterable[str]) -> tuple[JoinedFolder, dict[str, str]]:
+        """Return the folder with locations that do not lead out of it, and the new location of each that did.
+
+        Args:
+            taken: The locations that the whole model has.
+        """
+        inside = {location for location in taken if not leads_out(location)}
+        located, moved = dict[str, str](), dict[str, str]()
+        for location, origin in self._located.items():
+            new = location
+            if leads_out(location):
+                stem, extension = posixpath.splitext(posixpath.basename(location.replace("\\", "/")) or "data")
+                new, number = f"{stem}{extension}", 0
+                while new in inside:
+                    number += 1
+                    new = f"{stem}_{number}{extension}"
+                inside.add(new)
+                moved[location] = new
+            located[new] = origin
+        return JoinedFolder(self._first, self._second, located), moved
+
+
+def leads_out(location: str) -> bool:
+    """Whether a location begins above the folder that it is relative to, or is absolute."""
+    return posixpath.isabs(location) or posixpath.normpath(location).split("/")[0] == os.pardir
 
 
 class ExternalFile:
@@ -216,7 +267,7 @@ def locate(folder: Folder | KnownFiles | None, tensor: Any) -> tuple[Segment | N
         why = f"external data is {said.length} bytes long, and dims and type ask for {size}"
         faults += tensor_error(tensor, why).findings
     if folder is None:
-        if posixpath.normpath(said.location).split("/")[0] == os.pardir:
+        if leads_out(said.location) and not posixpath.isabs(said.location):
             faults += _outside_error(said.location, tensor_label(tensor), "it begins above the model's folder").findings
         return None, faults
     try:
@@ -286,6 +337,14 @@ def tensors(model: Any) -> Iterator[Any]:
     """Yield every TensorProto of a ModelProto, the parts of sparse tensors included."""
     for tensor in constants(model):
         yield from (tensor.values, tensor.indices) if tensor.DESCRIPTOR.name == "SparseTensorProto" else (tensor,)
+
+
+def replace_locations(model: Any, new: Mapping[str, str]) -> None:
+    """Replace locations that the tensors of a ModelProto refer to, by what they are now."""
+    for tensor in filter(is_external, tensors(model)):
+        for entry in tensor.external_data:
+            if entry.key == "location" and (location := new.get(_path_text(entry.value))) is not None:
+                entry.value = location
 
 
 def constants(model: Any) -> Iterator[Any]:

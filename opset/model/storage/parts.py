@@ -56,6 +56,11 @@ class ModelParts:
             other._skeleton = b""
         return other
 
+    @property
+    def has_segments(self) -> bool:
+        """Whether data of tensors was left in the file."""
+        return bool(self._segments)
+
     def segments(self, tensor_proto: Any) -> list[wire.Segment]:
         """Return the data fields of a tensor that were left in the file, in their order."""
         indexes = (wire.placeholder_index(entry, self._token) for entry in tensor_proto.opset_payload)
@@ -70,10 +75,20 @@ class ModelParts:
             changed._segments.append(segment)
         return changed
 
+    def take_segments(self, tensor_proto: Any) -> list[wire.Segment]:
+        """Return the data fields of a tensor that were left in the file, which the tensor loses."""
+        segments = self.segments(tensor_proto)
+        self._drop_placeholders(tensor_proto)
+        return segments
+
     def clear_data(self, tensor_proto: Any) -> None:
         """Take its data, wherever it is, from a tensor of this model's proto."""
         for name in ("raw_data", *wire.TYPED_FIELDS, "external_data", "data_location"):
             tensor_proto.ClearField(name)
+        self._drop_placeholders(tensor_proto)
+
+    def _drop_placeholders(self, tensor_proto: Any) -> None:
+        """Remove the placeholders of this model's data from a tensor."""
         foreign = [e for e in tensor_proto.opset_payload if wire.placeholder_index(e, self._token) is None]
         tensor_proto.opset_payload[:] = foreign
 

@@ -129,6 +129,7 @@ def _write_model(model: ModelParts, place: Place, external: str, files: Files) -
         kept = model.folder is None or model.folder.is_own(place.folder.path)
         external = "keep" if kept else "copy"
     if external in ("copy", "link"):
+        model = _with_locations_inside(model)
         _bring_data_files(model, place, files, link=external == "link")
     elif external == "move":
         model = _move_data(model, place, files)
@@ -296,6 +297,20 @@ def _data_folder(model: ModelParts) -> external_data.Folder | None:
         message = "the folder of the model's external data is not known"
         raise UsageError(Finding("U103", message, why=why, help=help))
     return model.folder
+
+
+def _with_locations_inside(model: ModelParts) -> ModelParts:
+    """Return the model with names beside it for data files of another folder."""
+    folder = model.folder
+    if not isinstance(folder, external_data.JoinedFolder):
+        return model
+    folder, moved = folder.brought_inside(external_data.locations(model.proto))
+    message = proto.ModelProto()
+    message.CopyFrom(model.proto)
+    external_data.replace_locations(message, moved)
+    changed = model.with_proto(message, changed=True)
+    changed.folder = folder
+    return changed
 
 
 def _bring_data_files(model: ModelParts, output: Place, files: Files, *, link: bool) -> None:
