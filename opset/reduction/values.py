@@ -155,7 +155,8 @@ def _with_size(model: Model, old: int, new: int) -> Model:
                 dim.dim_value = new
     for value in message.graph.output:
         if value.type.WhichOneof("value") == "tensor_type":
-            value.type.tensor_type.ClearField("shape")
+            for dim in value.type.tensor_type.shape.dim:
+                dim.Clear()  # it follows from the others
     arrays = {}
     for position, tensor in enumerate(model.proto.graph.initializer):
         is_small = tensor.data_type in (6, 7) and len(tensor.dims) <= 1 and element_count(tensor) <= _FEW
