@@ -28,6 +28,7 @@ from judges.conformance.exported import graph_cases
 from judges.conformance.judge import RANDOM, Case, difference, run_onnxruntime, run_own
 from judges.conformance.models import cases_of
 from judges.fuzz.drawing.mutated import mutate
+from judges.fuzz.whole import run
 from opset.model.graph.index import Body, ModelIndex, index_model
 from opset.opsets.registry import default_registry
 
@@ -114,7 +115,8 @@ def record(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> tuple[ModelIndex
     current = {index.main: main}
 
     def trace(location: str, name: str, value: Any) -> None:
-        body = places[location]
+        if (body := places.get(location)) is None:  # of a gradient, which is made at run time
+            return
         if name.startswith(BEGIN):
             outer = None if body.parent is None else current.get(body.parent)
             current[body] = Run(outer)
@@ -171,15 +173,15 @@ def cut_body(model: onnx.ModelProto, index: ModelIndex, runs: dict[Body, list[Ru
     except opset.ConversionError as error:
         return Result("refused", f"{body.label}: {error.code} {error.message} {error.why}")
     evaluator = opset.ReferenceEvaluator(part, seed=0)
-    for run in runs[body]:
+    for each in runs[body]:
         feeds = {}
         for name in evaluator.input_names:
             try:
-                feeds[name] = run.value(name)
+                feeds[name] = each.value(name)
             except KeyError:
                 return Result("fault", f"{body.label}, {outputs} from {inputs}: the part takes {name}")
         for name, got in zip(outputs, evaluator.run(None, feeds), strict=True):
-            if name in run.values and (why := differs(run.values[name], got)):
+            if name in each.values and (why := differs(each.values[name], got)):
                 return Result("fault", f"{body.label}, {outputs} from {inputs}: {name} has {why}")
     if word == "main" and draw.random() < 0.34 and (why := runtime_fault(model, part, first, feeds)):
         return Result("fault", f"{outputs} from {inputs}: {why}")
@@ -192,11 +194,11 @@ def runtime_fault(model: onnx.ModelProto, part: onnx.ModelProto, run: Run, feeds
     try:
         if run_onnxruntime(model, whole_feeds) is None:
             return ""
-    except Exception:  # noqa: BLE001 - whatever it says against the whole, parts are not to blame
+    except Exception:  # whatever it says against the whole, parts are not to blame
         return ""
     try:
         got = run_onnxruntime(part, feeds)
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return f"onnxruntime refuses the part: {' '.join(str(error).split())[:300]}"
     own = run_own(part, feeds)
     if got is None or own is None:
@@ -257,8 +259,8 @@ def examine(name: str) -> list[Result]:
     draw = random.Random(name)
     if draw.random() < MUTANTS:
         try:
-            drawing = mutate(name, lambda model, feeds: run_own(model, feeds) or [])
-        except LookupError:
+            drawing = mutate(name, run)
+        except (LookupError, AttributeError, NotImplementedError):  # nothing of the kind can be drawn
             return []
         model, feeds = drawing.model, drawing.feeds[0]
     else:
@@ -290,7 +292,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name = options.case or f"{options.seed}.{number}"
         try:
             results = examine(name)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             results = [Result("fault", f"{type(error).__name__}: {error}")]
         used += bool(results)
         for result in results:

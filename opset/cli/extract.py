@@ -22,7 +22,7 @@ VERB = Verb(WORDS, "the model was not extracted from", ("adapters.py", "inferenc
 
 @dataclass(frozen=True)
 class ExtractionReport:
-    """The graph or function that a part is from, its inputs, outputs and their types, its nodes and functions, notes."""
+    """The graph or function that a part is from, its inputs and outputs with types, nodes, functions, and notes."""
 
     graph: str
     inputs: Sequence[str]
@@ -39,7 +39,11 @@ class ExtractionReport:
 @click.option("--inputs", multiple=True, metavar="NAME,...", help="Values that become inputs. Repeatable.")
 @click.option("--outputs", multiple=True, metavar="NAME,...", help="Values that become outputs. Repeatable.")
 @click.option(
-    "--add-output", "add_outputs", multiple=True, metavar="NAME,...", help="Keep the whole model, with these outputs too."
+    "--add-output",
+    "add_outputs",
+    multiple=True,
+    metavar="NAME,...",
+    help="Keep the whole model, with these outputs too.",
 )
 @click.option("--graph", default="", metavar="PATH", help="The graph that has the values, as messages name it.")
 @click.option("--function", default="", metavar="NAME", help="The function that has the values.")

@@ -145,7 +145,8 @@ def _result_lines(result: MergingReport) -> list[str]:
     lines = [f"{count_text(result.nodes, 'node')}, {opsets}, IR version {result.ir_version}"]
     entries = [f"  {brief_name(each.output)} -> {brief_name(each.input)}" for each in result.connected]
     entries += [
-        f"  {brief_name(each.before)} of the {each.model} is called {brief_name(each.after)}" for each in result.interface
+        f"  {brief_name(each.before)} of the {each.model} is called {brief_name(each.after)}"
+        for each in result.interface
     ]
     entries += [
         f"  size {brief_name(each.before)} of the {each.model} is {brief_name(each.after)}" for each in result.sizes

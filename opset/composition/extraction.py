@@ -197,7 +197,9 @@ def _unknown_error(index: ModelIndex, found: list[tuple[Body, list[str] | None, 
         why = f"it is a value of {listing(homes, 3)}" if homes else ""
         known = (each for body, _, _ in found for each in body.definitions)
         message = f"there is no value {quote(name)}" + " beside the others" * bool(homes)
-        findings.append(Finding("U103", message, why=why, help=near_miss(name, known) or "opset infer --report lists the values"))
+        findings.append(
+            Finding("U103", message, why=why, help=near_miss(name, known) or "opset infer --report lists the values")
+        )
     return UsageError(findings)
 
 
@@ -232,7 +234,9 @@ def _with_outputs(model: Model, index: ModelIndex, inference: LazyInference, nam
     if unknown := [name for name in names if name not in body.definitions]:
         error = _unknown_error(index, [(body, [], unknown)])
         if any(finding.why for finding in error.findings):
-            help = "extract from that graph, --outputs NAME, or put a function's nodes in place of its calls: opset inline"
+            help = (
+                "extract from that graph, --outputs NAME, or put a function's nodes in place of its calls: opset inline"
+            )
             raise UsageError(finding._replace(help=help) if finding.why else finding for finding in error.findings)
         raise error
     notes = [*index.notes]

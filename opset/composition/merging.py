@@ -127,7 +127,7 @@ def merge(
     """
     registry = registry_with(schemas)
     target = None
-    if not (to is release is runtime is ir_version is None):
+    if any(choice is not None for choice in (to, release, runtime, ir_version)):
         target = target_of(
             to, release=release, runtime=runtime, ir_version=ir_version, registry=registry, targets=targets
         )
@@ -265,7 +265,7 @@ class _Side:
         set_entries(graph.sparse_initializer, kept)
 
     def list_no_initializers(self) -> None:
-        """Take initializers out of the inputs, of which they are part before IR version 4 although they are constants."""
+        """Take initializers out of the inputs, which list them before IR version 4, although they are constants."""
         graph = self.proto.graph
         set_entries(graph.input, [value for value in graph.input if value.name not in self.initialized])
 
@@ -345,14 +345,16 @@ class _Joining:
                 help = near_miss(x, second.inputs) or f"its inputs: {listing(second.required_inputs())}"
                 faults.append(Finding("U103", f"{safe_text(labels[1])} has no input {quote(x)}", help=help))
             if x in fed:
-                faults.append(Finding("U103", f"the input {quote(x)} is connected twice", help="connect it to one value"))
+                faults.append(
+                    Finding("U103", f"the input {quote(x)} is connected twice", help="connect it to one value")
+                )
             fed.add(x)
         if faults:
             raise UsageError(faults)
         return [(y, x) for y, x in pairs]
 
     def _connections_by_name(self) -> list[tuple[str, str]]:
-        """Return the outputs that inputs are named after. Raises UsageError U103 if there are none, or one has a default."""
+        """Return the outputs that have names of inputs. Raises UsageError U103 for none, or one with a default."""
         first, second = self._first, self._second
         names = [name for name in first.outputs if name in second.inputs]
         doubtful = [name for name in names if name in second.initialized]
@@ -428,9 +430,7 @@ class _Joining:
         second.renaming.apply(second.proto)
         count = rename_nodes(first.index, first.proto, lambda name: one + name)
         taken = {one + name for name in names_of_nodes(first.index)}
-        return count + rename_nodes(
-            second.index, second.proto, fresh_names(taken, names_of_nodes(second.index), other)
-        )
+        return count + rename_nodes(second.index, second.proto, fresh_names(taken, names_of_nodes(second.index), other))
 
     def _join_configurations(self) -> None:
         """Add the device configurations of the second model; one whose name stands for another is renamed."""
@@ -473,7 +473,7 @@ class _Joining:
 
     def _join_messages(self, whole: Any, other: Any, shared: Container[Any]) -> None:
         """Add the message of the second model to that of the first."""
-        first, second = self._first, self._second
+        first = self._first
         graph, added = whole.graph, other.graph
         connected = {first.renaming.of_main(y) for y, _ in self._connected}
         passed = [value for value in graph.output if value.name in connected]
@@ -506,7 +506,9 @@ def _location_from(folder: str, origin: str, location: str) -> str:
     """Return a location relative to `folder` of what is at `location` relative to `origin`."""
     if os.path.isabs(location):
         return location
-    return posixpath.join(os.path.relpath(os.path.realpath(origin), os.path.realpath(folder)).replace(os.sep, "/"), location)
+    return posixpath.join(
+        os.path.relpath(os.path.realpath(origin), os.path.realpath(folder)).replace(os.sep, "/"), location
+    )
 
 
 def _join_texts(holder: Any, other: Any) -> None:

@@ -67,7 +67,7 @@ class JoinedSizes:
             return True
         if isinstance(left, int) and isinstance(right, int):
             return False
-        for size, value in ((left, right), (right, left)):
+        for size, value in ((right, left), (left, right)):
             name = _only_variable(size)
             if name is not None and (isinstance(value, int) or name not in variables(value)):
                 self._values[0][name] = value

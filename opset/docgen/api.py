@@ -32,6 +32,7 @@ TOPICS = {
             "check_value_info check_attribute"
         ),
         "Conversion": "convert plan Conversion lower inline_functions",
+        "Parts and wholes": "extract merge",
         "Types and shapes": "infer Inference infer_shapes",
         "Evaluation": "ReferenceEvaluator",
         "Operators": "get_schema OpSchema Registry",
@@ -58,6 +59,8 @@ _ALIASES = {
     "ModelLike": "opset.model.storage.container",
     "Schemas": "opset.opsets.registry",
     "Freeze": "opset.preparation",
+    "Names": "opset.composition.extraction",
+    "Connections": "opset.composition.merging",
 }
 # Classes whose objects are made by functions, or handed to those of an author: their constructors are internal.
 _MADE = frozenset("Model Inference Registry Builder Call Dim KernelContext Node".split())

@@ -17,10 +17,12 @@ from opset.cli.blockers import BlockersBatch
 from opset.cli.bump import LockReport
 from opset.cli.check import CheckBatch, CheckReport
 from opset.cli.conformance import ConformanceReport
+from opset.cli.extract import ExtractionReport
 from opset.cli.import_ import ImportReport
 from opset.cli.infer import InferenceReport
 from opset.cli.inline import InliningReport
 from opset.cli.list import ListedDomain, ListedOperator, ListedRelease, ListedRuntime
+from opset.cli.merge import MergingReport
 from opset.cli.model_versions import ModelDifference
 from opset.cli.new import AuthoringReport
 from opset.cli.run import RunReport
@@ -42,6 +44,8 @@ REPORTS = {
     "`check`": [CheckBatch, CheckReport],
     "`infer`": [InferenceReport],
     "`inline`": [InliningReport],
+    "`extract`": [ExtractionReport],
+    "`merge`": [MergingReport],
     "`run`": [RunReport],
     "`show`": [OperatorSet, ModelContents],
     "`list`": [ListedOperator, ListedDomain, ListedRelease, ListedRuntime],

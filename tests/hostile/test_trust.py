@@ -100,6 +100,8 @@ VERBS = [
     ("convert", ".", "--to", "14", "-j", "2", "-o", "out/"),
     ("lower", "model.onnx", "--ops", "com.example.Twice,Gelu", "--plan"),
     ("inline", "model.onnx", "-o", "out.onnx"),
+    ("extract", "model.onnx", "--add-output", "y", "-o", "out.onnx"),
+    ("merge", "model.onnx", "model.onnx", "--connect", "y=x", "-o", "out.onnx"),
     ("text", "model.onnx"),
     ("blockers", "model.onnx", "--to", "14"),
     ("info", "model.onnx", "--runtime", "tensorrt"),

@@ -139,6 +139,39 @@ FORMS = {
             "input": ["IT"], "only": ["SAMPLE", "--only", "IT"], "except": ["SAMPLE", "--except", "IT"],
         },
     },
+    "extract": {
+        "MODELS": {
+            "": ["IT", "--outputs", "y", "-o", "OUT"],
+            "stream json": ["-", "--inputs", "x", "-o", "OUT", "--format", "json"],
+            "added": ["IT", "--add-output", "x,y", "-o", "OUT"],
+        },
+        "SCHEMAS": {"": ["SAMPLE", "--outputs", "y", "-o", "OUT", "--schemas", "FOLDER/schemas"]},
+        "CONFIGURATIONS": {"": ["SAMPLE", "--outputs", "y", "-o", "OUT"]},
+        "STREAMS": {"": ["-", "--outputs", "y", "-o", "OUT"]},
+        "FOLDERS": {"": ["FOLDER", "--outputs", "y"]},
+        "ARGUMENTS": {
+            "input": ["IT", "--outputs", "y"], "outputs": ["SAMPLE", "--outputs", "IT"],
+            "inputs": ["SAMPLE", "--inputs", "IT"], "added": ["SAMPLE", "--add-output", "IT"],
+            "graph": ["SAMPLE", "--outputs", "y", "--graph", "IT"],
+            "function": ["SAMPLE", "--outputs", "y", "--function", "IT"],
+        },
+    },
+    "merge": {
+        "MODELS": {
+            "": ["IT", "SAMPLE", "--connect", "y=x", "-o", "OUT"],
+            "second json": ["SAMPLE", "-", "--connect", "y=x", "-o", "OUT", "--format", "json"],
+            "both": ["IT", "IT", "--prefix", "a/", "b/", "-o", "OUT"],
+        },
+        "SCHEMAS": {"": ["SAMPLE", "SAMPLE", "--connect", "y=x", "-o", "OUT", "--schemas", "FOLDER/schemas"]},
+        "CONFIGURATIONS": {"": ["SAMPLE", "SAMPLE", "--connect", "y=x", "-o", "OUT"]},
+        "STREAMS": {"": ["-", "SAMPLE", "--connect", "y=x", "-o", "OUT"]},
+        "FOLDERS": {"": ["FOLDER", "SAMPLE", "--connect", "y=x"]},
+        "ARGUMENTS": {
+            "first": ["IT", "SAMPLE"], "second": ["SAMPLE", "IT"], "connect": ["SAMPLE", "SAMPLE", "--connect", "IT"],
+            "prefix": ["SAMPLE", "SAMPLE", "--connect", "y=x", "--prefix", "IT", "IT", "-o", "OUT"],
+            "to": ["SAMPLE", "SAMPLE", "--to", "IT"], "for": ["SAMPLE", "SAMPLE", "--for", "IT"],
+        },
+    },
     "run": {
         "MODELS": {
             "": ["IT", "--random", *BOUNDED],

@@ -1,0 +1,323 @@
+"""Parts of models: they compute what the whole computes there, and have what they need and no more."""
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import opset
+from opset.composition.extraction import Wanted, extract_part
+from opset.opsets.registry import default_registry
+from tests.bounds import draws, lines
+from tests.cli.commands import run as command
+from tests.cli.commands import run_json
+
+X = np.array([[-2.0, -0.5, 3.0], [1.0, 0.0, -7.0]], np.float32)
+B = np.array([0.5, -1.0, 2.0], np.float32)
+FUNCTION = """<domain: "com.example", opset_import: ["": 17]>
+Scale <k, m: float = 3.0> (a) => (b) {
+  factor = Constant <value_float: float = @k> ()
+  more = Constant <value_float: float = @m> ()
+  c = Mul (a, factor)
+  d = Mul (c, more)
+  b = Abs (d)
+}
+<domain: "com.example", opset_import: ["": 17]>
+Unused (a) => (b) { b = Neg (a) }"""
+WHOLE = f"""<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 3, "com.example": 1],
+  producer_name: "maker", metadata_props: ["key": "value"]>
+main (float[N, 3] x, float[3] b) => (float[N, 3] y, float[N, 3] z)
+  <float[3] w = {{1, 2, 3}}, float[3] v = {{4, 5, 6}}, float[3] unused = {{7, 8, 9}}> {{
+  a = Mul (x, w)
+  c = com.example.Scale <k = 2.0> (a)
+  t = Add (c, b)
+  yes = Constant <value = bool {{1}}> ()
+  [branch] y = If (yes) <
+    then_branch = g () => (float[N, 3] p) {{ q = Sub (t, v)  p = Relu (q) }},
+    else_branch = h () => (float[N, 3] r) {{ r = Identity (t) }}>
+  z = Neg (c)
+}}
+{FUNCTION}"""
+
+
+def whole(text=WHOLE):
+    return onnx.ModelProto.FromString(opset.parse_model(text).SerializeToString())
+
+
+def names(values):
+    return [value.name for value in values]
+
+
+def run(model, feeds, outputs=None):
+    return opset.ReferenceEvaluator(model).run(outputs, feeds)
+
+
+def test_a_part_of_the_main_graph_gives_the_values_of_the_whole_and_has_nothing_else():
+    model = whole()
+    before = model.SerializeToString()
+    part = opset.extract(model, ["c", "b"], ["y"])
+    assert model.SerializeToString() == before
+    assert isinstance(part, onnx.ModelProto)
+    onnx.checker.check_model(part, full_check=True)
+    assert (names(part.graph.input), names(part.graph.output)) == (["c", "b"], ["y"])
+    assert names(part.graph.initializer) == ["v"]
+    assert [node.op_type for node in part.graph.node] == ["Add", "Constant", "If"]
+    assert not part.functions and [each.domain for each in part.opset_import] == [""]
+    assert (part.producer_name, part.metadata_props[0].value, part.graph.name) == ("maker", "value", "main")
+    assert part.graph.node[2].name == "branch"
+    c, y = run(model, {"x": X, "b": B}, ["c", "y"])
+    np.testing.assert_array_equal(run(part, {"c": c, "b": B})[0], y)
+
+
+def test_types_of_cut_values_and_of_inner_values_are_inferred():
+    part = opset.extract(whole(), "a,b", "y")
+    shapes = {
+        value.name: [dim.dim_param or dim.dim_value for dim in value.type.tensor_type.shape.dim]
+        for value in (*part.graph.input, *part.graph.output, *part.graph.value_info)
+    }
+    assert shapes == {"a": ["N", 3], "b": [3], "y": ["N", 3], "c": ["N", 3], "t": ["N", 3], "yes": []}
+    assert [function.name for function in part.functions] == ["Scale"]
+    assert [(each.domain, each.version) for each in part.opset_import] == [("", 17), ("com.example", 1)]
+
+
+def test_without_inputs_a_part_takes_what_its_outputs_need():
+    part = opset.extract(whole(), outputs=["z"])
+    assert names(part.graph.input) == ["x"]
+    np.testing.assert_array_equal(run(part, {"x": X})[0], run(whole(), {"x": X, "b": B})[1])
+
+
+def test_all_outputs_without_inputs_are_the_whole():
+    part = opset.extract(whole(), inputs=["x", "b"])
+    assert names(part.graph.output) == ["y", "z"] and len(part.graph.node) == 6
+    for expected, got in zip(run(whole(), {"x": X, "b": B}), run(part, {"x": X, "b": B}), strict=True):
+        np.testing.assert_array_equal(expected, got)
+
+
+def test_a_value_that_no_output_needs_stays_an_input_and_is_named():
+    found = extract_part(opset.load(whole()), Wanted("c,b,x", "y"), default_registry())
+    assert found.inputs == ["c", "b", "x"]
+    assert "inputs that the outputs do not need: x" in found.notes
+
+
+def test_a_body_is_found_by_its_values_and_values_around_become_inputs():
+    model = whole()
+    part = opset.extract(model, outputs=["p"])
+    onnx.checker.check_model(part, full_check=True)
+    assert (names(part.graph.input), names(part.graph.initializer), part.graph.name) == (["t"], ["v"], "g")
+    t, y = run(model, {"x": X, "b": B}, ["t", "y"])
+    np.testing.assert_array_equal(run(part, {"t": t})[0], y)
+    inner = opset.extract(model, ["q"], ["p"], graph="node 'branch' (If), then_branch")
+    assert names(inner.graph.input) == ["q"] and not inner.graph.initializer
+
+
+LOOP = """<ir_version: 8, opset_import: ["": 16]>
+main (int64 count, float[2] start, float[2] step) => (float[2] last, float[M, 2] seen) {
+  true_ = Constant <value = bool {1}> ()
+  doubled = Add (step, step)
+  last, seen = Loop (count, true_, start) <body = round (int64 i, bool go, float[2] state)
+    => (bool on, float[2] next, float[2] out) {
+      on = Identity (go)
+      scaled = Mul (doubled, state)
+      next = Add (scaled, state)
+      out = Neg (next)
+  }>
+}"""
+
+
+def test_a_body_of_a_loop_takes_its_own_inputs_and_those_around():
+    part = opset.extract(whole(LOOP), outputs=["out"])
+    onnx.checker.check_model(part, full_check=True)
+    assert names(part.graph.input) == ["state", "doubled"]
+    step, state = np.array([1, 2], np.float32), np.array([3, 4], np.float32)
+    expected = run(whole(LOOP), {"count": np.int64(1), "start": state, "step": step / 2})[1][0]
+    np.testing.assert_array_equal(run(part, {"state": state, "doubled": step})[0], expected)
+
+
+def test_scan_bodies_are_cut_too():
+    model = whole("""<ir_version: 8, opset_import: ["": 16]>
+    main (float[2] s, float[4, 2] xs) => (float[2] e, float[4, 2] ys) {
+      e, ys = Scan <num_scan_inputs = 1, body = b (float[2] u, float[2] v) => (float[2] w, float[2] o) {
+        w = Add (u, v)  k = Mul (w, s)  o = Exp (k) }> (s, xs)
+    }""")
+    part = opset.extract(model, ["k"], ["o"])
+    np.testing.assert_array_equal(run(part, {"k": X[0, :2]})[0], np.exp(X[0, :2]))
+    assert names(opset.extract(model, outputs=["o"]).graph.input) == ["u", "v", "s"]
+
+
+def test_a_function_is_cut_with_the_attributes_that_its_calls_give():
+    part = opset.extract(whole(), outputs=["d"], function="com.example.Scale")
+    onnx.checker.check_model(part, full_check=True)
+    np.testing.assert_array_equal(run(part, {"a": X})[0], X * 6)
+    assert [dim.dim_param or dim.dim_value for dim in part.graph.input[0].type.tensor_type.shape.dim] == ["N", 3]
+    inner = opset.extract(whole(), ["c"], ["b"], function="Scale")
+    assert [node.op_type for node in inner.graph.node] == ["Constant", "Mul", "Abs"]
+
+
+def test_calls_that_give_an_attribute_different_values_leave_it_uncertain():
+    text = WHOLE.replace("z = Neg (c)", "z = com.example.Scale <k = 5.0> (c)")
+    with pytest.raises(opset.ConversionError, match="attribute 'k' is not certain") as caught:
+        opset.extract(whole(text), outputs=["d"], function="Scale")
+    assert caught.value.code == "C602"
+    part = opset.extract(whole(text), ["c"], ["b"], function="Scale")  # m has its default in both
+    np.testing.assert_array_equal(run(part, {"c": X})[0], np.abs(X * 3))
+
+
+def test_added_outputs_keep_the_whole_model():
+    model = whole()
+    longer = opset.extract(model, add_outputs=["a", "t"])
+    onnx.checker.check_model(longer, full_check=True)
+    assert names(longer.graph.output) == ["y", "z", "a", "t"]
+    del longer.graph.output[2:]
+    assert longer == model
+    with pytest.raises(opset.UsageError, match="it is a value of graph 'main', node 'branch'"):
+        opset.extract(model, add_outputs=["q"])
+
+
+def test_a_node_of_which_one_output_is_cut_still_computes_the_others():
+    model = whole("""<ir_version: 8, opset_import: ["": 17]>
+    main (float[4] x) => (float[2] y) { a, b = Split (x)  c = Neg (a)  y = Add (c, b) }""")
+    part = opset.extract(model, ["b", "x"], ["y"])
+    onnx.checker.check_model(part, full_check=True)
+    x, b = np.arange(4, dtype=np.float32), np.array([5, 7], np.float32)
+    np.testing.assert_array_equal(run(part, {"x": x, "b": b})[0], -x[:2] + b)
+
+
+def test_initializers_that_a_caller_may_override_stay_inputs_with_a_default():
+    text = '<ir_version: 8, opset_import: ["": 17]> main (float[2] x, float[2] w = {1, 2}) => (float[2] y) {%s}'
+    model = whole(text % "a = Neg (x)  y = Mul (a, w)")
+    part = opset.extract(model, ["a"], ["y"])
+    assert (names(part.graph.input), names(part.graph.initializer)) == (["a", "w"], ["w"])
+    bare = opset.extract(model, ["a", "w"], ["y"])
+    assert (names(bare.graph.input), names(bare.graph.initializer)) == (["a", "w"], [])
+
+
+def test_scales_that_an_annotation_names_come_along():
+    model = whole('<ir_version: 8, opset_import: ["": 17]> main (float[2] x) => (float[2] y) '
+                  "<float s = {0.5}, float z = {0}> { a = Neg (x)  b = Abs (a)  y = Neg (b) }")  # fmt: skip
+    for name in ("a", "b"):
+        entry = model.graph.quantization_annotation.add(tensor_name=name).quant_parameter_tensor_names.add()
+        entry.key, entry.value = "SCALE_TENSOR", "s" if name == "b" else "z"
+    part = opset.extract(model, ["a"], ["b"])
+    assert names(part.graph.initializer) == ["s"]
+    assert [each.tensor_name for each in part.graph.quantization_annotation] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "words"),
+    [
+        ({"outputs": "yy"}, "U103", "there is no value 'yy'.*did you mean y"),
+        ({"inputs": ["nope"], "outputs": "y"}, "U103", "there is no value 'nope'"),
+        ({"inputs": ["c"], "outputs": "y"}, "C601", "the output 'y' needs 'b'"),
+        ({"outputs": "b", "function": "Scal"}, "U103", "has no function 'Scal'.*com.example.Scale"),
+        ({"outputs": "p", "graph": "nowhere"}, "U103", "has no graph 'nowhere'"),
+        ({}, "U103", "no part is named"),
+        ({"add_outputs": "a", "outputs": "y"}, "U103", "added to the whole model"),
+    ],
+)
+def test_what_cannot_be_cut_is_an_error_that_says_why(asked, code, words):
+    with pytest.raises(opset.OpsetError, match=f"(?s){words}") as caught:
+        opset.extract(whole(), **asked)
+    assert caught.value.code == code
+
+
+def test_a_value_of_unknown_type_is_refused_until_its_type_is_stated():
+    text = '<ir_version: 8, opset_import: ["": 17, "other": 1]> main (float[2] x) => (float[2] y) %s {%s}'
+    nodes = "a = other.Odd (x)  y = Neg (a)"
+    with pytest.raises(opset.ConversionError, match="the type of 'a' is not known") as caught:
+        opset.extract(whole(text % ("", nodes)), ["a"], ["y"])
+    assert caught.value.code == "C602"
+    part = opset.extract(whole(text % ("<float[2] a>", nodes)), ["a"], ["y"])
+    assert part.graph.input[0].type.tensor_type.elem_type == 1
+
+
+def test_names_that_several_graphs_have_need_a_path():
+    model = whole(WHOLE.replace("r = Identity (t)", "q = Neg (t)  r = Identity (q)"))
+    with pytest.raises(opset.UsageError, match="several graphs have values of these names"):
+        opset.extract(model, outputs=["q"])
+    part = opset.extract(model, outputs=["q"], graph="node 'branch' (If), else_branch")
+    assert part.graph.node[0].op_type == "Neg"
+
+
+def test_the_ir_version_rises_if_an_output_has_a_type_that_it_lacks():
+    nodes = "s = SequenceConstruct (x, x)  i = Constant <value = int64 {0}> ()  y = SequenceAt (s, i)"
+    model = whole(f'<ir_version: 5, opset_import: ["": 11]> m (float[2] x) => (float[2] y) {{ {nodes} }}')
+    longer = opset.extract(model, add_outputs=["s"])
+    assert longer.ir_version == 6
+    assert [a.tolist() for a in run(longer, {"x": B[:2]})[1]] == [B[:2].tolist()] * 2
+
+
+def test_training_graphs_are_left_out_with_a_note():
+    model = whole()
+    model.training_info.add().algorithm.name = "train"
+    found = extract_part(opset.load(model), Wanted(outputs="z"), default_registry())
+    assert not found.model.proto.training_info
+    assert any("training graphs are left out" in note for note in found.notes)
+
+
+def test_external_data_is_neither_read_nor_moved(tmp_path):
+    model = whole()
+    tensor = model.graph.initializer[1]
+    tensor.ClearField("float_data")
+    tensor.ClearField("raw_data")
+    tensor.data_location = 1
+    tensor.external_data.add(key="location", value="missing.bin")
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    part = opset.extract(tmp_path / "m.onnx", ["t"], ["p"])
+    part.save(tmp_path / "part.onnx")
+    assert onnx.load(tmp_path / "part.onnx", load_external_data=False).graph.initializer[0] == tensor
+
+
+CHAIN = 400
+
+
+def chain(count):
+    nodes = "\n".join(f"a{at + 1} = Neg (a{at})" for at in range(count))
+    text = f'<ir_version: 8, opset_import: ["": 17]> main (float[2] a0) => (float[2] a{count}) {{ {nodes} }}'
+    return opset.parse_model(text)
+
+
+def test_the_work_is_linear_in_the_nodes():
+    small, large = chain(CHAIN), chain(4 * CHAIN)
+    with lines(10**8) as count:
+        opset.extract(small, ["a7"], [f"a{CHAIN - 7}"])
+        few = count()
+    with lines(5 * few):
+        opset.extract(large, ["a7"], [f"a{4 * CHAIN - 7}"])
+
+
+@given(st.integers(0, 2**20), st.integers(1, 3))
+@settings(max_examples=draws(200), deadline=None)
+def test_any_cut_of_a_random_graph_gives_the_values_of_the_whole(seed, outputs):
+    draw = np.random.default_rng(seed)
+    count = int(draw.integers(3, 12))
+    nodes, values = [], ["x", "b"]
+    for at in range(count):
+        one, other = (values[int(draw.integers(len(values)))] for _ in range(2))
+        nodes.append(f"v{at} = {('Add', 'Sub', 'Mul')[int(draw.integers(3))]} ({one}, {other})")
+        values.append(f"v{at}")
+    text = (
+        f'<ir_version: 8, opset_import: ["": 17]> main (float[2, 3] x, float[3] b) => (float[M, 3] v{count - 1}) {{%s}}'
+    )
+    model = whole(text % "  ".join(nodes))
+    wanted = [f"v{int(at)}" for at in draw.choice(count, min(outputs, count), replace=False)]
+    cut = ["x", "b", *(f"v{at}" for at in range(count) if draw.random() < 0.3)]
+    part = opset.extract(model, cut, wanted)
+    feeds = {"x": X, "b": B}
+    known = dict(zip(cut, run(model, feeds, cut), strict=True))
+    for expected, got in zip(run(model, feeds, wanted), run(part, known), strict=True):
+        np.testing.assert_array_equal(expected, got)
+
+
+def test_the_verb_writes_the_part_beside_the_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.onnx").write_bytes(whole().SerializeToString())
+    report = run_json("extract", "m.onnx", "--inputs", "c,b", "--outputs", "y")
+    (report,) = report["models"]
+    assert (report["exit_status"], report["inputs"], report["outputs"]) == (0, ["c", "b"], ["y"])
+    assert (report["nodes"], report["nodes_before"], report["types"]["c"]) == (3, 6, "float[N, 3]")
+    assert names(onnx.load(tmp_path / "m-part.onnx").graph.input) == ["c", "b"]
+    again = command("extract", "m.onnx", "--outputs", "y")
+    assert again.exit_code == 2 and "U102" in again.stderr
+    wrong = command("extract", "m.onnx", "--inputs", "c", "--outputs", "y", "--force")
+    assert wrong.exit_code == 1 and "C601" in wrong.stderr

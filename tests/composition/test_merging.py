@@ -1,0 +1,416 @@
+"""Two models as one: it computes what the second computes of what the first does, and says what it renamed."""
+
+import os
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import opset
+from opset.composition.merging import Joint, merge_models
+from opset.opsets.registry import default_registry
+from tests.bounds import draws, lines
+from tests.cli.commands import run as command
+from tests.cli.commands import run_json
+
+X = np.array([[-2.0, -0.5, 3.0], [1.0, 0.0, -7.0]], np.float32)
+FIRST = """<ir_version: 7, opset_import: ["": 13], producer_name: "one", metadata_props: ["k": "1", "same": "s"]>
+first (float[N, 3] x) => (float[N, 2] y, float[N, 3] extra) <float[3, 2] w = {1, 2, 3, 4, 5, 6}> {
+  [node] h = Relu (x)
+  y = MatMul (h, w)
+  extra = Neg (h)
+}"""
+SECOND = """<ir_version: 8, opset_import: ["": 13], metadata_props: ["k": "2", "same": "s"]>
+second (float[batch, 2] x, float[N] n) => (float[batch, 2] y, float[N] extra)
+  <float[2] w = {0.5, 0.25}, float[batch, 2] h> {
+  yes = Constant <value = bool {1}> ()
+  [node] h = Mul (x, w)
+  y = If (yes) <then_branch = t () => (float[batch, 2] u) { u = Neg (h) }, else_branch = e () => (float[batch, 2] v)
+    { v = Add (h, x) }>
+  extra = Exp (n)
+}"""
+
+
+def model(text):
+    return onnx.ModelProto.FromString(opset.parse_model(text).SerializeToString())
+
+
+def names(values):
+    return [value.name for value in values]
+
+
+def run(proto, feeds, outputs=None):
+    return opset.ReferenceEvaluator(proto).run(outputs, feeds)
+
+
+def merged(*texts, connect=None, **also):
+    return merge_models(*map(opset.load, map(model, texts)), Joint(connect, **also), default_registry())
+
+
+def shape(value):
+    return [dim.dim_param or dim.dim_value for dim in value.type.tensor_type.shape.dim]
+
+
+def test_the_whole_computes_the_second_of_the_first():
+    one, other = model(FIRST), model(SECOND)
+    before = one.SerializeToString(), other.SerializeToString()
+    whole = opset.merge(one, other, {"y": "x"})
+    assert (one.SerializeToString(), other.SerializeToString()) == before
+    assert isinstance(whole, onnx.ModelProto)
+    onnx.checker.check_model(whole, full_check=True)
+    n = np.array([1, 2], np.float32)
+    y, extra = run(one, {"x": X})
+    expected = [extra, *run(other, {"x": y, "n": n})]
+    for left, right in zip(expected, run(whole, {"x": X, "n": n}), strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
+def test_names_of_the_second_that_the_first_has_are_changed_and_told():
+    found = merged(FIRST, SECOND, connect={"y": "x"})
+    graph = found.model.proto.graph
+    assert names(graph.input) == ["x", "n"] and names(graph.output) == ["extra", "y_1", "extra_1"]
+    assert found.interface == ({}, {"y": "y_1", "extra": "extra_1"})
+    assert names(graph.initializer) == ["w", "w_1"]
+    assert [node.name for node in graph.node] == ["node", "", "", "", "node_1", "", ""]
+    assert (found.values, found.nodes) == (4, 1)  # y, extra, h, w
+    assert graph.name == "first_second"
+
+
+def test_a_prefix_tells_all_names_apart():
+    whole = opset.merge(model(FIRST), model(SECOND), {"y": "x"}, prefixes=("a/", "b/"))
+    onnx.checker.check_model(whole, full_check=True)
+    graph = whole.graph
+    assert names(graph.input) == ["a/x", "b/n"] and names(graph.output) == ["a/extra", "b/y", "b/extra"]
+    assert graph.node[5].attribute[0].g.output[0].name == "b/u"
+    assert [node.name for node in graph.node if node.name] == ["a/node", "b/node"]
+
+
+def test_variables_that_are_connected_are_one_and_others_of_one_name_are_two():
+    found = merged(FIRST, SECOND, connect={"y": "x"})
+    assert found.sizes == ({}, {"batch": "N", "N": "N_1"})
+    graph = found.model.proto.graph
+    shapes = {value.name: shape(value) for value in (*graph.input, *graph.output, *graph.value_info)}
+    assert shapes == {
+        "x": ["N", 3], "n": ["N_1"], "extra": ["N", 3], "y": ["N", 2], "y_1": ["N", 2], "extra_1": ["N_1"],
+        "h_1": ["N", 2],
+    }  # fmt: skip
+    assert shape(graph.node[5].attribute[0].g.output[0]) == ["N", 2]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "x", "y"),
+    [
+        ("N, M", "batch, 2", ["N", 2], ["N", 2]),  # a number of the second binds a variable of the first
+        ("4, M", "batch, 2", [4, 2], [4, 2]),
+        ("N, N", "a, b", ["N", "N"], ["N", "N"]),
+        ("N, M", "a, a", ["N", "N"], ["N", "N"]),
+        ('N, "2*N"', "a, b", ["N", "2*N"], ["N", "2*N"]),
+        ('N, "2*N"', "3, b", [3, 6], [3, 6]),
+        ("N, M", "M, N", ["N", "M"], ["N", "M"]),
+    ],
+)
+def test_connected_sizes_are_followed(first, second, x, y):
+    text = '<ir_version: 8, opset_import: ["": 13]> g (float[%s] x) => (float[%s] y) { y = Neg (x) }'
+    whole = opset.merge(model(text % (first, first)), model(text % (second, second)), {"y": "x"})
+    assert shape(whole.graph.input[0]) == x
+    assert shape(whole.graph.output[0]) == y
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        ("float[N, 3]", "float[batch, 2]", "differ along axis 1"),
+        ("float[N, 3]", "float[3]", "rank 2.*rank 1"),
+        ("float[N, 3]", "double[N, 3]", r"float\[N, 3\] is not double"),
+        ("float[N, N]", "float[2, 3]", "differ along axis 1"),
+        ("float[2, 3]", "float[a, a]", "differ along axis 1"),
+        ("float[3]", "seq(float[3])", "is not seq"),
+    ],
+)
+def test_types_that_do_not_fit_are_refused_with_both_sides(first, second, words):
+    text = '<ir_version: 8, opset_import: ["": 16]> g (%s x) => (%s y) { y = Identity (x) }'
+    with pytest.raises(opset.ConversionError, match=f"(?s)output 'y' does not fit the input 'x'.*{words}") as caught:
+        opset.merge(model(text % (first, first)), model(text % (second, second)), {"y": "x"})
+    assert caught.value.code == "C603"
+
+
+def test_metadata_of_both_is_kept():
+    found = merged(FIRST, SECOND, connect={"y": "x"})
+    assert {entry.key: entry.value for entry in found.model.proto.metadata_props} == {"k": "1", "same": "s", "k_1": "2"}
+    assert any("metadata" in note and "k_1" in note for note in found.notes)
+    assert found.model.proto.ir_version == 8
+
+
+def test_without_connections_equal_names_are_connected_and_told():
+    second = (
+        SECOND.replace("float[batch, 2] x", "float[batch, 2] y").replace("(x, w)", "(y, w)").replace("y = If", "z = If")
+    )
+    second = second.replace("=> (float[batch, 2] y", "=> (float[batch, 2] z").replace("Add (h, x)", "Add (h, y)")
+    found = merged(FIRST, second)
+    assert found.connected == [("y", "y")]
+    assert "connected, as they have the same names: y" in found.notes
+    with pytest.raises(opset.UsageError, match=r"(?s)is not certain.*outputs y, extra; inputs x, n"):
+        merged(FIRST, SECOND)
+    text = '<ir_version: 8, opset_import: ["": 13]> g (float[1, 2] y = {1, 2}) => (float[1, 2] z) { z = Neg (y) }'
+    with pytest.raises(opset.UsageError, match="have defaults, too: y"):
+        merged(FIRST, text)
+
+
+def test_an_input_of_the_first_can_be_shared():
+    text = (
+        '<ir_version: 8, opset_import: ["": 13]> g (float[N, 3] x, float[N, 3] e) => (float[N, 3] z) { z = Sub (x, e) }'
+    )
+    whole = opset.merge(model(FIRST), model(text), [("x", "x"), ("extra", "e")])
+    assert names(whole.graph.input) == ["x"] and names(whole.graph.output) == ["y", "z"]
+    np.testing.assert_array_equal(run(whole, {"x": X}, ["z"])[0], X + np.maximum(X, 0))
+
+
+def test_one_output_may_feed_several_inputs_and_pass_through():
+    text = """<ir_version: 8, opset_import: ["": 13]>
+    g (float[N, 2] a, float[N, 2] b) => (float[N, 2] a, float[N, 2] s) { s = Add (a, b) }"""
+    whole = opset.merge(model(FIRST), model(text), [("y", "a"), ("y", "b")])
+    onnx.checker.check_model(whole, full_check=True)
+    assert names(whole.graph.output) == ["extra", "y", "s"]
+    _, y, s = run(whole, {"x": X})
+    np.testing.assert_array_equal(s, 2 * y)
+
+
+SCALE = '<domain: "d", opset_import: ["": 13]> %s (a) => (b) { b = %s (a) }'
+CALLS = '<ir_version: 8, opset_import: ["": 13, "d": 1]> g (float[N, 3] %s) => (float[N, 3] %s) { %s = d.%s (%s) } %s'
+
+
+def calls(inner, source, target, function):
+    return CALLS % (source, target, target, function, source, inner)
+
+
+def test_functions_of_one_name_that_differ_are_two():
+    whole = opset.merge(
+        model(calls(SCALE % ("F", "Neg"), "x", "y", "F")), model(calls(SCALE % ("F", "Abs"), "u", "v", "F")), {"y": "u"}
+    )
+    onnx.checker.check_model(whole)
+    assert [function.name for function in whole.functions] == ["F", "F_1"]
+    np.testing.assert_array_equal(run(whole, {"x": X})[0], np.abs(X))
+
+
+def test_functions_that_are_equal_are_shared_unless_what_they_call_differs():
+    outer = '<domain: "d", opset_import: ["": 13, "d": 1]> F (a) => (b) { b = d.G (a) }'
+    same = opset.merge(
+        model(calls(f"{outer} {SCALE % ('G', 'Neg')}", "x", "y", "F")),
+        model(calls(f"{outer} {SCALE % ('G', 'Neg')}", "u", "v", "F")),
+        {"y": "u"},
+    )
+    assert [function.name for function in same.functions] == ["F", "G"]
+    np.testing.assert_array_equal(run(same, {"x": X})[0], X)
+    other = opset.merge(
+        model(calls(f"{outer} {SCALE % ('G', 'Neg')}", "x", "y", "F")),
+        model(calls(f"{outer} {SCALE % ('G', 'Abs')}", "u", "v", "F")),
+        {"y": "u"},
+    )
+    assert sorted(function.name for function in other.functions) == ["F", "F_1", "G", "G_1"]
+    np.testing.assert_array_equal(run(other, {"x": X})[0], np.abs(X))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_function_does_not_catch_an_operator_of_the_other_model(turned):
+    plain = '<ir_version: 8, opset_import: ["": 13]> g (float[N, 3] %s) => (float[N, 3] %s) { %s = Neg (%s) }'
+    function = '<domain: "", opset_import: ["": 13]> Neg (a) => (b) { b = Abs (a) }'
+    with_function = (
+        '<ir_version: 8, opset_import: ["": 13]> g (float[N, 3] %s) => (float[N, 3] %s) { %s = Neg (%s) } ' + function
+    )
+    texts = [plain % ("x", "y", "y", "x"), with_function % ("u", "v", "v", "u")]
+    if turned:
+        texts = [with_function % ("x", "y", "y", "x"), plain % ("u", "v", "v", "u")]
+    whole = opset.merge(*map(model, texts), {"y": "u"})
+    expected = -np.abs(X) if turned else np.abs(X)
+    np.testing.assert_array_equal(run(whole, {"x": X})[0], expected)
+
+
+OLD = """<ir_version: 4, opset_import: ["": 9]>
+old (float[2, 3] x) => (float[1, 2, 3] y) { a = Softmax <axis = 1> (x)  y = Unsqueeze <axes = [0]> (a) }"""
+NEW = """<ir_version: 10, opset_import: ["": 24]>
+new (float[1, 2, 3] x) => (float[2, 3] y) {
+  axes = Constant <value_ints = [0]> ()
+  s = Squeeze (x, axes)
+  y = Gelu <approximate = "tanh"> (s)
+}"""
+
+
+def test_models_fifteen_opsets_apart_meet_at_the_greater_one():
+    first, second = model(OLD), model(NEW)
+    found = merge_models(*map(opset.load, (first, second)), Joint({"y": "x"}), default_registry())
+    assert found.opsets == {"": 24} and found.model.proto.ir_version == 10
+    assert "converted in the first model: ai.onnx 9 -> 24" in found.notes
+    expected = run(second, {"x": run(first, {"x": X})[0]})[0]
+    np.testing.assert_array_equal(run(found.model, {"x": X})[0], expected)
+    onnx.checker.check_model(onnx.ModelProto.FromString(found.model.SerializeToString()), full_check=True)
+
+
+def test_models_fifteen_opsets_apart_meet_at_a_target():
+    first, second = model(OLD), model(NEW)
+    expected = run(second, {"x": run(first, {"x": X})[0]})[0]
+    for target in ({"to": 13}, {"runtime": "onnxruntime==1.17"}, {"release": "1.15"}):
+        whole = opset.merge(first, second, {"y": "x"}, **target)
+        assert {"to": 13, "runtime": 20, "release": 20}[next(iter(target))] >= whole.opset_import[0].version
+        np.testing.assert_allclose(run(whole, {"x": X})[0], expected, rtol=1e-6)
+    with pytest.raises(opset.ConversionError) as caught:
+        opset.merge(first, model(NEW.replace("Gelu", "TensorScatter")), {"y": "x"}, to=9)
+    assert caught.value.findings[0].file == "the second model"
+
+
+def test_versions_of_a_domain_without_schemas_do_not_meet():
+    text = '<ir_version: 8, opset_import: ["": 13, "odd": %d]> g (float[3] x) => (float[3] y) { y = odd.Op (x) }'
+    with pytest.raises(opset.ConversionError, match="two versions of 'odd': 1, 2") as caught:
+        opset.merge(model(text % 1), model(text % 2), {"y": "x"})
+    assert caught.value.code == "C604"
+
+
+def test_initializers_of_old_models_are_no_inputs_of_new_ones():
+    old = (
+        '<ir_version: 3, opset_import: ["": 9]> g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Mul (x, w) }'
+    )
+    new = '<ir_version: 8, opset_import: ["": 9]> g (float[2] x) => (float[2] y) { y = Neg (x) }'
+    whole = opset.merge(model(old), model(new), {"y": "x"})
+    assert names(whole.graph.input) == ["x"] and whole.ir_version == 8
+
+
+@pytest.mark.parametrize(
+    ("connect", "words"),
+    [
+        ({"yy": "x"}, "the first model has no output 'yy'.*did you mean y"),
+        ({"h": "x"}, "no output 'h'.*--add-output"),
+        ({"y": "xx"}, "the second model has no input 'xx'.*did you mean x"),
+        ([("y", "x"), ("extra", "x")], "'x' is connected twice"),
+    ],
+)
+def test_wrong_names_are_errors_that_say_which(connect, words):
+    with pytest.raises(opset.UsageError, match=f"(?s){words}"):
+        opset.merge(model(FIRST), model(SECOND), connect)
+
+
+def with_data(folder, name, text, values, file="weights.bin"):
+    """Write a model whose weight w is in another file."""
+    folder.mkdir(exist_ok=True)
+    proto = model(text)
+    tensor = next(each for each in proto.graph.initializer if each.name == "w")
+    data = np.array(values, np.float32).tobytes()
+    for each in ("float_data", "raw_data"):
+        tensor.ClearField(each)
+    tensor.data_location = 1
+    for key, value in (("location", file), ("offset", "0"), ("length", str(len(data)))):
+        tensor.external_data.add(key=key, value=value)
+    (folder / file).write_bytes(data)
+    (folder / name).write_bytes(proto.SerializeToString())
+    return folder / name
+
+
+@pytest.mark.parametrize("external", ["auto", "copy", "inline", "move", "keep"])
+def test_external_data_of_two_folders_is_found_again(tmp_path, external):
+    one = with_data(tmp_path / "a", "a.onnx", FIRST, [1, 0, 0, 1, 1, 1])
+    other = with_data(tmp_path / "b", "b.onnx", SECOND, [2, 3])
+    whole = opset.merge(one, other, {"y": "x"})
+    feeds = {"x": X, "n": np.ones(2, np.float32)}
+    expected = run(other, {"x": run(one, {"x": X})[0], "n": feeds["n"]})[0]
+    np.testing.assert_array_equal(run(whole, feeds, ["y_1"])[0], expected)
+    target = tmp_path / "a" if external in ("auto", "keep") else tmp_path / "c"
+    target.mkdir(exist_ok=True)
+    whole.save(target / "whole.onnx", external=external)
+    roots = [tmp_path / "b"] if external == "keep" else []
+    saved = opset.load(target / "whole.onnx", allow_external_roots=roots)
+    np.testing.assert_array_equal(run(saved, feeds, ["y_1"])[0], expected)
+    files = {"auto": 4, "copy": 3, "inline": 1, "move": 2, "keep": 3}
+    assert len(os.listdir(target)) == files[external], os.listdir(target)
+    locations = {
+        entry.value for each in saved.proto.graph.initializer for entry in each.external_data if entry.key == "location"
+    }
+    if external == "keep":
+        assert locations == {"weights.bin", "../b/weights.bin"}
+    if external in ("auto", "copy"):
+        assert locations == {"weights.bin", "weights_1.bin"}
+
+
+def test_external_data_of_one_folder_stays_where_it_is(tmp_path):
+    one = with_data(tmp_path, "a.onnx", FIRST, [1, 0, 0, 1, 1, 1], "a.bin")
+    other = with_data(tmp_path, "b.onnx", SECOND, [2, 3], "b.bin")
+    (tmp_path / "a.bin").unlink()  # it is not even opened
+    opset.merge(one, other, {"y": "x"}).save(tmp_path / "whole.onnx")
+    assert sorted(os.listdir(tmp_path)) == ["a.onnx", "b.bin", "b.onnx", "whole.onnx"]
+
+
+def test_large_weights_of_both_files_are_spliced(tmp_path):
+    for name, text in (("a.onnx", FIRST), ("b.onnx", SECOND)):
+        proto = model(text)
+        big = proto.graph.initializer.add(name="big", data_type=1, dims=[1000])
+        big.raw_data = np.full(1000, len(name + text), np.float32).tobytes()
+        proto.graph.node.add(op_type="Neg", input=["big"], output=["negative"])
+        (tmp_path / name).write_bytes(proto.SerializeToString())
+    whole = opset.merge(tmp_path / "a.onnx", tmp_path / "b.onnx", {"y": "x"})
+    assert [len(each.raw_data) for each in whole.proto.graph.initializer if each.name.startswith("big")] == [0, 0]
+    whole.save(tmp_path / "whole.onnx")
+    written = {
+        each.name: onnx.numpy_helper.to_array(each) for each in onnx.load(tmp_path / "whole.onnx").graph.initializer
+    }
+    for name, file in (("big", "a.onnx"), ("big_1", "b.onnx")):
+        given = onnx.load(tmp_path / file).graph.initializer[-1]
+        np.testing.assert_array_equal(written[name], onnx.numpy_helper.to_array(given))
+
+
+def chain(count):
+    nodes = "\n".join(f"[n{at}] a{at + 1} = Neg (a{at})" for at in range(count))
+    return opset.parse_model(
+        f'<ir_version: 8, opset_import: ["": 17]> m (float[N] a0) => (float[N] a{count}) {{ {nodes} }}'
+    )
+
+
+def test_the_work_is_linear_in_the_nodes():
+    small, large = chain(300), chain(1200)
+    with lines(10**8) as count:
+        opset.merge(small, small, {"a300": "a0"})
+        few = count()
+    with lines(5 * few):
+        opset.merge(large, large, {"a1200": "a0"})
+
+
+@given(st.integers(0, 2**20))
+@settings(max_examples=draws(160), deadline=None)
+def test_parts_of_a_random_graph_merged_give_the_whole(seed):
+    draw = np.random.default_rng(seed)
+    count = int(draw.integers(3, 12))
+    nodes, values, read = [], ["x", "b"], {}
+    for at in range(count):
+        read[at] = [values[int(draw.integers(len(values)))] for _ in range(2)]
+        nodes.append(f"v{at} = {('Add', 'Sub', 'Mul')[int(draw.integers(3))]} ({', '.join(read[at])})")
+        values.append(f"v{at}")
+    text = f'<ir_version: 8, opset_import: ["": 17]> m (float[2, 3] x, float[3] b) => (float[M, 3] v{count - 1}) {{%s}}'
+    whole = model(text % "  ".join(nodes))
+    split = int(draw.integers(1, count))
+    later = {name for at in range(split, count) for name in read[at]}
+    cut = [f"v{at}" for at in range(split) if f"v{at}" in later]
+    if not cut:
+        return
+    front = opset.extract(whole, outputs=cut)
+    back = opset.extract(whole, [*cut, *(name for name in ("x", "b") if name in later)], [f"v{count - 1}"])
+    shared = [name for name in names(back.graph.input) if name in names(front.graph.input)]
+    again = opset.merge(front, back, [(name, name) for name in [*cut, *shared]])
+    feeds = {"x": X, "b": X[0]}
+    taken = names(again.graph.input)
+    assert {*taken} <= {"x", "b"}
+    got = run(again, {name: feeds[name] for name in taken})
+    np.testing.assert_array_equal(got[-1], run(whole, feeds)[0])
+
+
+def test_the_verb_joins_two_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("a.onnx", FIRST), ("b.onnx", SECOND)):
+        (tmp_path / name).write_bytes(model(text).SerializeToString())
+    (report,) = run_json("merge", "a.onnx", "b.onnx", "--connect", "y=x")["models"]
+    assert report["connected"] == [{"output": "y", "input": "x"}]
+    assert {"model": "second", "before": "batch", "after": "N"} in report["sizes"]
+    assert report["output"] == "a-merged.onnx" and report["opsets"] == {"ai.onnx": 13}
+    wrong = command("merge", "a.onnx", "b.onnx", "--connect", "extra=x", "-o", "c.onnx")
+    assert wrong.exit_code == 1 and "a.onnx and b.onnx" in wrong.stderr and not (tmp_path / "c.onnx").exists()
+    assert command("merge", "a.onnx", "b.onnx", "--connect", "yx").exit_code == 2
+    assert command("merge", "-", "-", "--connect", "y=x").exit_code == 2
+    text = command("merge", "a.onnx", "b.onnx", "--connect", "y=x", "--prefix", "a/", "b/", "-o", "c.onnx").stdout
+    assert "y -> x" in text and "x of the first is called a/x" in text
