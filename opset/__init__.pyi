@@ -45,6 +45,7 @@ from opset.opsets.documents.operator_set import OperatorSet as OperatorSet
 from opset.opsets.documents.reading import load_operator_set as load_operator_set
 from opset.opsets.registry import Registry as Registry
 from opset.opsets.registry import get_schema as get_schema
+from opset.reduction.reducing import reduce as reduce
 from opset.reference.engine.evaluator import ReferenceEvaluator as ReferenceEvaluator
 from opset.schemas.model import OpSchema as OpSchema
 from opset.version_converter import Conversion as Conversion

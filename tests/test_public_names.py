@@ -21,7 +21,8 @@ NAMES = [
     "check_attribute", "check_function", "check_graph", "check_model", "check_node", "check_sparse_tensor",
     "check_tensor", "check_value_info", "compare_interfaces", "compare_models", "convert", "extract",
     "get_operator_set", "get_schema", "infer", "infer_shapes", "info", "inline_functions", "load", "load_operator_set",
-    "lower", "merge", "parse_function", "parse_graph", "parse_model", "parse_node", "plan", "repair", "to_text",
+    "lower", "merge", "parse_function", "parse_graph", "parse_model", "parse_node", "plan", "reduce", "repair",
+    "to_text",
 ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from opset.cli.target_options import TargetChoice, target_options
 from opset.errors import Finding, FindingList, UsageError, safe_text
 from opset.opsets.registry import Registry
 from opset.reduction.reducing import MAX_TRIES, SECONDS, Reduction, reduce_model, symptom_of_conversion
-from opset.reduction.symptoms import Fails
+from opset.reduction.symptoms import Fails, Symptom
 from opset.version_converter import Target
 
 SUFFIX = "reduced"
@@ -38,7 +38,7 @@ class Settings(NamedTuple):
 
 @dataclass(frozen=True)
 class ReductionReport:
-    """What a reduced model shows, its nodes before and after, the models that were tried, and the steps by what they did.
+    """What a reduced model shows, its nodes before and after, how many models were tried, and the steps that were kept.
 
     `complete` is false if tries or time ran out.
     """
@@ -120,6 +120,7 @@ def command(
 def reduce_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[ReductionReport]:
     """Reduce one model, write the result, and return the report."""
     model = load_input(source, call.roots)
+    symptom: Symptom
     if settings.failing is not None:
         symptom = Fails(model, settings.failing, settings.contains, settings.seconds)
     else:

@@ -32,7 +32,7 @@ TOPICS = {
             "check_value_info check_attribute"
         ),
         "Conversion": "convert plan Conversion lower inline_functions",
-        "Parts and wholes": "extract merge",
+        "Parts and wholes": "extract merge reduce",
         "Types and shapes": "infer Inference infer_shapes",
         "Evaluation": "ReferenceEvaluator",
         "Operators": "get_schema OpSchema Registry",

@@ -156,6 +156,27 @@ FORMS = {
             "function": ["SAMPLE", "--outputs", "y", "--function", "IT"],
         },
     },
+    "reduce": {
+        "MODELS": {
+            "": ["IT", "--to", "9", "--tries", "20", "-o", "OUT"],
+            "stream json": ["-", "--to", "9", "--differs", "--tries", "20", "-o", "OUT", "--format", "json"],
+            "failing": ["IT", "--failing", "false {}", "--tries", "20", "-o", "OUT"],
+        },
+        "SCHEMAS": {
+            "": ["SAMPLE", "--to", "9", "-o", "OUT", "--schemas", "FOLDER/schemas"],
+            "target": ["SAMPLE", "--for", "tract==0.23", "--target", "IT", "-o", "OUT"],
+        },
+        "CONFIGURATIONS": {"": ["SAMPLE", "--to", "9", "-o", "OUT"]},
+        "STREAMS": {"": ["-", "--to", "9", "-o", "OUT"]},
+        "FOLDERS": {"": ["FOLDER", "--to", "9"]},
+        "ARGUMENTS": {
+            "input": ["IT", "--to", "9"], "node": ["SAMPLE", "--to", "9", "--node", "IT"],
+            "failing": ["SAMPLE", "--failing", "IT"], "contains": ["SAMPLE", "--failing", "false {}", "--contains", "IT"],
+            "to": ["SAMPLE", "--to", "IT"], "for": ["SAMPLE", "--for", "IT"],
+            "dim": ["SAMPLE", "--to", "9", "--differs", "--dim", "IT"],
+            "target": ["SAMPLE", "--for", "tract==0.23", "--target", "IT"],
+        },
+    },
     "merge": {
         "MODELS": {
             "": ["IT", "SAMPLE", "--connect", "y=x", "-o", "OUT"],
