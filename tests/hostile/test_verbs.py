@@ -171,7 +171,8 @@ FORMS = {
         "FOLDERS": {"": ["FOLDER", "--to", "9"]},
         "ARGUMENTS": {
             "input": ["IT", "--to", "9"], "node": ["SAMPLE", "--to", "9", "--node", "IT"],
-            "failing": ["SAMPLE", "--failing", "IT"], "contains": ["SAMPLE", "--failing", "false {}", "--contains", "IT"],
+            "failing": ["SAMPLE", "--failing", "IT"],
+            "contains": ["SAMPLE", "--failing", "false {}", "--contains", "IT"],
             "to": ["SAMPLE", "--to", "IT"], "for": ["SAMPLE", "--for", "IT"],
             "dim": ["SAMPLE", "--to", "9", "--differs", "--dim", "IT"],
             "target": ["SAMPLE", "--for", "tract==0.23", "--target", "IT"],
