@@ -24,7 +24,7 @@ VERB = Verb(WORDS, "the model was not reduced", ("adapters.py", "inference.py", 
 
 
 class Settings(NamedTuple):
-    """The settings for every model: what is looked for, and how long."""
+    """The settings for every model: the symptom, and how long to look for it."""
 
     target: Target | None
     node: str
@@ -38,7 +38,7 @@ class Settings(NamedTuple):
 
 @dataclass(frozen=True)
 class ReductionReport:
-    """What a reduced model shows, its nodes before and after, how many models were tried, and the steps that were kept.
+    """The symptom of a reduced model, its nodes before and after, how many models were tried, and the steps that were kept.
 
     `complete` is false if tries or time ran out.
     """

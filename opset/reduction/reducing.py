@@ -1,4 +1,4 @@
-"""Reduction of a model: the order of the steps, and what they led to."""
+"""Reduction of a model: the order of the steps, and their result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECONDS: Final = 60.0
 
 @dataclass(frozen=True)
 class Reduction:
-    """A model that was reduced, what it shows, its nodes before and after, and the steps by what was done.
+    """A model that was reduced, the symptom in words, its nodes before and after, and the numbers of steps by name.
 
     `complete` is false if tries or time ran out, so that it might become smaller still.
     """
@@ -57,12 +57,12 @@ def reduce(
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
 ) -> Any:
-    """Return a small model that still shows what the given one does; the given one is not touched.
+    """Return a small model that still shows the same symptom; the given one is not touched.
 
     It shows that its conversion is refused with the same code, operator and reason; with `differs`, that the converted
     model computes something else; with `failing`, that a command fails. Nodes are cut away, weights become inputs or
-    zeros, sizes small, and what is not needed goes. Each step is checked: the model shows it, and breaks no rule that
-    it kept before.
+    zeros, sizes small, and all that is not needed goes. Each step is checked: the model shows the symptom, and breaks
+    no rule that it kept before.
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
@@ -72,7 +72,7 @@ def reduce(
         node: The name of the node that is refused; without it, the first refusal counts.
         differs: Whether a difference is looked for, and not a refusal.
         failing: A command that fails, run without a shell, in which `{}` is the path of a model; or a function that
-            returns whether a model shows what is looked for.
+            returns whether a model shows the symptom.
         contains: A text that the output of the command has to contain.
         seconds: How long the command may run; if it runs longer from the beginning on, that is the failure.
         dims: Numbers for open sizes in an evaluation, by dim_param, or "x.0"; others are 2.

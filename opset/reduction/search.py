@@ -24,7 +24,7 @@ class Exhausted(Exception):
 class Search:
     """The smallest model so far that shows a symptom and breaks no rule that the first one kept.
 
-    `tries` counts the candidates that were tried, `steps` those that were kept by what was done.
+    `tries` counts the candidates that were tried, `steps` those that were kept, by the name of the step.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Search:
         """Whether a candidate is valid and shows the symptom; it is the smallest model from then on.
 
         Args:
-            step: The name of what is done.
+            step: The name of the step.
             make: Returns the candidate for the smallest model so far, or None if there is none. A candidate that cannot
                 be made is none.
 

@@ -91,12 +91,12 @@ def _kind_of(refusal: Finding) -> tuple[str, str, str]:
 
 
 class Differs:
-    """A difference between the outputs of a model and those of the converted one, on random inputs."""
+    """A difference between the outputs of a model and of the converted one, on random inputs."""
 
     def __init__(
         self, model: Model, target: Target, registry: Registry, limits: Limits, dims: Mapping[str, int]
     ) -> None:
-        """Raises UsageError U103 if the converted model computes the same, or the conversion is refused."""
+        """Raise UsageError U103 if the converted model computes the same, or the conversion is refused."""
         self._target, self._registry, self._limits, self._dims = target, registry, limits, dims
         self.words = "the converted model computes something else"
         if not self.is_shown(model):
@@ -200,7 +200,7 @@ class Shown:
     """A symptom that a function decides; a model for which the function raises an error of this package has none."""
 
     def __init__(self, model: Model, decide: Callable[[Model], bool]) -> None:
-        """Raises UsageError U103 if the model does not show it."""
+        """Raise UsageError U103 if the model does not show it."""
         self._decide = decide
         self.words = "what the function looks for"
         if not decide(model):

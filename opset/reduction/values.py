@@ -28,7 +28,7 @@ _OF_GRAPHS: Final = ("doc_string", "metadata_props", "quantization_annotation", 
 
 
 def strip_annotations(search: Search) -> None:
-    """Remove what is for people and tools: documentation, metadata, training, and stated types of inner values."""
+    """Remove entries for people and tools: documentation, metadata, training, and stated types of inner values."""
 
     def clear(message: Any) -> None:
         for name in (*_TEXTS, "metadata_props", "configuration"):
@@ -45,7 +45,7 @@ def strip_annotations(search: Search) -> None:
 
 
 def drop_unused(search: Search) -> None:
-    """Remove outputs that are not needed, and what the others do not use: weights, inputs, functions and imports."""
+    """Remove outputs that are not needed, with the nodes, weights and inputs for them alone."""
     outputs = [value.name for value in search.model.proto.graph.output]
 
     def is_enough(kept: Sequence[str]) -> bool:
