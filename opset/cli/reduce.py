@@ -38,7 +38,7 @@ class Settings(NamedTuple):
 
 @dataclass(frozen=True)
 class ReductionReport:
-    """The symptom of a reduced model, its nodes before and after, how many models were tried, and the steps that were kept.
+    """The symptom of a reduced model, its nodes before and after, how many models were tried, and steps by name.
 
     `complete` is false if tries or time ran out.
     """
