@@ -506,6 +506,8 @@ def commands(built, tmp_path):
                     statuses = *statuses, 0  # where none of the operators is in the model, it is left as it is
                 if verb == "blockers" or "for" in form.split():
                     statuses = *statuses, 0, 1  # nothing is written, and a runtime may take the model as it is
+                if verb == "reduce":
+                    statuses = *statuses, 0, 2  # nothing may be refused, and any command may fail on it
                 if verb == "check":
                     statuses = *statuses, 0, 1  # what keeps others from reading a model is a finding like any other
                 if verb in ("info", "diff"):
