@@ -508,6 +508,8 @@ def commands(built, tmp_path):
                     statuses = *statuses, 0, 1  # nothing is written, and a runtime may take the model as it is
                 if verb == "reduce":
                     statuses = *statuses, 0, 2  # nothing may be refused, and any command may fail on it
+                    if "--differs" in arguments:
+                        statuses = *statuses, 1  # it cannot be run
                 if verb == "check":
                     statuses = *statuses, 0, 1  # what keeps others from reading a model is a finding like any other
                 if verb in ("info", "diff"):
