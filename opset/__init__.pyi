@@ -14,6 +14,8 @@ from opset.checker.repairing import Repair as Repair
 from opset.checker.repairing import repair as repair
 from opset.composition.extraction import extract as extract
 from opset.composition.merging import merge as merge
+from opset.description.comparison import ModelComparison as ModelComparison
+from opset.description.comparison import compare_models as compare_models
 from opset.description.interface import InterfaceComparison as InterfaceComparison
 from opset.description.interface import compare_interfaces as compare_interfaces
 from opset.description.report import ModelDescription as ModelDescription
@@ -44,6 +46,7 @@ from opset.opsets.documents.operator_set import OperatorSet as OperatorSet
 from opset.opsets.documents.reading import load_operator_set as load_operator_set
 from opset.opsets.registry import Registry as Registry
 from opset.opsets.registry import get_schema as get_schema
+from opset.reduction.reducing import reduce as reduce
 from opset.reference.engine.evaluator import ReferenceEvaluator as ReferenceEvaluator
 from opset.schemas.model import OpSchema as OpSchema
 from opset.verification.report import Verification as Verification

@@ -31,6 +31,7 @@ VERBS = {
     "inline": "Put the nodes of functions in place of their calls.",
     "extract": "Cut a part out of a model, or add outputs to it.",
     "merge": "Join two models into one.",
+    "reduce": "Make a model small that shows a refusal or a failure.",
     "check": "Check that models follow the specification.",
     "infer": "Infer the types and shapes of a model's values.",
     "run": "Evaluate a model with the reference kernels.",

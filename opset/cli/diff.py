@@ -68,7 +68,11 @@ class _Diff(click.Command):
     help="How weights in external files are handled.",
 )
 @roots_option
-@output.format_option
+@click.option("--no-weights", is_flag=True, help="Do not read weights to compare their data.")
+@click.option("--report", metavar="FILE.html", help="Also write the difference of two models as a page.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "html"]), default="text", help="Form of the output."
+)
 def command(
     what: str | None,
     before: str | None,
@@ -80,6 +84,8 @@ def command(
     force: bool,
     external: str,
     roots: tuple[Path, ...],
+    no_weights: bool,
+    report: str | None,
     form: str,
 ) -> int:
     """Show what changed in an operator, or in an operator set, from version A to version B; or from model OLD to NEW.
@@ -89,14 +95,15 @@ def command(
     that are new, removed or changed, in ai.onnx or --domain: `diff 17 21`.
 
     OLD and NEW are files of models, *.onnxtxt as text, or one of them - for stdin. Shown is what changed for their
-    callers, as MAJOR, MINOR or PATCH by the standard's versioning document. The exit status is 0 whatever changed, and
-    1 if VERSION is too low for it.
+    callers, as MAJOR, MINOR or PATCH by the standard's versioning document, and what changed within: nodes, also in
+    bodies and functions, weights by digest, and metadata. The exit status is 0 whatever changed, and 1 if VERSION is
+    too low for it.
     """
     if what is None or before is None:
         raise click.UsageError("name an operator and two versions, two versions of an operator set, or two models")
-    writing = Writing(version, given, force, external)
+    writing = Writing(version, given, force, external, report)
     if _NUMBER.fullmatch(before):
-        if writing != Writing() or roots:
+        if writing != Writing() or roots or no_weights or form == "html":
             raise UsageError(Finding("U103", "options for models do not fit operators", help="opset diff OLD NEW"))
         return _diff_versions(what, int(before), after, domain, folders, form)
     if after is not None:
@@ -107,7 +114,7 @@ def command(
         raise UsageError(Finding("U103", message, help=safe_text(help)))
     if domain is not None or folders:
         raise UsageError(Finding("U103", "--domain and --schemas do not fit models", help="opset diff OLD NEW"))
-    return diff_models(what, before, writing, roots, form)
+    return diff_models(what, before, writing, roots, form, weights=not no_weights)
 
 
 def _diff_versions(

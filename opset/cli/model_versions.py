@@ -1,4 +1,4 @@
-"""The difference of two models on the command line: how far the interface changed, and the version that follows."""
+"""The difference of two models on the command line: what changed for callers and within, and the next version."""
 
 from __future__ import annotations
 
@@ -11,44 +11,48 @@ from typing import IO, NamedTuple
 
 from opset.cli import output
 from opset.cli.batch import load_input, refuse_terminal, write_result
+from opset.cli.difference_page import SIGNS, difference_page, place_text
 from opset.cli.inputs import STREAM, TEXT_STREAM, Output, output_for, parse_input
-from opset.description.interface import (
-    KINDS,
-    InterfaceChange,
-    InterfaceComparison,
-    compare_models,
-    version_for,
-    with_version,
-)
+from opset.description.comparison import compare_models
+from opset.description.interface import KINDS, InterfaceChange, InterfaceComparison, version_for, with_version
+from opset.description.structure.comparing import PartCounts, StructureComparison
 from opset.errors import SHOWN, Finding, FindingList, UsageError, VersionError, safe_text
 from opset.model.model_version import LEVELS, ModelVersion
+from opset.model.storage.writing import write_files
 from opset.plain_text import style_text
 
+_COLORS = {"added": "green", "removed": "red", "changed": "yellow"}
 FOLLOWING = "next"
 """The value of --set-version if no version is given: the lowest that follows."""
 
 
 @dataclass(frozen=True)
 class ModelDifference:
-    """The difference between two models, the version that was set in the new one, and the path that was written."""
+    """The difference between two models, the version that was set in the new one, and the paths that were written."""
 
     old: str
     new: str
     comparison: InterfaceComparison = field(metadata={"key": ""})
+    structure: StructureComparison
     set_version: str | None
     output: str | None
+    report: str | None
     notes: Sequence[str]
     errors: FindingList
     exit_status: int
 
 
 class Writing(NamedTuple):
-    """The options for writing the new model: its version, the path, and how external data is treated."""
+    """The options for writing the new model: its version, the path, and how external data is treated.
+
+    `report` is the path of a page with the difference.
+    """
 
     version: str | None = None
     path: str | None = None
     force: bool = False
     external: str = "auto"
+    report: str | None = None
 
 
 def names_models(old: str, new: str) -> bool:
@@ -57,8 +61,12 @@ def names_models(old: str, new: str) -> bool:
     return not streams.isdisjoint((old, new)) or any(map(os.path.lexists, (old, new)))
 
 
-def diff_models(old: str, new: str, writing: Writing, roots: tuple[Path, ...], form: str) -> int:
+def diff_models(
+    old: str, new: str, writing: Writing, roots: tuple[Path, ...], form: str, *, weights: bool = True
+) -> int:
     """Show what changed between two models, write the new one with its version, and return the exit status.
+
+    Without `weights`, their data is not read.
 
     Raises:
         ModelError: A model cannot be read.
@@ -80,7 +88,8 @@ def diff_models(old: str, new: str, writing: Writing, roots: tuple[Path, ...], f
     refuse_terminal(where)
 
     old_model, new_model = (load_input(each, roots) for each in sources)
-    comparison = compare_models(old_model, new_model)
+    compared = compare_models(old_model, new_model, weights=weights)
+    comparison = compared.interface
     path: str | None = None
     chosen: ModelVersion | None = None
     notes: list[str] = []
@@ -93,10 +102,19 @@ def diff_models(old: str, new: str, writing: Writing, roots: tuple[Path, ...], f
         except VersionError as error:
             findings = error.finding_list.in_file(new)
     shown = str(chosen) if chosen is not None else None
-    report = ModelDifference(old, new, comparison, shown, path, notes, findings, int(bool(findings)))
+    status = int(bool(findings))
+    report = ModelDifference(
+        old, new, comparison, compared.structure, shown, path, writing.report, notes, findings, status
+    )
+    if writing.report is not None:
+        page = difference_page(old, new, compared).encode()
+        write_files({writing.report: page}, force=writing.force)
     stream = sys.stderr if where.stream else sys.stdout
-    output.write_product(report, lambda: _difference_lines(report, stream), form, stream)
-    if findings and form == "text":
+    if form == "html":
+        stream.write(difference_page(old, new, compared))
+    else:
+        output.write_product(report, lambda: _difference_lines(report, stream), form, stream)
+    if findings and form != "json":
         output.write_errors(findings)
     return report.exit_status
 
@@ -121,10 +139,40 @@ def _difference_lines(report: ModelDifference, stream: IO[str]) -> Iterator[str]
     if compared.omitted:
         yield f"  … and {compared.omitted:,} more"
     yield f"  {_version_text(compared)}"
+    yield from _structure_lines(report.structure, stream)
     yield from (f"  note: {safe_text(note)}" for note in report.notes)
     if report.output is not None:
         path = "stdout" if report.output == STREAM else safe_text(report.output)
         yield f"  wrote {path}, version {report.set_version}"
+    if report.report is not None:
+        yield f"  wrote {safe_text(report.report)}"
+
+
+def _structure_lines(structure: StructureComparison, stream: IO[str]) -> Iterator[str]:
+    """Yield what changed in nodes, weights and metadata as text: counts, then the changes, each with its details."""
+    if structure.changes or structure.nodes.renamed or structure.weights.renamed:
+        yield f"  nodes    {_counts_text(structure.nodes)}"
+        yield f"  weights  {_counts_text(structure.weights)}"
+    if structure.annotated:
+        yield f"  {output.count_text(structure.annotated, 'node')} with other metadata or documentation"
+    for change in structure.changes[:SHOWN]:
+        body = f", {change.body}" if change.body else ""
+        line = f"{SIGNS[change.change]} {place_text(change)}{body}"
+        yield f"  {style_text(line, _COLORS[change.change], stream)}"
+        for part, before, after in change.details[:SHOWN]:
+            states = " -> ".join(each or "none" for each in (before, after))
+            yield f"      {part}: {states}"
+    more = structure.omitted + max(len(structure.changes) - SHOWN, 0)
+    if more:
+        yield f"  … and {more:,} more"
+    yield from (f"  note: {safe_text(note)}" for note in structure.notes)
+
+
+def _counts_text(counts: PartCounts) -> str:
+    """Return how many nodes or weights there are, and what became of them."""
+    words = {"the same": counts.same, **{word: getattr(counts, word) for word in counts._fields[3:]}}
+    became = ", ".join(f"{number:,} {word}" for word, number in words.items() if number)
+    return f"{counts.before:,} -> {counts.after:,}{': ' if became else ''}{became}"
 
 
 def _change_text(change: InterfaceChange) -> str:

@@ -6,11 +6,11 @@ file is equal unread.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, zip_longest
 from typing import Any, Final, NamedTuple
 
+from opset.description.structure.digests import identity
 from opset.errors import ModelError, brief_name, listing
 from opset.model import proto
 from opset.model.graph.index import normalize_domain
@@ -18,7 +18,7 @@ from opset.model.graph.walking import subgraphs
 from opset.model.storage.container import Model
 from opset.model.storage.encoding import tensor_label
 from opset.model.storage.external import is_external, reference, tensors
-from opset.model.storage.source import CHUNK, Source
+from opset.model.storage.source import CHUNK
 from opset.model.storage.tensor import data_range
 from opset.model.storage.wire import Segment
 from opset.schemas.names import domain_name
@@ -238,16 +238,7 @@ def _external_pairs(old: Model, new: Model) -> Iterator[tuple[str, Segment | Non
 
 def _is_one_place(first: Segment, second: Segment) -> bool:
     """Whether two segments are the same bytes of the same file, or of the same object in memory."""
-    return first.start == second.start and _identity(first.source) == _identity(second.source)
-
-
-def _identity(source: Source) -> object:
-    """Return what tells the file of a source from others, or the source itself in memory."""
-    with source.descriptor() as descriptor:
-        if descriptor is None:
-            return id(source)
-        status = os.fstat(descriptor)
-    return status.st_dev, status.st_ino
+    return first.start == second.start and identity(first.source) == identity(second.source)
 
 
 def _is_same_data(first: Segment, second: Segment) -> bool:

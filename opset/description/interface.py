@@ -139,10 +139,10 @@ def compare_interfaces(
         InferenceError: I401, sizes of inputs and outputs take more work than the limits allow.
     """
     roots = tuple(allow_external_roots)
-    return compare_models(load(old, allow_external_roots=roots), load(new, allow_external_roots=roots), limits)
+    return compare_loaded(load(old, allow_external_roots=roots), load(new, allow_external_roots=roots), limits)
 
 
-def compare_models(old: Model, new: Model, limits: Limits | None = None) -> InterfaceComparison:
+def compare_loaded(old: Model, new: Model, limits: Limits | None = None) -> InterfaceComparison:
     """Return the comparison of two models that were loaded, as `compare_interfaces` does."""
     for model in (old, new):
         if not model.proto.HasField("graph"):

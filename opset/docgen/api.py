@@ -26,13 +26,13 @@ WIDTH = 88
 TOPICS = {
     opset: {
         "Models": "load Model info ModelDescription to_text parse_model parse_graph parse_function parse_node",
-        "Versions of models": "compare_interfaces InterfaceComparison ModelVersion",
+        "Versions of models": "compare_models ModelComparison compare_interfaces InterfaceComparison ModelVersion",
         "Checks": (
             "check check_model repair Repair check_node check_graph check_function check_tensor check_sparse_tensor "
             "check_value_info check_attribute"
         ),
         "Conversion": "convert plan Conversion lower inline_functions",
-        "Parts and wholes": "extract merge",
+        "Parts and wholes": "extract merge reduce",
         "Verification": "verify Verification",
         "Types and shapes": "infer Inference infer_shapes change_sizes",
         "Evaluation": "ReferenceEvaluator",

@@ -26,6 +26,7 @@ from opset.cli.list import ListedDomain, ListedOperator, ListedRelease, ListedRu
 from opset.cli.merge import MergingReport
 from opset.cli.model_versions import ModelDifference
 from opset.cli.new import AuthoringReport
+from opset.cli.reduce import ReductionReport
 from opset.cli.run import RunReport
 from opset.cli.show import ModelContents
 from opset.cli.targets import ListedTarget, TargetRelease, TargetReport
@@ -50,6 +51,7 @@ REPORTS = {
     "`inline`": [InliningReport],
     "`extract`": [ExtractionReport],
     "`merge`": [MergingReport],
+    "`reduce`": [ReductionReport],
     "`run`": [RunReport],
     "`show`": [OperatorSet, ModelContents],
     "`list`": [ListedOperator, ListedDomain, ListedRelease, ListedRuntime],

@@ -55,10 +55,11 @@ def test_json_has_all_of_it(folder):
     put(folder, old=OLD, new=MINOR)
     data = run_json("diff", "old.onnx", "new.onnx", "--set-version", "-o", "out.onnx")
     changes = data.pop("changes")
+    assert data.pop("structure")["nodes"]["added"] == 1
     assert data == {
         "old": "old.onnx", "new": "new.onnx", "level": "MINOR", "omitted": 0, "version_before": "1.2.3",
-        "version_after": "1.2.3", "next_version": "1.3.0", "set_version": "1.3.0", "output": "out.onnx", "notes": [],
-        "errors": [], "exit_status": 0,
+        "version_after": "1.2.3", "next_version": "1.3.0", "set_version": "1.3.0", "output": "out.onnx", "report": None,
+        "notes": [], "errors": [], "exit_status": 0,
     }  # fmt: skip
     assert changes[0] == {
         "level": "MINOR", "kind": "output-added", "place": "output 'z'", "before": "", "after": "tensor(float)[]",

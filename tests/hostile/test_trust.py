@@ -102,6 +102,8 @@ VERBS = [
     ("inline", "model.onnx", "-o", "out.onnx"),
     ("extract", "model.onnx", "--add-output", "y", "-o", "out.onnx"),
     ("merge", "model.onnx", "model.onnx", "--connect", "y=x", "-o", "out.onnx"),
+    ("reduce", "model.onnx", "--to", "9", "-o", "out.onnx"),
+    ("reduce", "model.onnx", "--differs", "--to", "9", "-o", "out.onnx"),
     ("text", "model.onnx"),
     ("blockers", "model.onnx", "--to", "14"),
     ("info", "model.onnx", "--runtime", "tensorrt"),

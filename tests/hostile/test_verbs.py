@@ -165,6 +165,28 @@ FORMS = {
             "function": ["SAMPLE", "--outputs", "y", "--function", "IT"],
         },
     },
+    "reduce": {
+        "MODELS": {
+            "": ["IT", "--to", "9", "--tries", "20", "-o", "OUT"],
+            "stream json": ["-", "--to", "9", "--differs", "--tries", "20", "-o", "OUT", "--format", "json"],
+            "failing": ["IT", "--failing", "false {}", "--tries", "20", "-o", "OUT"],
+        },
+        "SCHEMAS": {
+            "": ["SAMPLE", "--to", "9", "-o", "OUT", "--schemas", "FOLDER/schemas"],
+            "target": ["SAMPLE", "--for", "tract==0.23", "--target", "IT", "-o", "OUT"],
+        },
+        "CONFIGURATIONS": {"": ["SAMPLE", "--to", "9", "-o", "OUT"]},
+        "STREAMS": {"": ["-", "--to", "9", "-o", "OUT"]},
+        "FOLDERS": {"": ["FOLDER", "--to", "9"]},
+        "ARGUMENTS": {
+            "input": ["IT", "--to", "9"], "node": ["SAMPLE", "--to", "9", "--node", "IT"],
+            "failing": ["SAMPLE", "--failing", "IT"],
+            "contains": ["SAMPLE", "--failing", "false {}", "--contains", "IT"],
+            "to": ["SAMPLE", "--to", "IT"], "for": ["SAMPLE", "--for", "IT"],
+            "dim": ["SAMPLE", "--to", "9", "--differs", "--dim", "IT"],
+            "target": ["SAMPLE", "--for", "tract==0.23", "--target", "IT"],
+        },
+    },
     "merge": {
         "MODELS": {
             "": ["IT", "SAMPLE", "--connect", "y=x", "-o", "OUT"],
@@ -226,6 +248,7 @@ FORMS = {
         "MODELS": {
             "": ["IT", "IT"], "old json": ["IT", "SAMPLE", "--format", "json"],
             "new written": ["SAMPLE", "-", "--set-version", "-o", "OUT"],
+            "old page": ["IT", "SAMPLE", "--format", "html"], "new page": ["SAMPLE", "IT", "--report", "OUT"],
         },
         "STREAMS": {"": ["SAMPLE", "-"]},
         "SCHEMAS": {
@@ -236,6 +259,7 @@ FORMS = {
             "": ["IT", "1", "2"], "domain": ["Relu", "1", "14", "--domain", "IT"], "old": ["IT", "SAMPLE"],
             "version": ["SAMPLE", "SAMPLE", "--set-version", "IT", "-o", "out.onnx"],
             "output": ["SAMPLE", "SAMPLE", "--set-version", "-o", "IT/x"],
+            "report": ["SAMPLE", "SAMPLE", "--report", "IT/x"],
         },
     },
     "breaking": {
@@ -491,6 +515,10 @@ def commands(built, tmp_path):
                     statuses = *statuses, 0  # where none of the operators is in the model, it is left as it is
                 if verb == "blockers" or "for" in form.split():
                     statuses = *statuses, 0, 1  # nothing is written, and a runtime may take the model as it is
+                if verb == "reduce":
+                    statuses = *statuses, 0, 2  # nothing may be refused, and any command may fail on it
+                    if "--differs" in arguments:
+                        statuses = *statuses, 1  # it cannot be run
                 if verb == "check":
                     statuses = *statuses, 0, 1  # what keeps others from reading a model is a finding like any other
                 if verb == "verify":

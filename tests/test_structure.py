@@ -1,0 +1,352 @@
+"""`opset.compare_models`: what changed in nodes, bodies, functions, weights and metadata, and its page."""
+
+import base64
+import hashlib
+import random
+import re
+from html.parser import HTMLParser
+
+import onnx
+import pytest
+
+import opset
+from opset.cli.difference_page import difference_page
+from opset.model import proto
+from tests.bounds import draws, lines
+from tests.cli.commands import run, run_json
+
+OLD = """<ir_version: 10, opset_import: ["": 21]>
+    m (float[N, 3] x) => (float[N, 3] y) <float[3, 3] w = {1, 0, 0, 0, 1, 0, 0, 0, 1}, float[3] b = {1, 2, 3}> {
+        p = MatMul (x, w)
+        s = Add (p, b)
+        a = LeakyRelu <alpha = 0.1> (s)
+        y = Softmax (a)
+    }"""
+
+
+def compared(old, new, **options):
+    texts = (opset.parse_model(each) if isinstance(each, str) else each for each in (old, new))
+    return opset.compare_models(*texts, **options).structure
+
+
+def found(old, new):
+    """The changes between two models: sign, places, and details as text."""
+    return [
+        (each.change, each.kind, each.places[0], [f"{part}: {a} -> {b}" for part, a, b in each.details])
+        for each in compared(old, new).changes
+    ]
+
+
+def test_the_same():
+    comparison = compared(OLD, OLD)
+    assert (comparison.changes, comparison.notes, comparison.omitted) == ([], [], 0)
+    assert comparison.nodes == (4, 4, 4, 0, 0, 0, 0) and comparison.weights == (2, 2, 2, 0, 0, 0, 0)
+
+
+def test_other_names_of_values_and_weights_are_no_change():
+    new = re.sub(r"\b([psawb])\b", r"other_\1", OLD)
+    comparison = compared(OLD, new)
+    assert comparison.changes == []
+    assert comparison.nodes.same == 4 and comparison.weights.renamed == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changes"),
+    [
+        ("alpha = 0.1", "alpha = 0.2", [("node number 2 (LeakyRelu)", ["attribute 'alpha': 0.1 -> 0.2"])]),
+        ("<alpha = 0.1> ", "", [("node number 2 (LeakyRelu)", ["attribute 'alpha': 0.1 -> "])]),
+        ("LeakyRelu <alpha = 0.1>", "Relu", [
+            ("node number 2 (Relu)", ["operator: LeakyRelu -> Relu", "attribute 'alpha': 0.1 -> "])]),
+        ("MatMul (x, w)", "MatMul (w, x)", [
+            ("node number 0 (MatMul)", ["input 0: 'x' -> 'w'", "input 1: 'w' -> 'x'"])]),
+        ("Softmax (a)", "Softmax (s)", [
+            ("node number 3 (Softmax)",
+             ["input 0: 'a' of node number 2 (LeakyRelu) -> 's' of node number 1 (Add)"])]),
+    ],
+)  # fmt: skip
+def test_a_changed_node_says_what_changed(before, after, changes):
+    assert before in OLD
+    expected = [("changed", "node", place, details) for place, details in changes]
+    assert found(OLD, OLD.replace(before, after)) == expected
+
+
+def test_a_node_in_between_is_added_and_its_reader_changed():
+    new = OLD.replace("y = Softmax (a)", "c = Clip (a) y = Softmax (c)")
+    assert found(OLD, new) == [
+        ("added", "node", "node number 3 (Clip)", []),
+        ("changed", "node", "node number 4 (Softmax)",
+         ["input 0: 'a' of node number 2 (LeakyRelu) -> 'c' of node number 3 (Clip)"]),
+    ]  # fmt: skip
+    back = compared(new, OLD)
+    assert [each.change for each in back.changes] == ["removed", "changed"]
+    assert back.nodes == (5, 4, 3, 0, 1, 0, 1)
+
+
+def test_types_change_unless_variables_are_renamed():
+    head, body = OLD.split("{1, 2, 3}> {")
+    typed = f"{head}{{1, 2, 3}}, float[N, 3] p, float[N, 3] s> {{{body}"
+    assert compared(typed, typed.replace("[N,", "[M,")).changes == []
+    assert found(typed, typed.replace("float[N, 3] s", "float16[N, 3] s")) == [
+        ("changed", "node", "node number 1 (Add)", ["type of output 0: tensor(float)[N, 3] -> tensor(float16)[N, 3]"])
+    ]
+
+
+def test_numbers_that_exporters_give_to_nodes_may_shift():
+    old, new = proto.ModelProto(ir_version=8), proto.ModelProto(ir_version=8)
+    for model, kinds in ((old, ["Abs", "Neg", "Exp"]), (new, ["Abs", "Floor", "Neg", "Exp"])):
+        model.opset_import.add(version=17)
+        model.graph.input.add(name="v0")
+        for number, kind in enumerate(kinds):
+            name = f"op_{number}"
+            model.graph.node.add(op_type=kind, name=name, input=[f"v{number}"], output=[f"v{number + 1}"])
+        model.graph.output.add(name=f"v{len(kinds)}")
+    assert [(change, place) for change, _, place, _ in found(old.SerializeToString(), new.SerializeToString())] == [
+        ("added", "node 'op_1' (Floor)"),
+        ("changed", "node 'op_2' (Neg)"),
+    ]
+
+
+BRANCHES = """<ir_version: 10, opset_import: ["": 21]>
+    m (bool c, float[2] x) => (float[2] y) {
+        k = Abs (x)
+        y = If (c) <then_branch = t () => (float[2] r) { q = Neg (k) r = Exp (q) },
+                    else_branch = e () => (float[2] r) { r = Log (k) }>
+    }"""
+
+
+def test_changes_in_bodies():
+    comparison = compared(BRANCHES, BRANCHES.replace("r = Log (k)", "r = Log (x)"))
+    assert [(each.body, each.places, each.details) for each in comparison.changes] == [
+        ("graph 'm', node number 1 (If), else_branch", ["node number 0 (Log)"],
+         [("input 0", "'k'", "'x'")]),
+    ]  # fmt: skip
+    assert comparison.nodes == (5, 5, 4, 0, 1, 0, 0)
+    renamed = BRANCHES.replace("q", "other").replace("k", "kept")
+    assert compared(BRANCHES, renamed).changes == []
+    gone = compared(BRANCHES, BRANCHES[: BRANCHES.index("y = If")] + "y = Exp (k) }")
+    assert gone.nodes == (5, 2, 1, 0, 1, 0, 3)
+
+
+FUNCTION = """<ir_version: 10, opset_import: ["": 21, "local": 1]>
+    m (float[2] x) => (float[2] y) { y = local.f <k = 2> (x) }
+    <domain: "local", opset_import: ["": 21]> f <k> (a) => (b) { c = Neg (a) b = Celu <alpha: float = @k> (c) }
+"""
+
+
+def test_changes_in_functions():
+    assert found(FUNCTION, FUNCTION.replace("c = Neg (a)", "c = Abs (a)")) == [
+        ("changed", "node", "node number 0 (Abs)", ["operator: Neg -> Abs"])
+    ]
+    assert found(FUNCTION, FUNCTION.replace("(a) => (b)", "(a, d) => (b)")) == [
+        ("changed", "function", "function 'local.f'", ["inputs: a -> a, d"])
+    ]
+    added = compared(OLD, OLD + '<domain: "local", opset_import: ["": 21]> f (a) => (b) { b = Neg (a) }')
+    assert [(each.change, each.kind, each.places) for each in added.changes] == [
+        ("added", "function", ["function 'local.f'"])
+    ]
+    assert added.nodes.added == 1
+
+
+def test_weights_are_compared_by_digest():
+    data = [hashlib.sha256(bytes(opset.load(proto_of(text)).proto.graph.initializer[1].raw_data)).hexdigest()[:12]
+            for text in (OLD, OLD.replace("{1, 2, 3}", "{1, 2, 4}"))]  # fmt: skip
+    assert found(OLD, OLD.replace("{1, 2, 3}", "{1, 2, 4}")) == [
+        ("changed", "weight", "weight 'b'", [f"data: sha256:{data[0]} -> sha256:{data[1]}"])
+    ]
+    assert found(OLD, OLD.replace("float[3] b = {1, 2, 3}", "float[1] b = {1}")) == [
+        ("changed", "weight", "weight 'b'", ["type: float[3] -> float[1]"])
+    ]
+    both = OLD.replace("b = {1, 2, 3}", "bias = {1, 2, 4}").replace("Add (p, b)", "Add (p, bias)")
+    changes = found(OLD, both)
+    assert [change[:3] for change in changes] == [("changed", "weight", "weight 'bias'")]
+    assert changes[0][3][1] == "name: 'b' -> 'bias'"
+
+
+def proto_of(text):
+    """A model whose initializers have raw_data, as exporters write them."""
+    model = onnx.ModelProto.FromString(opset.parse_model(text).SerializeToString())
+    for tensor in model.graph.initializer:
+        tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor), tensor.name))
+    return model
+
+
+def test_the_same_values_in_another_field_are_the_same():
+    assert compared(OLD, proto_of(OLD)).changes == []
+
+
+def external(folder, data, location="w.bin", offset=0):
+    folder.mkdir(exist_ok=True)
+    (folder / location).write_bytes(data)
+    model = onnx.ModelProto.FromString(opset.parse_model(OLD).SerializeToString())
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("float_data")
+    tensor.ClearField("raw_data")
+    tensor.data_location = 1
+    for key, value in (("location", location), ("offset", offset), ("length", 36)):
+        tensor.external_data.add(key=key, value=str(value))
+    (folder / "m.onnx").write_bytes(model.SerializeToString())
+    return folder / "m.onnx"
+
+
+def test_external_data_is_digested_unless_it_is_one_place(tmp_path):
+    first, second = external(tmp_path / "a", b"x" * 36), external(tmp_path / "b", b"y" + b"x" * 36, offset=1)
+    assert compared(first, second).changes == []
+    (tmp_path / "b" / "w.bin").write_bytes(b"y" * 37)
+    assert [each.places for each in compared(first, second).changes] == [["weight 'w'"]]
+    copy = tmp_path / "a" / "n.onnx"
+    copy.write_bytes(first.read_bytes())
+    (tmp_path / "a" / "w.bin").unlink()
+    assert compared(first, copy).notes == []
+    notes = compared(first, second).notes
+    assert len(notes) == 1 and "tensor 'w'" in notes[0]
+
+
+def test_large_weights_are_read_unless_that_is_not_wanted(tmp_path):
+    paths = []
+    for name, last in (("a", 0), ("b", 1)):
+        model = proto_of(OLD)
+        tensor = model.graph.initializer.add(name="large", data_type=onnx.TensorProto.UINT8, dims=[1 << 20])
+        tensor.raw_data = bytes((1 << 20) - 1) + bytes([last])
+        paths.append(tmp_path / f"{name}.onnx")
+        paths[-1].write_bytes(model.SerializeToString())
+    assert [each.places for each in compared(*paths).changes] == [["weight 'large'"]]
+    unread = compared(*paths, weights=False)
+    assert unread.changes == [] and "was not compared" in unread.notes[0]
+
+
+def test_sparse_weights_and_metadata():
+    old, new = proto_of(OLD), proto_of(OLD)
+    for model, value in ((old, 1.0), (new, 2.0)):
+        sparse = model.graph.sparse_initializer.add(dims=[4])
+        sparse.values.CopyFrom(onnx.helper.make_tensor("sparse", 1, [1], [value]))
+        sparse.indices.CopyFrom(onnx.helper.make_tensor("i", 7, [1], [2]))
+    new.metadata_props.add(key="author", value="a\x1b[31m")
+    new.producer_name = "maker"
+    new.graph.node[0].doc_string = "stack"
+    comparison = compared(old, new)
+    assert [(each.kind, each.places[0], [part for part, *_ in each.details]) for each in comparison.changes] == [
+        ("metadata", "the model", ["producer_name", "metadata 'author'"]),
+        ("weight", "weight 'sparse'", ["values"]),
+    ]
+    assert comparison.annotated == 1
+    assert comparison.changes[0].details[1].after == "a\\x1b[31m"
+
+
+def layered(layers, kind="Relu", gap=()):
+    model = proto.ModelProto(ir_version=10)
+    model.opset_import.add(version=21)
+    graph, value = model.graph, "x"
+    graph.input.add(name="x").type.tensor_type.elem_type = 1
+    for number in range(layers):
+        for name, op_type in (("act", "Abs" if number in gap else kind), ("norm", "Neg")):
+            after = f"layers.{number}.{name}.out"
+            graph.node.add(op_type=op_type, name=f"layers.{number}.{name}", input=[value], output=[after])
+            value = after
+    graph.output.add(name=value).type.tensor_type.elem_type = 1
+    return model.SerializeToString()
+
+
+def test_layers_are_one_change():
+    comparison = compared(layered(24), layered(24, "Elu", gap={5}))
+    assert [(each.count, each.numbers, each.places[0]) for each in comparison.changes] == [
+        (23, "0-4, 6-23", "node 'layers.0.act' (Elu)"), (1, "", "node 'layers.5.act' (Abs)"),
+    ]  # fmt: skip
+    assert comparison.nodes.changed == 24 and comparison.nodes.same == 24
+    fewer = compared(layered(24), layered(22))
+    assert fewer.nodes.removed == 4 and fewer.nodes.same == 44
+
+
+def test_the_work_is_in_proportion_to_nodes():
+    counts = []
+    for layers in (500, 2000):
+        old, new = layered(layers), layered(layers, "Elu", gap={*range(0, layers, 3)})
+        with lines(4_000_000) as counted:
+            compared(old, new)
+        counts.append(counted())
+    assert counts[1] < 4.5 * counts[0]
+
+
+@pytest.mark.parametrize("seed", range(draws(80)))
+def test_random_edits_are_all_found_and_nothing_else(seed):
+    """Whatever the names, a graph with nodes put in between is the old one and these nodes."""
+    draw = random.Random(seed)
+    old, new = proto.ModelProto(ir_version=10), proto.ModelProto(ir_version=10)
+    added = 0
+    for model in (old, new):
+        model.opset_import.add(version=21)
+        model.graph.input.add(name="x").type.tensor_type.elem_type = 1
+    names = {"x": "x"}
+    for number in range(draw.randint(1, 30)):
+        kind = draw.choice(["Add", "Mul", "Sub"])
+        inputs = [draw.choice([*names]) for _ in range(2)]
+        old.graph.node.add(op_type=kind, input=inputs, output=[f"v{number}"])
+        new.graph.node.add(op_type=kind, input=[names[name] for name in inputs], output=[f"w{number}"])
+        names[f"v{number}"] = f"w{number}"
+        if draw.random() < 0.2:
+            new.graph.node.add(op_type="Identity", input=[f"w{number}"], output=[f"i{number}"])
+            added += 1
+            names[f"v{number}"] = f"i{number}"
+    for model, value in ((old, f"v{number}"), (new, names[f"v{number}"])):
+        model.graph.output.add(name=value).type.tensor_type.elem_type = 1
+    comparison = compared(old.SerializeToString(), new.SerializeToString())
+    assert comparison.nodes.added - comparison.nodes.removed == added
+    assert compared(old.SerializeToString(), old.SerializeToString()).changes == []
+    if not added:
+        assert comparison.changes == []
+
+
+class Tags(HTMLParser):
+    """The elements of a page, and the text of its cells."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.texts, self.policy = [], [], ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        if ("http-equiv", "Content-Security-Policy") in attributes:
+            self.policy = dict(attributes)["content"]
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def test_the_page_escapes_everything_and_permits_its_style_alone():
+    evil = "</td><script>alert(1)</script><img src=x onerror=alert(1)>\x1b[31m\u202e"
+    old, new = proto_of(OLD), proto_of(OLD)
+    new.graph.node[0].name = evil
+    new.graph.node[0].op_type = "Gemm"
+    new.metadata_props.add(key=evil, value=evil)
+    page = difference_page(evil, "b", opset.compare_models(old, new))
+    read = Tags(page)
+    assert not {"script", "img", "link", "iframe"} & set(read.tags)
+    style = page.partition("<style>")[2].partition("</style>")[0]
+    assert "default-src 'none'" in read.policy and "script" not in read.policy
+    assert base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() in read.policy
+    assert "prefers-color-scheme: dark" in style
+    assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", page)
+    assert "~ changed" in read.texts
+
+
+def test_forms_of_the_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.onnxtxt").write_text(OLD)
+    (tmp_path / "new.onnxtxt").write_text(OLD.replace("alpha = 0.1", "alpha = 0.2"))
+    result = run("diff", "old.onnxtxt", "new.onnxtxt", "--report", "r.html")
+    assert result.exit_code == 0
+    assert (
+        "  ~ node number 2 (LeakyRelu), graph 'm'\n      attribute 'alpha': 0.1 -> 0.2\n  wrote r.html\n"
+        in result.stdout
+    )
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert run("diff", "old.onnxtxt", "new.onnxtxt", "--format", "html").stdout == page
+    again = run("diff", "old.onnxtxt", "new.onnxtxt", "--report", "r.html")
+    assert again.exit_code == 2 and "error[U102]" in again.stderr
+    data = run_json("diff", "old.onnxtxt", "new.onnxtxt", "--report", "r.html", "--force")["structure"]
+    assert data["nodes"]["changed"] == 1
+    assert data["changes"] == [
+        {"change": "changed", "kind": "node", "body": "graph 'm'", "places": ["node number 2 (LeakyRelu)"],
+         "details": [{"part": "attribute 'alpha'", "before": "0.1", "after": "0.2"}]}
+    ]  # fmt: skip
+    assert run("diff", "Relu", "1", "14", "--format", "html").exit_code == 2
