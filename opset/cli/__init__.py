@@ -72,6 +72,16 @@ class Verbs(click.Group):
             command.params.append(_debug_option())
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the verb that a call names, its command, and the arguments behind it."""
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            from opset.cli.suggestions import verb_error  # of errors alone
+
+            raise verb_error(args[0], [*VERBS], ctx)
+        return super().resolve_command(ctx, args)
+
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
@@ -135,6 +145,10 @@ def _escape_usage_errors() -> Iterator[None]:
         yield
     except (click.exceptions.NoArgsIsHelpError, click.MissingParameter):
         raise
+    except click.NoSuchOption as error:
+        from opset.cli.suggestions import option_error
+
+        raise click.UsageError(safe_text(option_error(error)), error.ctx) from error
     except click.UsageError as error:
         raise click.UsageError(safe_text(error.format_message()), error.ctx) from error
 

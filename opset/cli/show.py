@@ -15,7 +15,7 @@ from opset.catalog import changes, example_data, operator_set, schema_data
 from opset.cli import output
 from opset.cli.batch import load_input
 from opset.cli.configuration import registry_for, schemas_option
-from opset.cli.inputs import STREAM, TEXT_STREAM, parse_input
+from opset.cli.inputs import MODEL_SUFFIXES, STREAM, TEXT_STREAM, parse_input
 from opset.cli.operator_sets import domain_with_versions, opset_lines
 from opset.cli.operators import change_lines, example_lines, schema_lines, version_at, versions_of
 from opset.description.contents import (
@@ -28,7 +28,6 @@ from opset.description.contents import (
 )
 from opset.errors import SHOWN, Finding, UsageError, brief_name, escape_text, listing, safe_text
 from opset.model.graph.index import ModelIndex
-from opset.model.storage.parts import TEXT_SUFFIX
 from opset.opsets.registry import Registry
 from opset.plain_text import style_text, table_lines
 from opset.schemas.model import example_versions
@@ -82,7 +81,7 @@ def command(
         opset = operator_set(registry, domain_with_versions(registry, name, at), at)
         output.write_product(opset, lambda: opset_lines(opset), form)
         return 0
-    if what in (STREAM, TEXT_STREAM) or what.endswith((".onnx", ".pb", TEXT_SUFFIX)) or os.path.exists(what):
+    if what in (STREAM, TEXT_STREAM) or what.endswith(MODEL_SUFFIXES) or os.path.exists(what):
         if version is not None or domain is not None:
             help = "a model has versions of its own; leave out VERSION and --domain"
             raise UsageError(Finding("U103", "a version or domain was given with a model", help=help))

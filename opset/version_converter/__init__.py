@@ -61,9 +61,8 @@ def target_of(
     registry = registry or default_registry()
     given = sum(choice is not None for choice in (to, release, runtime))
     if given > 1 or (not given and ir_version is None and not keeps_opsets):
-        raise UsageError(
-            Finding("U103", "a conversion needs one target", help="give one of: a version, a release, a runtime")
-        )
+        help = "pass one of `to`, `release` and `runtime`"
+        raise UsageError(Finding("U103", "a conversion needs one target", help=help))
     if inexact_types and runtime is None:
         help = "they are permitted for a runtime: --for onnxruntime==1.17"
         raise UsageError(Finding("U103", "inexact types need a runtime", help=help))

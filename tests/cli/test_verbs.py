@@ -500,7 +500,7 @@ def test_an_internal_error_is_told_with_the_model(monkeypatch, small, folder, ve
 
     save("large.onnx", SMALL, folder)
     monkeypatch.setattr(f"opset.cli.{verb}.{function}", broken)
-    result = CliRunner().invoke(cli, [verb, "small.onnx", "large.onnx", "-o", "out"])
+    result = CliRunner().invoke(cli, [verb, "small.onnx", "large.onnx", "-o", "out/"])
     assert (result.exit_code, result.stdout) == (70, "2 models: 2 failed\n")
     names = [line.partition(" (test_verbs.py:")[0] for line in result.stderr.splitlines()]
     assert names == [f"{name}.onnx: opset: internal error: KeyError: 'such things'" for name in ("small", "large")]
