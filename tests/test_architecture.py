@@ -21,7 +21,7 @@ MODULES = {
 }
 # Parts from below to above: each may import those before it, and itself.
 ORDER = (
-    "public_names errors rules plain_text file_names budget child_process model schemas output_folder opsets "
+    "public_names errors rules plain_text html_text file_names budget child_process model schemas output_folder opsets "
     "preparation inference reference tensor_io checker version_converter adapters extend description catalog compat "
     "explanations docgen workflow cli __main__"
 ).split()
@@ -31,7 +31,9 @@ WORKER = "opset.workflow.conformance.worker"
 LOADER = "opset.opsets.runtimes.loading_program"
 # Which modules may import a package that is not part of Python; none may import onnx or a runtime but these.
 ALLOWED = {
-    "onnx": (WORKER,),
+    # A Model gives itself to a caller's onnx or onnx-ir: imported in `to_onnx` and `to_ir`, and for checkers of types.
+    "onnx": (WORKER, "opset.model.storage.container"),
+    "onnx_ir": ("opset.model.storage.container",),
     "onnxruntime": (WORKER, LOADER),
     "openvino": (LOADER,),
     "google": ("opset.model",),

@@ -18,12 +18,10 @@ from opset.errors import SHOWN, FindingList, brief_name, listing, safe_text
 from opset.opsets.registry import Registry
 from opset.opsets.runtimes.names import tables_with, verify_name
 from opset.plain_text import prose_lines, table_lines
-from opset.version_converter.runtime_survey import ReleaseRange, RuntimeAnswer
+from opset.version_converter.runtime_survey import RuntimeAnswer, releases_text
 
 WORDS = {"described": "described", "failed": "failed"}
 VERB = Verb(WORDS, "the model was not described", ("adapters.py", "inference.py"))
-LISTED = 5
-"""Ranges of releases of a runtime that text shows."""
 
 
 class Settings(NamedTuple):
@@ -119,16 +117,10 @@ def _runtime_lines(answers: Sequence[RuntimeAnswer]) -> Iterator[str]:
     rows = [["runtime", "as it is", "after a conversion"]]
     for each in answers:
         name = each.runtime if each.lists_operators else f"{each.runtime} (operators are not known)"
-        rows.append([name, _ranges_text(each.as_it_is), _ranges_text(each.converted)])
+        rows.append([name, releases_text(each.as_it_is) or "-", releases_text(each.converted) or "-"])
     yield from table_lines(rows)
     for each in answers:
         if each.obstacle is not None:
             refused = each.obstacle
             why = f"{refused.message}: {refused.why}" if refused.why else refused.message
             yield from prose_lines(f"not {each.runtime} {refused.release}: {safe_text(why)}", "  ")
-
-
-def _ranges_text(ranges: Sequence[ReleaseRange]) -> str:
-    """Return releases as text: "1.14 to 1.17, 1.20"."""
-    texts = [each.first if each.first == each.last else f"{each.first} to {each.last}" for each in ranges]
-    return listing(texts, LISTED) or "-"

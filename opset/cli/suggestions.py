@@ -34,7 +34,7 @@ _OPTIONS = {
     "--workers": "--jobs",
     "--processes": "--jobs",
 }
-"""Options by the names that other tools give them, with ours; each counts for verbs that have ours, and not that one."""
+"""Options by the names that other tools give them, with ours; each counts for verbs that have ours."""
 
 
 def verb_error(name: str, verbs: list[str], ctx: click.Context) -> click.UsageError:

@@ -14,12 +14,9 @@ from opset.model.elements import element_name
 from opset.model.graph.index import ModelIndex
 from opset.model.storage.encoding import data_size
 from opset.model.storage.external import is_external, reference, tensors
-from opset.model.types import shape_of, type_string
+from opset.model.types import described_type
 from opset.opsets.registry import Registry
 from opset.schemas.names import domain_name
-
-MOST_DIMS = 64
-"""Sizes of a shape that are shown."""
 
 
 class Import(NamedTuple):
@@ -108,12 +105,7 @@ def count_operators(index: ModelIndex, registry: Registry) -> tuple[list[UsedOpe
 
 def described_value(value: Any) -> DescribedValue:
     """Return an input or output with its type and shape as the model states them."""
-    text = type_string(value.type)
-    shape = shape_of(value.type) if text is not None else None
-    if shape is not None:
-        sizes = ["?" if size is None else str(size) for size in shape[:MOST_DIMS]]
-        text = f"{text}[{', '.join([*sizes, '…'] if len(shape) > MOST_DIMS else sizes)}]"
-    return DescribedValue(escape_text(value.name), None if text is None else safe_text(text))
+    return DescribedValue(escape_text(value.name), safe_text(described_type(value.type)) or None)
 
 
 def weights_of(index: ModelIndex) -> Iterator[WeightsOfType]:
