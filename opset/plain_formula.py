@@ -20,11 +20,12 @@ _SYMBOLS = {
     "mapsto": "↦", "partial": "∂", "infty": "∞", "pm": "±", "approx": "≈", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈",
     "rceil": "⌉", "langle": "⟨", "rangle": "⟩", "sum": "∑", "prod": "∏", "int": "∫", "nabla": "∇", "forall": "∀",
     "mid": "|", "land": "∧", "lor": "∨", "neg": "¬", "lVert": "‖", "rVert": "‖", "Vert": "‖", "alpha": "α", "beta": "β",
-    "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "eta": "η", "theta": "θ", "kappa": "κ", "lambda": "λ",
+    "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "eta": "η", "theta": "θ", "kappa": "κ",
+    "lambda": "λ",
     "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "varphi": "φ",
     "chi": "χ", "psi": "ψ", "omega": "ω", "Delta": "Δ", "Gamma": "Γ", "Phi": "Φ", "Sigma": "Σ", "Omega": "Ω",
-    "bmod": " mod ", "quad": "\ue000", "qquad": "\ue000\ue000", "left": "", "right": "", "Big": "", "big": "", "bigg": "",
-    "displaystyle": "", "limits": "",
+    "bmod": " mod ", "quad": "\ue000", "qquad": "\ue000\ue000", "left": "", "right": "", "Big": "", "big": "",
+    "bigg": "", "displaystyle": "", "limits": "",
 }  # fmt: skip
 _SPACE = "\ue000"
 """Stands for a space that stays, however many there are."""

@@ -48,6 +48,7 @@ ALLOWED = {
     "markdown_it": ("opset.docgen",),
     "pygments": ("opset.docgen",),
     "latex2mathml": ("opset.docgen",),
+    "typing_extensions": ("opset.version_converter",),  # for checkers of types, which all know it
     "tomli": ("opset.cli.configuration",),
 }
 

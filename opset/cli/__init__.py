@@ -52,6 +52,8 @@ VERBS = {
     "explain": "Explain an error code, or show a guide.",
     "completion": "Print a shell's completion script.",
 }
+UNCONFIGURED = frozenset(("conformance", "examples", "import", "new", "bump", "explain", "completion"))
+"""Verbs that read no configuration."""
 USAGE, INTERNAL, INTERRUPTED, BROKEN_PIPE = 2, 70, 130, 141
 
 
@@ -70,6 +72,10 @@ class Verbs(click.Group):
         command: click.Command = import_module(f"opset.cli.{module}").command
         if not any(each.name == "debug" for each in command.params):
             command.params.append(_debug_option())
+        if ctx.resilient_parsing:  # a shell completes what is typed
+            from opset.cli.completing import complete_names
+
+            complete_names(command)
         return command
 
     def resolve_command(
@@ -80,7 +86,13 @@ class Verbs(click.Group):
             from opset.cli.suggestions import verb_error  # of errors alone
 
             raise verb_error(args[0], [*VERBS], ctx)
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        is_help = ctx.resilient_parsing or not {"-h", "--help"}.isdisjoint(rest)
+        if name is not None and command is not None and name not in UNCONFIGURED and not is_help:
+            from opset.cli.defaults import defaults_for
+
+            ctx.default_map = {name: defaults_for(name, command, VERBS)}
+        return name, command, rest
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any

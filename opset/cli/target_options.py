@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 
 from opset.cli.configuration import target_files, target_option
 from opset.errors import Finding, UsageError, safe_text
@@ -65,11 +66,22 @@ class TargetChoice(NamedTuple):
             raise UsageError(Finding("U103", "a conversion needs a target", why=why, help=help))
 
 
+def _drop_other_defaults(values: dict[str, Any]) -> None:
+    """Reset targets that the configuration names if the call itself names one."""
+    ctx = click.get_current_context()
+    sources = {name: ctx.get_parameter_source(name) for name in ("to", "release", "runtime")}
+    if ParameterSource.COMMANDLINE in sources.values():
+        for name, source in sources.items():
+            if source is ParameterSource.DEFAULT_MAP:
+                values[name] = () if name == "to" else None
+
+
 def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command with added options that name a target; the command takes them as one argument, `choice`."""
 
     @wraps(command)
     def run_command(**values: Any) -> Any:
+        _drop_other_defaults(values)
         choice = TargetChoice(**{name: values.pop(name) for name in TargetChoice._fields})
         return command(choice=choice, **values)
 
