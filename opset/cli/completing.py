@@ -20,13 +20,12 @@ from opset.schemas.names import domain_name
 def complete_names(command: click.Command) -> None:
     """Let the arguments and options of a verb that stand for names complete them."""
     for param in command.params:
-        names = {*param.opts, param.metavar or ""} if isinstance(param, click.Argument) else {*param.opts}
-        complete = next(
-            (_COMPLETERS[name] for name in names if name in _COMPLETERS and "CMD" not in (param.metavar or "")), None
-        )
-        if complete is not None:
-            files = isinstance(param, click.Argument) and any(word in (param.metavar or "") for word in _FILES)
-            param.shell_complete = _completer(complete, files)  # type: ignore[method-assign]
+        metavar = param.metavar or ""
+        names = [metavar] if isinstance(param, click.Argument) else param.opts
+        complete = next((_COMPLETERS[name] for name in names if name in _COMPLETERS), None)
+        if complete is not None and "CMD" not in metavar:  # the runtime of conformance is a program
+            files = isinstance(param, click.Argument) and any(word in metavar for word in _FILES)
+            param.shell_complete = _completer(complete, files)  # type: ignore[assignment]
 
 
 def _completer(
@@ -63,7 +62,8 @@ def _operators(text: str) -> Iterable[str]:
 
 def _runtimes(text: str) -> Iterable[str]:
     """Return the runtimes, or the releases of one if a text names it before "=="."""
-    from opset.opsets.runtimes.names import releases_named, standard_tables
+    from opset.opsets.runtimes.compiled import standard_tables
+    from opset.opsets.runtimes.names import releases_named
 
     name, equal, _ = text.partition("==")
     tables = standard_tables()

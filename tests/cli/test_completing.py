@@ -16,7 +16,7 @@ def offered(*words):
         "COMP_CWORD": str(len(words)),
     }
     result = CliRunner().invoke(cli, [], prog_name="opset", env=environment, complete_var="_OPSET_COMPLETE")
-    return [line.partition(",")[2] for line in result.stdout.splitlines()]
+    return [line.partition(",")[2] for line in result.stdout.splitlines() if line]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Defaults of options in pyproject.toml, here or above: they hold unless the call says otherwise, and are data alone."""
+"""Defaults of options in pyproject.toml, here or above: they hold unless the call says otherwise; they are data."""
 
 import os
 from pathlib import Path

@@ -8,8 +8,8 @@ from typing import Any
 from opset.model.proto import ModelProto, is_repeated
 from opset.model.storage.container import Model
 
-_UNIT = re.compile(r'(?:"(?:[^"\\]|\\.)*"?|[^\s"])+')
-"""What is not broken: a word, with the texts in quotes that it has."""
+_PART = re.compile(r'(?P<comment>#[^\n]*)|(?P<unit>(?:"(?:[^"\\]|\\.)*"?|[^\s"])+)|(?P<end>\n)|[^\S\n]+', re.DOTALL)
+"""A comment; a word with the texts in quotes that it has, which is not broken; the end of a line; or spaces."""
 METADATA = "metadata_props"
 
 
@@ -18,21 +18,26 @@ def wrap_text(text: str, width: int) -> str:
 
     Continuations are indented by four. Comments stay as they are.
     """
-    lines: list[str] = []
-    for line in text.split("\n"):
-        if len(line) <= width or line.lstrip().startswith("#"):
-            lines.append(line)
-            continue
-        indent = line[: len(line) - len(line.lstrip())]
-        current, started = indent, False
-        for unit in _UNIT.findall(line):
-            if started and len(current) + 1 + len(unit) > width:
-                lines.append(current)
-                current, started = f"{indent}    ", False
-            current += f" {unit}" if started else unit
-            started = True
-        lines.append(current)
-    return "\n".join(lines)
+    parts: list[str] = []
+    column = indent = 0
+    is_start = True
+    for match in _PART.finditer(text):
+        part = match[0]
+        if match["end"]:
+            column = indent = 0
+            is_start = True
+        elif match["comment"] or match["unit"]:
+            first, _, _ = part.partition("\n")  # texts may have several lines
+            if match["unit"] and not is_start and column + len(first) > width:
+                parts[-1:] = ["\n", " " * (indent + 4)]
+                column = indent + 4
+            is_start = False
+            column = len(part) - part.rindex("\n") - 1 if "\n" in part else column + len(part)
+        else:
+            column += len(part)
+            indent = column if is_start else indent
+        parts.append(part)
+    return "".join(parts)
 
 
 def without_metadata(model: Model) -> Model:
