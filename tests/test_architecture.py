@@ -22,8 +22,8 @@ MODULES = {
 # Parts from below to above: each may import those before it, and itself.
 ORDER = (
     "public_names errors rules plain_text plain_formula html_text file_names budget child_process model schemas "
-    "output_folder opsets preparation inference reference tensor_io checker version_converter adapters extend description catalog compat "
-    "explanations docgen workflow cli __main__"
+    "output_folder opsets preparation inference reference tensor_io checker version_converter adapters extend "
+    "description catalog compat explanations docgen workflow cli __main__"
 ).split()
 # A program that another process runs, with the runtimes that are tested: no module of the package.
 WORKER = "opset.workflow.conformance.worker"

@@ -50,6 +50,7 @@ VERBS = {
     "export": "Write the operators of a domain as an operator-set document.",
     "import": "Make a folder of operator YAML of such a document.",
     "explain": "Explain an error code, or show a guide.",
+    "examples": "Write the files that the guides work with.",
     "completion": "Print a shell's completion script.",
 }
 UNCONFIGURED = frozenset(("conformance", "examples", "import", "new", "bump", "explain", "completion"))

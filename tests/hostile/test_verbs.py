@@ -319,6 +319,7 @@ FORMS = {
         "CONFIGURATIONS": {"": ["SAMPLE", "-o", "OUT"]},
         "ARGUMENTS": {"": ["IT", "-o", "out"], "output": ["SAMPLE", "-o", "IT/x"]},
     },
+    "examples": {"CONFIGURATIONS": {"": ["OUT"]}, "ARGUMENTS": {"": ["IT"]}},
     "explain": {"CONFIGURATIONS": {"": ["C204"]}, "ARGUMENTS": {"": ["IT"]}},
     "completion": {"CONFIGURATIONS": {"": ["bash"]}, "ARGUMENTS": {"": ["IT"]}},
 }  # fmt: skip
