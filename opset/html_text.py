@@ -83,6 +83,6 @@ def missing_attribute(kind: str, name: str, places: Mapping[str, str], known: It
         return AttributeError(f"{message}: see {places[name]}")
     from difflib import get_close_matches  # slow to import
 
-    names = {each: each for each in known if not each.startswith("_")} | dict(places)
+    names = {**places, **{each: each for each in known if not each.startswith("_")}}
     near = [names[each] for each in get_close_matches(name[:_LINE], names, 2)]
     return AttributeError(f"{message}; did you mean {' or '.join(near)}?" if near else message)

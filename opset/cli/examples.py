@@ -32,6 +32,6 @@ def command(folder: str, force: bool, form: str) -> int:
         raise UsageError(Finding("U102", "files of the examples exist already", why=why, help=help, file=folder))
     write_files(files, force=force)
     report = {"folder": folder, "files": [*files]}
-    what = f"wrote {output.count_text(len(files), 'file')} into {safe_text(folder)}; opset explain lists the guides"
+    what = f"wrote {output.count_text(len(files), 'file')} into {safe_text(folder)}; `opset explain` lists the guides"
     output.write_product(report, lambda: [what], form)
     return 0

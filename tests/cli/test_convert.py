@@ -218,6 +218,7 @@ def test_json_in_detail(small):
         "models": 1,
         "converted": 1,
         "unchanged": 0,
+        "invalid": 0,
         "planned": 0,
         "refused": 0,
         "failed": 0,
