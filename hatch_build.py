@@ -1,4 +1,4 @@
-"""Builds the package: a wheel has the compiled YAML and the guides; the description has no links to files."""
+"""Builds the package: a wheel has the compiled YAML, the guides and the examples; the description has no links to files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ours(root: str, name: str) -> Any:
 
 
 class CustomBuildHook(BuildHookInterface):
-    """Compiles the YAML, so that an installed package never parses it, and puts the guides into a wheel."""
+    """Compiles the YAML, so that an installed package never parses it, and puts guides and examples into a wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         index = ours(self.root, "opset.schemas.index")

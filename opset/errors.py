@@ -30,6 +30,8 @@ MOST = 4096
 """Characters of one part of a finding that is kept: a path may be that long."""
 KEPT, SHOWN = 1000, 100
 """Findings that an exception and JSON hold, and those that text shows; the others are counted."""
+NOTEBOOK = 20
+"""Findings that a notebook shows; the others are counted."""
 PLACES = 3
 """Places that text shows of refusals of one kind; the others are counted."""
 
@@ -468,6 +470,15 @@ class Finding(NamedTuple):
         lines += [f"  help    {safe_text(self.help)}"] if self.help else []
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        where = f" at {safe_text(self.place, WIDTH)}" if self.place else ""
+        return f"<Finding {self.code}: {safe_text(self.message, WIDTH)}{where}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape  # imported when something is shown
+
+        return f"<pre>{escape(str(self))}</pre>"
+
     def in_file(self, file: str) -> Finding:
         """Return the finding with its file set to this one, unless it names one already."""
         return self if self.file else self._replace(file=file)
@@ -494,6 +505,19 @@ class FindingList(list[Finding]):
 
     def __reduce__(self) -> tuple[object, ...]:
         return FindingList, (list(self), self.omitted)
+
+    def __repr__(self) -> str:
+        codes = listing([*dict.fromkeys(finding.code for finding in self)])
+        more = f" and {self.omitted:,} more" if self.omitted else ""
+        return f"<FindingList of {len(self):,}{more}{': ' if codes else ''}{codes}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        kinds = self.group_by_kind()
+        more = max(len(kinds) - NOTEBOOK, 0) + self.omitted
+        lines = [f"<pre>{escape(str(finding))}</pre>" for finding in kinds[:NOTEBOOK]] or ["<p>no findings</p>"]
+        return "".join([*lines, f"<p>… and {more:,} more</p>"] if more else lines)
 
     def append(self, finding: Finding) -> None:
         """Add a finding with very long parts cut, or count it as omitted if there are too many."""

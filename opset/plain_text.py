@@ -36,12 +36,17 @@ def table_lines(rows: Sequence[Sequence[str]], indent: str = "  ", right: Iterab
     return lines
 
 
+def terminal_columns() -> int | None:
+    """Return the columns of the terminal that stdout is, None if it is none."""
+    try:
+        return os.get_terminal_size(1).columns or None
+    except OSError:
+        return None
+
+
 def _terminal_width() -> int:
     """Return the columns of the terminal, WIDEST if the output is none."""
-    try:
-        return os.get_terminal_size(1).columns or WIDEST
-    except OSError:
-        return WIDEST
+    return terminal_columns() or WIDEST
 
 
 def prose_width() -> int:
@@ -63,6 +68,26 @@ def wrap_prose(text: str, width: int, indent: str = "") -> list[str]:
         inner = indent + line[: len(line) - len(line.lstrip(" "))]
         lines += textwrap.wrap(escape_text(line.strip()), width, initial_indent=inner, subsequent_indent=inner) or [""]
     return lines
+
+
+def fit_lines(lines: Iterable[str], stream: IO[str], hang: str = "") -> list[str]:
+    """Return lines as a terminal holds them: longer ones wrapped, but for those of code and of tables in Markdown.
+
+    Where the stream is no terminal, they stay as they are. Continuations begin as their line does, then with `hang`.
+    """
+    if not stream.isatty():
+        return [*lines]
+    import textwrap
+
+    width, fitted, is_code = max(40, _terminal_width()), list[str](), False
+    for line in lines:
+        is_code ^= line.startswith("```")
+        if len(line) <= width or is_code or line.startswith("|"):
+            fitted.append(line)
+        else:
+            indent = line[: len(line) - len(line.lstrip(" "))] + hang
+            fitted += textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)
+    return fitted
 
 
 def style_text(text: str, style: str, stream: IO[str]) -> str:

@@ -21,9 +21,9 @@ MODULES = {
 }
 # Parts from below to above: each may import those before it, and itself.
 ORDER = (
-    "public_names errors rules plain_text file_names budget child_process model schemas output_folder opsets "
-    "preparation inference reference tensor_io checker version_converter adapters extend composition verification reduction "
-    "description catalog compat explanations docgen workflow cli __main__"
+    "public_names errors rules plain_text plain_formula html_text file_names budget child_process model schemas "
+    "output_folder opsets preparation inference reference tensor_io checker version_converter adapters extend "
+    "composition verification reduction description catalog compat explanations docgen workflow cli __main__"
 ).split()
 # A program that another process runs, with the runtimes that are tested: no module of the package.
 WORKER = "opset.workflow.conformance.worker"
@@ -33,7 +33,9 @@ LOADER = "opset.opsets.runtimes.loading_program"
 RUNNER = "opset.verification.runtime_program"
 # Which modules may import a package that is not part of Python; none may import onnx or a runtime but these.
 ALLOWED = {
-    "onnx": (WORKER,),
+    # A Model gives itself to a caller's onnx or onnx-ir: imported in `to_onnx` and `to_ir`, and for checkers of types.
+    "onnx": (WORKER, "opset.model.storage.container"),
+    "onnx_ir": ("opset.model.storage.container",),
     "onnxruntime": (WORKER, LOADER, RUNNER),
     "openvino": (LOADER, RUNNER),
     "google": ("opset.model",),
@@ -55,6 +57,7 @@ ALLOWED = {
     "markdown_it": ("opset.docgen",),
     "pygments": ("opset.docgen",),
     "latex2mathml": ("opset.docgen",),
+    "typing_extensions": ("opset.version_converter",),  # for checkers of types, which all know it
     "tomli": ("opset.cli.configuration",),
 }
 

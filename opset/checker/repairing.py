@@ -17,6 +17,7 @@ from opset.budget import Limits
 from opset.checker.checking import find, select_codes
 from opset.checker.table import CHECKER, CheckContext, CheckOptions, Mend
 from opset.errors import FindingList
+from opset.html_text import Table, findings_table, html_of, one_line
 from opset.model import Model, load
 from opset.model.storage.container import ModelLike
 from opset.opsets.registry import Registry, Schemas, registry_with
@@ -28,7 +29,7 @@ CASTS = "I202"
 """The code of nodes whose inputs have different types: Casts mend some, which change values."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Repair:
     """A mended model, the changes that mended it, and the findings that are left.
 
@@ -40,6 +41,16 @@ class Repair:
     model: Model
     mended: tuple[Mend, ...]
     left: FindingList
+
+    def __repr__(self) -> str:
+        return one_line("Repair", f"{len(self.mended):,} changes; left: {self.left!r}")
+
+    def _repr_html_(self) -> str:
+        tables = [
+            Table("changes", Mend._fields, self.mended),
+            findings_table("findings that are left", self.left),
+        ]
+        return html_of(repr(self).strip("<>"), tables)
 
 
 def repair(

@@ -54,8 +54,11 @@ VERBS = {
     "export": "Write the operators of a domain as an operator-set document.",
     "import": "Make a folder of operator YAML of such a document.",
     "explain": "Explain an error code, or show a guide.",
+    "examples": "Write the files that the guides work with.",
     "completion": "Print a shell's completion script.",
 }
+UNCONFIGURED = frozenset(("conformance", "examples", "import", "new", "bump", "explain", "completion"))
+"""Verbs that read no configuration."""
 USAGE, INTERNAL, INTERRUPTED, BROKEN_PIPE = 2, 70, 130, 141
 
 
@@ -74,7 +77,27 @@ class Verbs(click.Group):
         command: click.Command = import_module(f"opset.cli.{module}").command
         if not any(each.name == "debug" for each in command.params):
             command.params.append(_debug_option())
+        if ctx.resilient_parsing:  # a shell completes what is typed
+            from opset.cli.completing import complete_names
+
+            complete_names(command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the verb that a call names, its command, and the arguments behind it."""
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            from opset.cli.suggestions import verb_error  # of errors alone
+
+            raise verb_error(args[0], [*VERBS], ctx)
+        name, command, rest = super().resolve_command(ctx, args)
+        is_help = ctx.resilient_parsing or not {"-h", "--help"}.isdisjoint(rest)
+        if name is not None and command is not None and name not in UNCONFIGURED and not is_help:
+            from opset.cli.defaults import defaults_for
+
+            ctx.default_map = {name: defaults_for(name, command, VERBS)}
+        return name, command, rest
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -139,6 +162,10 @@ def _escape_usage_errors() -> Iterator[None]:
         yield
     except (click.exceptions.NoArgsIsHelpError, click.MissingParameter):
         raise
+    except click.NoSuchOption as error:
+        from opset.cli.suggestions import option_error
+
+        raise click.UsageError(safe_text(option_error(error)), error.ctx) from error
     except click.UsageError as error:
         raise click.UsageError(safe_text(error.format_message()), error.ctx) from error
 

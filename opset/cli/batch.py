@@ -17,7 +17,7 @@ import click
 from opset.budget import ALLOW_MORE, Limits
 from opset.cli import BROKEN_PIPE, INTERNAL, USAGE, output, signals, supervision
 from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
-from opset.cli.inputs import STREAM, Input, Output, expand_inputs, output_for, roots_option
+from opset.cli.inputs import STREAM, Input, Output, expand_inputs, output_for, refuse_output_as_input, roots_option
 from opset.cli.limits import limits_options
 from opset.errors import Finding, FindingList, OpsetError, UsageError, safe_text
 from opset.model import Model, load, write_stream
@@ -196,6 +196,8 @@ def process_files(
     """
     names_output = call.in_place or call.given is not None
     models = expand_inputs(inputs, products=names_output)
+    if writes and not names_output:
+        refuse_output_as_input(models)
     destination = output_for(call.given, call.in_place, models) if writes or names_output else None
     if destination is not None and writes:
         refuse_terminal(destination)

@@ -1,16 +1,17 @@
 """The operators and runtimes that the command line knows beside the standard's: in folders and files that are named.
 
 Operator YAML is data, and may come from any of these folders. Python files beside it are code: they run only if the
-call itself names the folder, if the user trusts it, or if it belongs to an installed package. `./pyproject.toml` may
-come from anyone: it is read as data, and names data.
+call itself names the folder, if the user trusts it, or if it belongs to an installed package. `pyproject.toml`, here or
+in a folder above, may come from anyone: it is read as data, and names data. Its defaults of options are in `defaults`.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ import click
 
 from opset.errors import Finding, UsageError, safe_text
 from opset.opsets.registry import Registry, entry_point_folders, files_named, registry_with
+from opset.schemas.names import near_miss
 from opset.schemas.untrusted_files import file_bytes
 
 PROJECT = Path("pyproject.toml")
@@ -30,6 +32,8 @@ LISTED = 5
 """Files of a folder that a note names."""
 _KEYS = {"schemas": "folder", "targets": "file", "select": "code", "ignore": "code"}
 """The keys of [tool.opset], each with the kind of what its list holds."""
+MAX_PARENTS = 64
+FORM = 'write [tool.opset] and below it schemas = ["folder"]'
 SHOWN = 100
 """Characters of a text of the configuration that a message repeats."""
 
@@ -92,29 +96,29 @@ def _left_out_note(folder: Path, files: list[Path]) -> str:
 
 
 def registry_for(folders: tuple[Path, ...]) -> Registry:
-    """Return the operators of the standard, `--schemas`, ./pyproject.toml and installed packages.
+    """Return the operators of the standard, `--schemas`, pyproject.toml and installed packages.
 
     No Python files beside YAML run.
 
     Raises:
         SchemaError: The YAML of an operator is wrong.
-        UsageError: U103, ./pyproject.toml cannot be used.
+        UsageError: U103, pyproject.toml cannot be used.
     """
     return folders_for(folders, False).registry()
 
 
 def folders_for(named: tuple[Path, ...], hooks: bool | None = None) -> Folders:
-    """Return the folders of `--schemas`, of ./pyproject.toml and of installed packages, each once.
+    """Return the folders of `--schemas`, of pyproject.toml and of installed packages, each once.
 
     Args:
         named: The folders of `--schemas`.
-        hooks: Whether Python files may run: in no folder if False, also in the folders of ./pyproject.toml if True. By
+        hooks: Whether Python files may run: in no folder if False, also in the folders of pyproject.toml if True. By
             default those are data alone, unless OPSET_ALLOW_HOOKS or `--schemas` names them.
 
     Raises:
-        UsageError: U103, ./pyproject.toml or OPSET_ALLOW_HOOKS cannot be used.
+        UsageError: U103, pyproject.toml or OPSET_ALLOW_HOOKS cannot be used.
     """
-    project = {os.path.realpath(folder): folder for folder in _project_folders()}
+    project = {os.path.realpath(folder): folder for folder in _project_paths()["schemas"]}
     allowed = [*project.values()] if hooks else []
     if project and hooks is None:
         # A folder is taken as it was when it was compared: a link could be exchanged afterwards.
@@ -122,7 +126,7 @@ def folders_for(named: tuple[Path, ...], hooks: bool | None = None) -> Folders:
         allowed = [Path(real) for real in project if real in trusted_paths]
     trusted = {os.path.realpath(each): each for each in reversed([*named, *allowed, *entry_point_folders()])}
     data = tuple(folder for real, folder in project.items() if real not in trusted)
-    _check_contained(data)
+    _check_contained(data, read_project())
     return folders_of((*trusted.values(),)[::-1], hooks, data)
 
 
@@ -142,82 +146,44 @@ def _trusted_folders() -> frozenset[str]:
 
 
 def target_files(named: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the files of runtimes that a call names, and those of `[tool.opset] targets` of ./pyproject.toml.
+    """Return the files of runtimes that a call names, and those of `[tool.opset] targets` of pyproject.toml.
 
     Raises UsageError U103 if the configuration cannot be used, or names a file outside of its folder.
     """
     given = {os.path.realpath(file) for file in named}
     listed = [file for file in _project_paths()["targets"] if os.path.realpath(file) not in given]
-    project = os.path.join(os.path.realpath(PROJECT.parent), "")
+    project = read_project()
     for file in listed:
-        if not os.path.realpath(file).startswith(project):
+        if not project.contains(file):
             why = f"[tool.opset] targets leads out of the project: {str(file)[:SHOWN]}"
-            raise _configuration_error(why, "if you trust the file, name it in the call: --target FILE")
+            raise project.error(why, "if you trust the file, name it in the call: --target FILE")
     return (*named, *listed)
 
 
-def _project_folders() -> list[Path]:
-    """Return the folders that `[tool.opset] schemas` of ./pyproject.toml lists, if it has such a table."""
-    return _project_paths()["schemas"]
-
-
 def _project_paths() -> dict[str, list[Path]]:
-    """Return the folders of `schemas` and the files of `targets` that [tool.opset] of ./pyproject.toml lists."""
+    """Return the folders of `schemas` and the files of `targets` that [tool.opset] of pyproject.toml lists."""
+    project = read_project()
     paths: dict[str, list[Path]] = {}
     for key, is_kind in (("schemas", os.path.isdir), ("targets", os.path.isfile)):
-        listed = _project_lists()[key]
-        for each in listed:
-            if len(each) > MAX_PATH or not is_kind(each):
-                raise _configuration_error(f"[tool.opset] {key}: {each[:SHOWN]!r} is no {_KEYS[key]}")
-        paths[key] = [PROJECT.parent / each for each in listed]
+        paths[key] = [project.folder / each for each in project.lists[key] if len(each) <= MAX_PATH]
+        wrong = [each for each in project.lists[key] if len(each) > MAX_PATH or not is_kind(project.folder / each)]
+        if wrong:
+            raise project.error(f"[tool.opset] {key}: {wrong[0][:SHOWN]!r} is no {_KEYS[key]}")
     return paths
 
 
 def rule_choice(select: Sequence[str], ignore: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the codes of rules to select and to ignore: from options, else from ./pyproject.toml.
+    """Return the codes of rules to select and to ignore: from options, else from pyproject.toml.
 
     Raises UsageError U103 if the configuration cannot be used.
     """
-    lists = _project_lists()
+    lists = read_project().lists
     return _split(select) or lists["select"], _split(ignore) or lists["ignore"]
 
 
 def _split(texts: Sequence[str]) -> list[str]:
     """Return the codes of options, of which each may name several: "W,G3"."""
     return [code.strip() for text in texts for code in text.split(",")]
-
-
-def _project_lists() -> dict[str, list[str]]:
-    """Return the lists of [tool.opset] of ./pyproject.toml by key, empty ones for keys that it does not have."""
-    lists: dict[str, list[str]] = {key: [] for key in _KEYS}
-    text = _project_text()
-    if b"opset" not in text:
-        return lists
-    tools = _parse_toml(text).get("tool", {})
-    table = tools.get("opset", {}) if isinstance(tools, dict) else {}
-    for key, kind in _KEYS.items():
-        listed = table.get(key, []) if isinstance(table, dict) else None
-        if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
-            raise _configuration_error(f"[tool.opset] {key} is no list of {kind}s")
-        if len(listed) > MAX_FOLDERS:
-            raise _configuration_error(
-                f"[tool.opset] {key} lists {len(listed):,} {kind}s; at most {MAX_FOLDERS} are accepted"
-            )
-        lists[key] = listed
-    if leftover := sorted(table.keys() - _KEYS.keys()):
-        raise _configuration_error(f"[tool.opset] has the unknown key {leftover[0][:SHOWN]!r}")
-    return lists
-
-
-def _project_text() -> bytes:
-    """Return ./pyproject.toml, b"" without one. Raises UsageError U103 if it is no regular file, or too large."""
-    try:
-        return file_bytes(PROJECT, MAX_BYTES)
-    except FileNotFoundError:
-        return b""
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else None
-        raise _configuration_error(why or str(error), "put a file in its place that can be read") from error
 
 
 _TOML = re.compile(
@@ -232,7 +198,7 @@ _TOML = re.compile(
 
 
 def _parse_toml(text: bytes) -> dict[str, Any]:
-    """Return a TOML document as data. Raises UsageError U103 if it is malformed or deeper than MAX_DEPTH.
+    """Return a TOML document as data. Raises ValueError if it is malformed or deeper than MAX_DEPTH.
 
     The depth is checked first: a parser recurses with brackets, and takes quadratic time for keys of many parts.
     """
@@ -250,31 +216,116 @@ def _parse_toml(text: bytes) -> dict[str, Any]:
         elif mark[:1] not in b"\"'":
             dots = 0
         if depth > MAX_DEPTH or dots > MAX_DEPTH:
-            raise _configuration_error(f"it is nested more than {MAX_DEPTH} levels deep")
+            raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
+    return tomllib.loads(text.decode())
+
+
+class Project(NamedTuple):
+    """The configuration of a project: its file, the lists of [tool.opset] by key, and the tables of verbs by name."""
+
+    file: Path
+    lists: Mapping[str, list[str]]
+    verbs: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def folder(self) -> Path:
+        """The project's folder, in which paths of the configuration begin."""
+        return self.file.parent
+
+    def contains(self, path: Path) -> bool:
+        """Whether a path, with links resolved, is in the project's folder."""
+        folder = os.path.join(os.path.realpath(self.folder), "")
+        return os.path.join(os.path.realpath(path), "").startswith(folder)
+
+    def error(self, why: str, help: str = FORM) -> UsageError:
+        """Return the error for a configuration that cannot be used."""
+        return _configuration_error(self.file, why, help)
+
+
+def read_project() -> Project:
+    """Return the configuration in force: of pyproject.toml, or of the nearest folder above whose file has some.
+
+    The search ends at a folder with `.git`. Files above that belong to others are passed over, root's aside.
+
+    Raises:
+        UsageError: U103 if the file cannot be used.
+    """
+    table = _table_of(PROJECT)
+    if table is not None:
+        return _project_of(PROJECT, table)
+    folder = os.path.abspath(os.curdir)
+    for _ in range(MAX_PARENTS):
+        if os.path.lexists(os.path.join(folder, ".git")) or folder == os.path.dirname(folder):
+            break
+        folder = os.path.dirname(folder)
+        file = Path(folder, PROJECT)
+        if _is_trusted_data(file) and (table := _table_of(file)) is not None:
+            return _project_of(file, table)
+    return _project_of(PROJECT, {})
+
+
+def _is_trusted_data(file: Path) -> bool:
+    """Whether a file is a regular one that belongs to the user or to root: in /tmp, anybody may put one above."""
     try:
-        return tomllib.loads(text.decode())
+        status = os.stat(file)
+    except OSError:
+        return False
+    owners = (os.geteuid(), 0) if hasattr(os, "geteuid") else (status.st_uid,)
+    return stat.S_ISREG(status.st_mode) and status.st_uid in owners
+
+
+def _table_of(file: Path) -> Any:
+    """Return [tool.opset] of a file, None if there is no file, or no such table in it. Raises UsageError U103."""
+    try:
+        text = file_bytes(file, MAX_BYTES)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else None
+        raise _configuration_error(file, why or str(error), "put a file in its place that can be read") from error
+    if b"opset" not in text:
+        return None
+    try:
+        tools = _parse_toml(text).get("tool", {})
     except ValueError as error:
-        raise _configuration_error(str(error)[:300]) from error
+        raise _configuration_error(file, str(error)[:300]) from error
+    return tools.get("opset") if isinstance(tools, dict) else None
 
 
-def _check_contained(folders: Sequence[Path]) -> None:
+def _project_of(file: Path, table: Any) -> Project:
+    """Return the configuration that [tool.opset] of a file holds. Raises UsageError U103 if it has another form."""
+    lists: dict[str, list[str]] = {}
+    for key, kind in _KEYS.items():
+        listed = table.get(key, []) if isinstance(table, dict) else None
+        if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+            raise _configuration_error(file, f"[tool.opset] {key} is no list of {kind}s")
+        if len(listed) > MAX_FOLDERS:
+            why = f"[tool.opset] {key} lists {len(listed):,} {kind}s; at most {MAX_FOLDERS} are accepted"
+            raise _configuration_error(file, why)
+        lists[key] = listed
+    verbs = {name: each for name, each in table.items() if name not in _KEYS and isinstance(each, dict)}
+    if leftover := sorted(table.keys() - _KEYS.keys() - verbs.keys()):
+        why = f"[tool.opset] has the unknown key {leftover[0][:SHOWN]!r}"
+        help = near_miss(leftover[0], _KEYS) or FORM
+        raise _configuration_error(file, why, help)
+    return Project(file, lists, verbs)
+
+
+def _configuration_error(file: Path, why: str, help: str = FORM) -> UsageError:
+    """Return the error for a pyproject.toml that cannot be used."""
+    return UsageError(Finding("U103", "the configuration cannot be used", why=why, help=help, file=str(file)))
+
+
+def _check_contained(folders: Sequence[Path], project: Project) -> None:
     """Raise UsageError U103 if a folder of the configuration, or a file in it, lies outside of the project's folder."""
     if not folders:
         return
     from opset.schemas.lock import LOCK_FILE
     from opset.schemas.yaml.loader import TYPES_FILE  # slow, and needed for these folders anyway
 
-    project = os.path.join(os.path.realpath(PROJECT.parent), "")
     for folder in folders:
         files = [folder / TYPES_FILE, folder / LOCK_FILE, *files_named(folder, "*.yaml")]
         for path in (folder, *files):
-            if not os.path.join(os.path.realpath(path), "").startswith(project):
+            if not project.contains(path):
                 why = f"[tool.opset] names a folder that leads out of the project: {str(path)[:SHOWN]}"
-                raise _configuration_error(
-                    why, "if you trust what is there, name the folder in the call: --schemas DIR"
-                )
-
-
-def _configuration_error(why: str, help: str = 'write [tool.opset] and below it schemas = ["folder"]') -> UsageError:
-    """Return the error for a ./pyproject.toml that cannot be used."""
-    return UsageError(Finding("U103", "the configuration cannot be used", why=why, help=help, file=str(PROJECT)))
+                raise project.error(why, "if you trust what is there, name the folder in the call: --schemas DIR")

@@ -14,6 +14,8 @@ from opset.cli.batch import Call, ModelReport, Verb, process_files, write_report
 from opset.cli.inputs import Input, dims_option, freeze_option, suffix_of
 from opset.cli.target_options import TargetChoice, target_options
 from opset.cli.verification import UNVERIFIED, Verifying, verify_options
+from opset.errors import OpsetError
+from opset.model import Model
 from opset.model.storage.external import odd_keys
 from opset.opsets.registry import Registry
 from opset.verification.report import Verification, verification_lines
@@ -30,6 +32,7 @@ LOWERED = "lowered"
 WORDS = {
     "converted": "converted",
     "unchanged": "already there",
+    "invalid": "already there, and not valid",
     "planned": "can be converted",
     "refused": "refused",
     UNVERIFIED: "not verified",
@@ -121,7 +124,11 @@ def convert_file(source: Input, settings: Settings, call: Call, registry: Regist
     if verification is not None and not verification.same:
         status = UNVERIFIED
     elif conversion.model is not None:
-        status = "unchanged" if not conversion.changes else "planned" if settings.plan_only else "converted"
+        status = "converted" if not settings.plan_only else "planned"
+        if not conversion.changes:
+            fault = _fault_of(model, registry, call)
+            status = "invalid" if fault else "unchanged"
+            conversion.notes += [fault] * bool(fault)
         if not settings.plan_only and not call.can_skip_writing(conversion.changes):
             opsets = settings.target.opsets or conversion.target
             reached = {domain: conversion.target.get(domain, version) for domain, version in opsets.items()}
@@ -130,6 +137,23 @@ def convert_file(source: Input, settings: Settings, call: Call, registry: Regist
     result = ConvertedReport(conversion_report(conversion, places=call.form == "json"), verification)
     findings = (conversion.refusals if verification is None else verification.errors).in_file(source.path)
     return ModelReport(source.path, path, result, findings, status, int(status in ("refused", UNVERIFIED)))
+
+
+def _fault_of(model: Model, registry: Registry, call: Call) -> str:
+    """Return the note that a model which needs no conversion is not valid at its own opsets, "" if it is."""
+    from opset.checker.checking import check  # few models need it
+
+    try:
+        findings = check(model, schemas=registry, limits=call.limits)
+    except OpsetError:  # it is too large to be checked, say: nothing is known
+        return ""
+    errors = [each for each in findings if each.severity == "error"]
+    if not errors:
+        return ""
+    first = errors[0]
+    why = f" ({first.why})" if first.why else ""
+    others = f", and {len(errors) - 1:,} more" if errors[1:] else ""
+    return f"the model is not valid: {first.place}: {first.message}{why}, {first.code}{others}; opset check shows all"
 
 
 def _result_lines(report: ModelReport[ConvertedReport]) -> Iterator[str]:
@@ -143,3 +167,5 @@ def _result_lines(report: ModelReport[ConvertedReport]) -> Iterator[str]:
             yield "  nothing was written"
         if report.status == "unchanged":
             yield "  nothing to convert: the model is there already"
+        elif report.status == "invalid":
+            yield "  nothing to convert: the model has these versions, but is not valid"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from opset.cli import output
 from opset.docgen.guides import guides, plain_text
 from opset.errors import CODES, Finding, UsageError
 from opset.explanations import page_of
+from opset.plain_text import fit_lines
 from opset.schemas.names import near_miss
 
 
@@ -40,7 +43,8 @@ def command(names: tuple[str, ...], form: str) -> int:
         each = known[name]
         page = page_of(each["code"]) if "code" in each else plain_text(texts[each["guide"]])
         pages.append({**each, "page": page.rstrip("\n")})
-    output.write_product(pages, lambda: "\n\n".join(page["page"] for page in pages).split("\n"), form)
+    lines = "\n\n".join(page["page"] for page in pages).split("\n")
+    output.write_product(pages, lambda: fit_lines(lines, sys.stdout), form)
     return 0
 
 

@@ -11,19 +11,16 @@ import click
 from opset.cli.batch import Call, ModelReport, Verb, load_input, process_files, reading_options, write_report
 from opset.cli.configuration import target_files, target_option
 from opset.cli.inputs import Input
-from opset.cli.show import operator_rows
-from opset.description.contents import DescribedValue
+from opset.cli.show import content_rows, operator_rows
 from opset.description.report import LowestVersion, ModelDescription, describe
 from opset.errors import SHOWN, FindingList, brief_name, listing, safe_text
 from opset.opsets.registry import Registry
 from opset.opsets.runtimes.names import tables_with, verify_name
 from opset.plain_text import prose_lines, table_lines
-from opset.version_converter.runtime_survey import ReleaseRange, RuntimeAnswer
+from opset.version_converter.runtime_survey import RuntimeAnswer, releases_text
 
 WORDS = {"described": "described", "failed": "failed"}
 VERB = Verb(WORDS, "the model was not described", ("adapters.py", "inference.py"))
-LISTED = 5
-"""Ranges of releases of a runtime that text shows."""
 
 
 class Settings(NamedTuple):
@@ -76,16 +73,8 @@ def _report_lines(model: ModelDescription) -> Iterator[str]:
     opsets = [f"{brief_name(each.domain)} {each.version}" for each in model.opsets]
     nodes = f"{model.nodes:,} node{'' if model.nodes == 1 else 's'}"
     yield f"{listing(opsets, SHOWN)}, IR version {model.ir_version}: {nodes}"
-    facts = [["producer", brief_name(model.producer)], ["graph", brief_name(model.graph)]]
+    facts = content_rows(model)
     facts += [["model version", model.model_version]] if model.model_version != "0" else []
-    facts += _value_rows("inputs", model.inputs)
-    facts += _value_rows("outputs", model.outputs)
-    count, size = sum(each.tensors for each in model.weights), sum(each.bytes for each in model.weights)
-    types = [f"{each.type} {_bytes_text(each.bytes)}" for each in model.weights]
-    facts.append(["weights", f"{count:,}, {_bytes_text(size)}: {', '.join(types)}" if count else "none"])
-    for data in model.external_data[:SHOWN]:
-        tensors = f"{data.tensors:,} tensor{'' if data.tensors == 1 else 's'}"
-        facts.append(["external data", f"{brief_name(data.location)}: {tensors}, {_bytes_text(data.bytes)}"])
     lowest = [_lowest_text(each) for each in model.lowest_opsets]
     lowest += [f"IR version {model.lowest_ir_version}"] if model.lowest_ir_version is not None else []
     facts.append(["could have", listing(lowest, SHOWN)])
@@ -99,19 +88,9 @@ def _report_lines(model: ModelDescription) -> Iterator[str]:
     yield from (f"  note: {safe_text(note)}" for note in model.notes[:SHOWN])
 
 
-def _value_rows(title: str, values: Sequence[DescribedValue]) -> list[list[str]]:
-    rows = [[brief_name(each.name), each.type or "of no stated type"] for each in values[:SHOWN]]
-    lines = [[title if not number else "", " ".join(row)] for number, row in enumerate(rows)]
-    return [*lines, ["", f"… and {len(values) - SHOWN:,} more"]] if len(values) > SHOWN else lines
-
-
 def _lowest_text(lowest: LowestVersion) -> str:
     version = "no version" if lowest.version is None else str(lowest.version)
     return f"{brief_name(lowest.domain)} {version}"
-
-
-def _bytes_text(count: int) -> str:
-    return f"{count:,} byte{'' if count == 1 else 's'}"
 
 
 def _runtime_lines(answers: Sequence[RuntimeAnswer]) -> Iterator[str]:
@@ -119,16 +98,10 @@ def _runtime_lines(answers: Sequence[RuntimeAnswer]) -> Iterator[str]:
     rows = [["runtime", "as it is", "after a conversion"]]
     for each in answers:
         name = each.runtime if each.lists_operators else f"{each.runtime} (operators are not known)"
-        rows.append([name, _ranges_text(each.as_it_is), _ranges_text(each.converted)])
+        rows.append([name, releases_text(each.as_it_is) or "-", releases_text(each.converted) or "-"])
     yield from table_lines(rows)
     for each in answers:
         if each.obstacle is not None:
             refused = each.obstacle
             why = f"{refused.message}: {refused.why}" if refused.why else refused.message
             yield from prose_lines(f"not {each.runtime} {refused.release}: {safe_text(why)}", "  ")
-
-
-def _ranges_text(ranges: Sequence[ReleaseRange]) -> str:
-    """Return releases as text: "1.14 to 1.17, 1.20"."""
-    texts = [each.first if each.first == each.last else f"{each.first} to {each.last}" for each in ranges]
-    return listing(texts, LISTED) or "-"

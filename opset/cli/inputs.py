@@ -20,7 +20,8 @@ TEXT_STREAM = f"text:{STREAM}"
 """Names stdin, or stdout, with a model in ONNX text syntax."""
 MOST_ENTRIES = 1_000_000
 """Files and folders that are listed for one command."""
-_PRODUCT = re.compile(r"(.+)-(?:opset\d+|inferred|inlined|lowered|part|merged)(\.onnx(?:txt)?)")
+MODEL_SUFFIXES = (".onnx", ".pb", TEXT_SUFFIX)
+_PRODUCT = re.compile(r"(.+)-(?:opset\d+|inferred|inlined|lowered|part|merged|reduced)(\.onnx(?:txt)?)")
 _SEPARATOR = re.compile(r"[/\\]" if os.sep == "\\" else "/")
 
 
@@ -202,6 +203,16 @@ def suffix_of(opsets: Mapping[str, int]) -> str:
     return "-".join(f"{domain}{version}" for domain, version in sorted(opsets.items()))
 
 
+def refuse_output_as_input(inputs: list[Input]) -> None:
+    """Raise UsageError U103 if the second of two inputs is no file, so that it is meant as the output."""
+    if len(inputs) != 2 or any(model.path == STREAM or model.found for model in inputs):
+        return
+    first, second = (model.path for model in inputs)
+    if os.path.exists(first) and not os.path.lexists(second):
+        help = f"to write the result there: -o {second}"
+        raise _usage_error(f"'{second}' is named as an input, and does not exist", help)
+
+
 def output_for(given: str | None, in_place: bool, inputs: list[Input]) -> Output:
     """Return the destination that `-o` and `--in-place` name. Raises UsageError U103 if it does not fit the inputs."""
     streams = any(model.path == STREAM for model in inputs)
@@ -220,9 +231,15 @@ def output_for(given: str | None, in_place: bool, inputs: list[Input]) -> Output
         if len(inputs) > 1:
             raise _usage_error("several models do not fit into one stream", "give -o FOLDER")
         return Output(stream=True, text=given == TEXT_STREAM)
-    several = len(inputs) > 1 or inputs[0].below is not None
-    if not (several or given.endswith(os.sep) or os.path.isdir(given)):
-        return Output(file=given)
+    if not (given.endswith(("/", os.sep)) or os.path.isdir(given)):
+        # Models that were found go into a folder, unless the name is that of one model.
+        several = len(inputs) > 1 or inputs[0].below is not None
+        found = any(model.found for model in inputs) and not given.endswith(MODEL_SUFFIXES)
+        if not several:
+            return Output(file=given)
+        if not (found or os.path.lexists(given)):
+            message = f"several models do not fit into one file, '{given}'"
+            raise _usage_error(message, f"for a folder that is to be made, write -o {given}/")
     if os.path.lexists(given) and not os.path.isdir(given):
         message = f"'{given}' is no folder, and several models are to be written there"
         raise _usage_error(message, "name a folder with -o")

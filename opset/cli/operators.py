@@ -17,6 +17,7 @@ from opset.catalog import (
 from opset.cli.domains import check_version, known_domain
 from opset.errors import Finding, UsageError, escape_text
 from opset.opsets.registry import Registry
+from opset.plain_formula import formula_lines
 from opset.plain_text import prose_lines, prose_width, table_lines
 from opset.schemas.model import OpSchema, unknown_words
 from opset.schemas.names import domain_name, near_miss
@@ -88,7 +89,8 @@ def schema_lines(data: Mapping[str, Any]) -> list[str]:
     lines += prose_lines(unknown_words(data["unknown"]), "  ") if data["unknown"] else []
     lines += prose_lines(data["determinism"], "  ") if data["determinism"] != "deterministic" else []
     lines += ["", *prose_lines(data["doc"], "  ")]
-    lines += ["", *prose_lines(data["formula"], "  ")] if data["formula"] else []
+    if data["formula"]:
+        lines += ["", *(line for each in formula_lines(data["formula"]) for line in prose_lines(each, "  "))]
     for side in ("inputs", "outputs"):
         cells = [[each["name"], ", ".join([brief_type(each["type"]), *arity_words(each)])] for each in data[side]]
         lines += _section_lines(side, cells, data[side])

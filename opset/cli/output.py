@@ -15,7 +15,7 @@ import click
 
 from opset.errors import SHOWN, Finding, FindingList, OpsetError, escape_text, safe_text
 from opset.opsets.faults import format_traceback
-from opset.plain_text import style_text
+from opset.plain_text import fit_lines, style_text
 
 _BATCH = 10_000  # parts of JSON that are written at once
 UNMAPPED = ("failed to map segment", "annot allocate memory")
@@ -114,10 +114,11 @@ def write_errors(findings: FindingList | OpsetError, stream: IO[str] | None = No
         sys.stdout.flush()
     kinds = listed.group_by_kind()
     for finding in kinds[:SHOWN]:
-        head, newline, rest = str(finding).partition("\n")
+        head, *parts = str(finding).split("\n")
         label, bracket, message = head.partition("] ")
+        rest = "".join(f"\n{line}" for line in fit_lines(parts, stream, hang=" " * 8))
         color = "red" if finding.severity == "error" else "yellow"
-        stream.write(f"{style_text(label + bracket.rstrip(), color, stream)} {message}{newline}{rest}\n")
+        stream.write(f"{style_text(label + bracket.rstrip(), color, stream)} {message}{rest}\n")
     if (more := max(len(kinds) - SHOWN, 0) + listed.omitted) > 0:
         stream.write(f"… and {more:,} more\n")
     codes = " ".join(dict.fromkeys(finding.code for finding in listed))

@@ -15,21 +15,28 @@ from opset.catalog import changes, example_data, operator_set, schema_data
 from opset.cli import output
 from opset.cli.batch import load_input
 from opset.cli.configuration import registry_for, schemas_option
-from opset.cli.inputs import STREAM, TEXT_STREAM, parse_input
+from opset.cli.inputs import MODEL_SUFFIXES, STREAM, TEXT_STREAM, parse_input
 from opset.cli.operator_sets import domain_with_versions, opset_lines
 from opset.cli.operators import change_lines, example_lines, schema_lines, version_at, versions_of
 from opset.description.contents import (
     CalledFunction,
+    DescribedValue,
+    ExternalData,
     Import,
     UsedOperator,
+    WeightsOfType,
     count_operators,
+    described_value,
+    external_data_of,
     imports_of,
     producer_of,
+    weights_of,
 )
-from opset.errors import SHOWN, Finding, UsageError, brief_name, escape_text, listing, safe_text
+from opset.description.report import ModelDescription
+from opset.errors import SHOWN, Finding, UsageError, brief_name, escape_text, safe_text
 from opset.model.graph.index import ModelIndex
-from opset.model.storage.parts import TEXT_SUFFIX
 from opset.opsets.registry import Registry
+from opset.opsets.releases import RELEASES
 from opset.plain_text import style_text, table_lines
 from opset.schemas.model import example_versions
 from opset.schemas.names import normalize_domain
@@ -37,16 +44,17 @@ from opset.schemas.names import normalize_domain
 
 @dataclass(frozen=True)
 class ModelContents:
-    """The contents of a model: its versions, the names of its inputs and outputs, and how often it uses operators."""
+    """The contents of a model: its versions, its inputs and outputs, weights, and how often it uses operators."""
 
     model: str
     ir_version: int
     opsets: Sequence[Import]
     producer: str
     graph: str
-    inputs: Sequence[str]
-    outputs: Sequence[str]
-    initializers: int
+    inputs: Sequence[DescribedValue]
+    outputs: Sequence[DescribedValue]
+    weights: Sequence[WeightsOfType]
+    external_data: Sequence[ExternalData]
     nodes: int
     operators: Sequence[UsedOperator]
     functions: Sequence[CalledFunction]
@@ -82,7 +90,7 @@ def command(
         opset = operator_set(registry, domain_with_versions(registry, name, at), at)
         output.write_product(opset, lambda: opset_lines(opset), form)
         return 0
-    if what in (STREAM, TEXT_STREAM) or what.endswith((".onnx", ".pb", TEXT_SUFFIX)) or os.path.exists(what):
+    if what in (STREAM, TEXT_STREAM) or what.endswith(MODEL_SUFFIXES) or os.path.exists(what):
         if version is not None or domain is not None:
             help = "a model has versions of its own; leave out VERSION and --domain"
             raise UsageError(Finding("U103", "a version or domain was given with a model", help=help))
@@ -145,9 +153,10 @@ def _contents_of(path: str, registry: Registry) -> ModelContents:
         opsets=imports_of(index, registry),
         producer=producer_of(proto),
         graph=escape_text(proto.graph.name),
-        inputs=[escape_text(value.name) for value in proto.graph.input],
-        outputs=[escape_text(value.name) for value in proto.graph.output],
-        initializers=len(proto.graph.initializer) + len(proto.graph.sparse_initializer),
+        inputs=[described_value(value) for value in proto.graph.input],
+        outputs=[described_value(value) for value in proto.graph.output],
+        weights=[*weights_of(index)],
+        external_data=[*external_data_of(proto)],
         nodes=sum(len(body.nodes) for body in index.bodies),
         operators=operators,
         functions=functions,
@@ -157,23 +166,52 @@ def _contents_of(path: str, registry: Registry) -> ModelContents:
 def _model_lines(contents: ModelContents) -> list[str]:
     """Return the contents of a model as text."""
     opsets = [
-        f"{brief_name(domain)} {version}" + (f" of {newest}" if newest else " (no schemas)")
-        for domain, version, newest in contents.opsets
+        f"{brief_name(domain)} {version}"
+        + (f" of {newest}" if newest else " (no schemas)")
+        + (f", since ONNX {release}" if release else "")
+        for domain, version, newest, release in contents.opsets
     ]
-    facts = [
-        ["IR version", str(contents.ir_version)],
-        ["opsets", listing(opsets, SHOWN)],
-        ["producer", brief_name(contents.producer)],
-        ["graph", brief_name(contents.graph)],
-        ["inputs", listing(contents.inputs, SHOWN)],
-        ["outputs", listing(contents.outputs, SHOWN)],
-        ["initializers", str(contents.initializers)],
-        ["nodes", str(contents.nodes)],
-    ]
+    facts = [["IR version", _ir_text(contents.ir_version)]]
+    facts += [["" if number else "opsets", each] for number, each in enumerate(opsets[:SHOWN])]
+    facts += [["", f"… and {len(opsets) - SHOWN:,} more"]] if len(opsets) > SHOWN else []
+    facts += [*content_rows(contents), ["nodes", f"{contents.nodes:,}"]]
     rows = operator_rows(contents.operators, contents.functions)
     name = "stdin" if contents.model in (STREAM, TEXT_STREAM) else safe_text(contents.model)
     title = style_text(name, "bold", sys.stdout)
-    return [title, *table_lines([fact for fact in facts if fact[1]]), "", *table_lines(rows, right=[2])]
+    return [title, *table_lines([fact for fact in facts if fact[1] or not fact[0]]), "", *table_lines(rows, right=[2])]
+
+
+def _ir_text(version: int) -> str:
+    """Return an IR version with the first release of onnx that has it."""
+    release = next((each.name for each in RELEASES if each.ir >= version), "")
+    return f"{version}, since ONNX {release}" if version and release else str(version)
+
+
+def content_rows(contents: ModelContents | ModelDescription) -> list[list[str]]:
+    """Return the rows of a table of facts: what wrote a model, its inputs, outputs, weights and external data."""
+    rows = [["producer", brief_name(contents.producer)], ["graph", brief_name(contents.graph)]]
+    rows += _value_rows("inputs", contents.inputs) + _value_rows("outputs", contents.outputs)
+    weights = contents.weights
+    tensors, elements = sum(each.tensors for each in weights), sum(each.elements for each in weights)
+    size = bytes_text(sum(each.bytes for each in weights))
+    types = ", ".join(f"{each.type} {bytes_text(each.bytes)}" for each in weights)
+    text = f"{tensors:,} with {elements:,} parameters, {size}: {types}"
+    rows.append(["weights", text if tensors else "none"])
+    for data in contents.external_data[:SHOWN]:
+        what = f"{data.tensors:,} tensor{'' if data.tensors == 1 else 's'}, {bytes_text(data.bytes)}"
+        rows.append(["external data", f"{brief_name(data.location)}: {what}"])
+    return rows
+
+
+def _value_rows(title: str, values: Sequence[DescribedValue]) -> list[list[str]]:
+    rows = [[brief_name(each.name), each.type or "of no stated type"] for each in values[:SHOWN]]
+    lines = [[title if not number else "", " ".join(row)] for number, row in enumerate(rows)]
+    return [*lines, ["", f"… and {len(values) - SHOWN:,} more"]] if len(values) > SHOWN else lines
+
+
+def bytes_text(count: int) -> str:
+    """Return a number of bytes with its unit."""
+    return f"{count:,} byte{'' if count == 1 else 's'}"
 
 
 def operator_rows(operators: Sequence[UsedOperator], functions: Sequence[CalledFunction]) -> list[list[str]]:

@@ -5,6 +5,7 @@ Strings of the model are escaped, and domains are named as people write them. We
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -14,20 +15,22 @@ from opset.model.elements import element_name
 from opset.model.graph.index import ModelIndex
 from opset.model.storage.encoding import data_size
 from opset.model.storage.external import is_external, reference, tensors
-from opset.model.types import shape_of, type_string
+from opset.model.types import described_type
 from opset.opsets.registry import Registry
+from opset.opsets.releases import RELEASES, is_released
 from opset.schemas.names import domain_name
-
-MOST_DIMS = 64
-"""Sizes of a shape that are shown."""
 
 
 class Import(NamedTuple):
-    """An import of a model, with the newest version that is known, None without schemas of the domain."""
+    """An import of a model, with the newest version that is known, None without schemas of the domain.
+
+    `release` is the first release of onnx that has the version, "" if none has it.
+    """
 
     domain: str
     version: int
     newest: int | None
+    release: str = ""
 
 
 class UsedOperator(NamedTuple):
@@ -55,11 +58,12 @@ class DescribedValue(NamedTuple):
 
 
 class WeightsOfType(NamedTuple):
-    """The initializers of one element type: how many there are, and how many bytes they have."""
+    """The initializers of one element type: how many there are, how many bytes they have, and how many elements."""
 
     type: str
     tensors: int
     bytes: int
+    elements: int
 
 
 class ExternalData(NamedTuple):
@@ -73,9 +77,15 @@ class ExternalData(NamedTuple):
 def imports_of(index: ModelIndex, registry: Registry) -> list[Import]:
     """Return the imports of a model with the newest versions that are known."""
     return [
-        Import(escape_text(domain_name(domain)), version, registry.domains.get(domain))
+        Import(escape_text(domain_name(domain)), version, registry.domains.get(domain), first_release(version, domain))
         for domain, version in index.opsets.items()
     ]
+
+
+def first_release(version: int, domain: str) -> str:
+    """Return the first release of onnx that has a version of a domain, "" if none has it."""
+    having = (each.name for each in RELEASES if version and each.opset_of(domain) >= version)
+    return next(having, "") if is_released(domain) else ""
 
 
 def producer_of(proto: Any) -> str:
@@ -108,18 +118,14 @@ def count_operators(index: ModelIndex, registry: Registry) -> tuple[list[UsedOpe
 
 def described_value(value: Any) -> DescribedValue:
     """Return an input or output with its type and shape as the model states them."""
-    text = type_string(value.type)
-    shape = shape_of(value.type) if text is not None else None
-    if shape is not None:
-        sizes = ["?" if size is None else str(size) for size in shape[:MOST_DIMS]]
-        text = f"{text}[{', '.join([*sizes, '…'] if len(shape) > MOST_DIMS else sizes)}]"
-    return DescribedValue(escape_text(value.name), None if text is None else safe_text(text))
+    return DescribedValue(escape_text(value.name), safe_text(described_type(value.type)) or None)
 
 
 def weights_of(index: ModelIndex) -> Iterator[WeightsOfType]:
     """Yield the sum of all graphs' initializers for each type, most bytes first; sparse ones count as stored."""
     counts: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
+    elements: Counter[str] = Counter()
     for body in index.bodies:
         if body.function:
             continue
@@ -127,12 +133,19 @@ def weights_of(index: ModelIndex) -> Iterator[WeightsOfType]:
             name = element_name(tensor.data_type) or "unknown"
             counts[name] += 1
             sizes[name] += _size_of(tensor)
+            elements[name] += _elements_of(tensor)
         for sparse in body.proto.sparse_initializer:
             name = f"sparse {element_name(sparse.values.data_type) or 'unknown'}"
             counts[name] += 1
             sizes[name] += _size_of(sparse.values) + _size_of(sparse.indices)
+            elements[name] += _elements_of(sparse.values)
     for name in sorted(counts, key=lambda name: (-sizes[name], name)):
-        yield WeightsOfType(name, counts[name], sizes[name])
+        yield WeightsOfType(name, counts[name], sizes[name], elements[name])
+
+
+def _elements_of(tensor: Any) -> int:
+    """Return the number of elements of a tensor by its dims, 0 if these are none."""
+    return math.prod(tensor.dims) if all(0 <= size < 1 << 48 for size in tensor.dims) and len(tensor.dims) < 64 else 0
 
 
 def _size_of(tensor: Any) -> int:

@@ -19,6 +19,7 @@ from opset.description.content_changes import content_changes
 from opset.description.contents import described_value
 from opset.description.type_changes import Relation, TypeChange, TypeComparison
 from opset.errors import KEPT, LONGEST, Finding, InferenceError, ModelError, VersionError, listing, quote, safe_text
+from opset.html_text import Table, html_of, one_line
 from opset.inference.building.work import charge_to, default_budget
 from opset.model import Model, load
 from opset.model.model_version import LEVELS, Level, ModelVersion
@@ -95,7 +96,7 @@ class InterfaceChange(NamedTuple):
     stated: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class InterfaceComparison:
     """The level of what changed from an old model to a new one, the changes, and what that means for the version.
 
@@ -110,6 +111,15 @@ class InterfaceComparison:
     version_before: str
     version_after: str
     next_version: str | None
+
+    def __repr__(self) -> str:
+        count = len(self.changes) + self.omitted
+        versions = f"{self.version_before} -> {self.version_after}, next {self.next_version}"
+        return one_line("InterfaceComparison", f"{self.level}: {count:,} changes; version {versions}")
+
+    def _repr_html_(self) -> str:
+        tables = [Table("changes", InterfaceChange._fields, self.changes)]
+        return html_of(repr(self).strip("<>"), tables)
 
 
 class _Values(NamedTuple):

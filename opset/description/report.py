@@ -22,13 +22,14 @@ from opset.description.contents import (
     producer_of,
     weights_of,
 )
-from opset.errors import LONGEST, ModelError, escape_text, safe_text
+from opset.errors import LONGEST, ModelError, escape_text, listing, safe_text
+from opset.html_text import Table, html_of, one_line
 from opset.model import load
 from opset.model.model_version import ModelVersion
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.schemas.names import domain_name
-from opset.version_converter.runtime_survey import RuntimeAnswer, survey_runtimes
+from opset.version_converter.runtime_survey import RuntimeAnswer, releases_text, survey_runtimes
 from opset.version_converter.survey import Survey
 from opset.version_converter.targets import Target
 
@@ -44,7 +45,7 @@ class LowestVersion(NamedTuple):
     why: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelDescription:
     """The contents of a model, the lowest versions that it could have, and which releases of runtimes take it.
 
@@ -68,6 +69,30 @@ class ModelDescription:
     lowest_opsets: Sequence[LowestVersion]
     runtimes: Sequence[RuntimeAnswer]
     notes: Sequence[str]
+
+    def __repr__(self) -> str:
+        opsets = listing([f"{each.domain} {each.version}" for each in self.opsets], 5)
+        size = sum(each.bytes for each in self.weights)
+        text = f"{opsets}, IR version {self.ir_version}: {self.nodes:,} nodes, {size:,} bytes of weights"
+        return one_line("ModelDescription", text)
+
+    def _repr_html_(self) -> str:
+        tables = [
+            Table("inputs", DescribedValue._fields, self.inputs),
+            Table("outputs", DescribedValue._fields, self.outputs),
+            Table("weights", WeightsOfType._fields, self.weights),
+            Table("external data", ExternalData._fields, self.external_data),
+            Table("operators", UsedOperator._fields, self.operators),
+            Table("functions", CalledFunction._fields, self.functions),
+            Table("lowest versions", LowestVersion._fields, self.lowest_opsets),
+            Table(
+                "runtimes",
+                ("runtime", "as it is", "after a conversion"),
+                [(each.runtime, releases_text(each.as_it_is), releases_text(each.converted)) for each in self.runtimes],
+            ),
+            Table("notes", (), [(note,) for note in self.notes]),
+        ]
+        return html_of(repr(self).strip("<>"), tables)
 
 
 def info(

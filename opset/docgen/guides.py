@@ -1,4 +1,7 @@
-"""The guides: `docs/` of a checkout, which a wheel carries as `opset/guides/`. `index.md` has order and groups."""
+"""The guides: `docs/` of a checkout, which a wheel carries as `opset/guides/`. `index.md` has order and groups.
+
+The files that their commands work with are `examples/` of a checkout, `opset/examples/` of a wheel.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import NamedTuple
 
 PACKAGE = Path(__file__).parents[1]
 CARRIED = PACKAGE / "guides"
+CARRIED_EXAMPLES = PACKAGE / "examples"
 _ENTRY = re.compile(r"^## (?P<group>.+)|^- \[[^\]]+\]\((?P<file>[^)]+)\): (?P<summary>.+(?:\n  .+)*)", re.MULTILINE)
 _LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<file>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
 _COMMENT = re.compile(r"^<!--.*-->\n", re.MULTILINE)
@@ -44,8 +48,22 @@ def guides() -> tuple[Guide, ...]:
 
 
 def files_in_wheel(checkout: Path) -> dict[str, str]:
-    """Return the path of each guide's file in a checkout, mapped to its path in the wheel."""
-    return {str(path): f"opset/guides/{name}.md" for name, path, *_ in _index_entries(checkout / "docs")}
+    """Return the paths of the guides and examples in a checkout, mapped to their paths in the wheel."""
+    guides = {str(path): f"opset/guides/{name}.md" for name, path, *_ in _index_entries(checkout / "docs")}
+    examples = {str(file): f"opset/examples/{name}" for name, file in _files_of_examples(checkout / "examples").items()}
+    return guides | examples
+
+
+def example_files() -> dict[str, Path]:
+    """Return the files of `examples/` by their paths in that folder; none if they are not there."""
+    folder = CARRIED_EXAMPLES if CARRIED_EXAMPLES.is_dir() else PACKAGE.parent / "examples"
+    return _files_of_examples(folder) if (folder / "README.md").is_file() else {}
+
+
+def _files_of_examples(folder: Path) -> dict[str, Path]:
+    """Return the files of a folder with examples by their paths in it, sorted, but for what Python leaves there."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
+    return {file.relative_to(folder).as_posix(): file for file in files}
 
 
 def plain_text(text: str) -> str:

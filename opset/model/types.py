@@ -9,6 +9,8 @@ from opset.model.elements import element_name
 
 Shape = tuple[int | str | None, ...]
 
+MOST_DIMS = 64
+"""Sizes of a shape that are shown."""
 MAX_CONSTANT = 1 << 16
 """Elements of the largest constant that is read to decide a conversion; weights are never read."""
 
@@ -64,6 +66,16 @@ def shape_of(proto: Any) -> Shape | None:
         else dim.dim_param or None
         for dim in proto.tensor_type.shape.dim
     )
+
+
+def described_type(proto: Any) -> str:
+    """Return a TypeProto with its shape as text, "tensor(float)[N, 3]", "" if it states no type."""
+    text = type_string(proto)
+    shape = shape_of(proto) if text is not None else None
+    if shape is None:
+        return text or ""
+    sizes = ["?" if size is None else str(size) for size in shape[:MOST_DIMS]]
+    return f"{text}[{', '.join([*sizes, '…'] if len(shape) > MOST_DIMS else sizes)}]"
 
 
 def nest_elements(flat: list[Any], shape: Sequence[int]) -> Any:

@@ -11,7 +11,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opset.errors import Finding, SchemaError, UsageError
+from opset.errors import Finding, SchemaError, UsageError, listing
+from opset.html_text import one_line
 from opset.opsets.releases import RELEASES
 from opset.schemas.index import (
     compile_operators,
@@ -129,6 +130,10 @@ class Registry:
         """
         return _files_of_domain(self._left_out, domain, name)
 
+    def __repr__(self) -> str:
+        domains = listing([f"{domain_name(domain)} {newest}" for domain, newest in self.domains.items()])
+        return one_line("Registry", f"of {domains}")
+
     def documentation(self, schema: OpSchema) -> Docs:
         """Return the prose of a schema of this registry."""
         prose = self._sources[schema.domain][schema.name][1]
@@ -171,7 +176,8 @@ class Registry:
         """Return the schema at a position of an operator's versions, 0 for the oldest; each is made once."""
         key = domain, name, position
         if key not in self._schemas:
-            self._schemas[key] = make_schema(self._sources[domain][name][0], domain, name, position)
+            index, prose, _ = self._sources[domain][name]
+            self._schemas[key] = make_schema(index, domain, name, position, prose)
         return self._schemas[key]
 
 
@@ -332,7 +338,7 @@ def get_schema(op_type: str, max_inclusive_version: int | str | None = None, dom
     Args:
         op_type: The name of the operator.
         max_inclusive_version: The version of the operator set at which the schema holds; None for the newest. The
-            domain may stand here, and the version after it.
+            domain may stand here, and the version after it. A version that the operator set does not have is an error.
         domain: The domain; "" and "ai.onnx" are the same one.
 
     Raises:
@@ -353,6 +359,11 @@ def get_schema(op_type: str, max_inclusive_version: int | str | None = None, dom
         raise UsageError(Finding("U105", f"{where} has no operator {op_type}", help=help))
     if version is None:
         return versions[-1]
+    newest = registry.domains[normalize_domain(domain)]
+    if not 1 <= version <= newest:
+        raise UsageError(
+            Finding("U105", f"there is no {where} {version}", help=f"versions of {where} go from 1 to {newest}")
+        )
     schema = registry.schema(op_type, version, domain)
     if schema is None:
         message = f"{where} has no {op_type} at version {version}"

@@ -77,7 +77,10 @@ def release(name: str) -> Release:
     if matching:
         return matching[-1]
     names = [each.name for each in RELEASES]
-    help = f"{near_miss(name, names)} known: {', '.join(names)}".strip()
+    near = near_miss(name, names)
+    if name.isdigit() and name in {str(each.opset) for each in RELEASES}:
+        near = f"an opset is no release; for opset {name} pass --to {name}, in Python to={name};"
+    help = f"{near} known: {', '.join(names)}".strip()
     raise UsageError(Finding("U101", f"there is no ONNX release {name}", help=help))
 
 

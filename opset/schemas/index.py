@@ -20,7 +20,7 @@ import json
 import os
 import zlib
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -191,8 +191,13 @@ def standard_versions(domain: str, name: str) -> tuple[OpSchema, ...]:
     return tuple(make_schema(index, domain, name, position) for position in range(count))
 
 
-def make_schema(index: dict[str, Any], domain: str, name: str, position: int) -> OpSchema:
-    """Return the schema of one version of an operator in an index; `position` 0 is its oldest version."""
+def make_schema(
+    index: dict[str, Any], domain: str, name: str, position: int, prose: dict[str, Any] | None = None
+) -> OpSchema:
+    """Return the schema of one version of an operator in an index; `position` 0 is its oldest version.
+
+    Its prose is read from compiled `prose` when it is asked for, None stands for that of the standard.
+    """
     family, versions, *bodies = _entry_of(index, domain, name)
     data = versions[position]
     types = index["types"]
@@ -209,7 +214,13 @@ def make_schema(index: dict[str, Any], domain: str, name: str, position: int) ->
         change=_make_change(**data["change"]) if "change" in data else None,
         conditions=tuple(Condition(*map(_freeze, each)) for each in data.get("conditions", ())),
         function=tuple(FunctionBody(*map(_freeze, bodies[each])) for each in data.get("function", ())),
+        prose=partial(_read_docs, prose, domain, name, data["since"]),
     )
+
+
+def _read_docs(prose: dict[str, Any] | None, domain: str, name: str, since: int) -> Docs:
+    """Return the prose of the version `since` of an operator: of the standard if `prose` is None."""
+    return make_docs(standard_prose() if prose is None else prose, domain, name, since)
 
 
 def make_docs(prose: dict[str, Any], domain: str, name: str, since: int) -> Docs:

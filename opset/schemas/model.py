@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from opset.html_text import Table, html_of, missing_attribute, one_line
+from opset.schemas.names import domain_name
 
 SINGLE, OPTIONAL, VARIADIC = "single", "optional", "variadic"
 UNBOUNDED = 2**31 - 1
@@ -139,7 +142,23 @@ class FunctionBody(NamedTuple):
     emulate: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
+_PLACES = {
+    "type_constraints": "schema.types",
+    "has_function": "schema.function",
+    "function_body": "schema.function",
+    "support_level": "schema.experimental",
+    "shape_inference": "schema.shape",
+    "description": "schema.doc",
+    "examples": "Registry.examples(name, domain), or `opset show NAME`",
+    "version": "schema.since_version",
+    "formula": "schema.docs.formula",
+    "constraints": "schema.docs.constraints",
+    "op_type": "schema.name",
+}
+"""Where to find what a schema does not have, by the name under which it is looked for."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class OpSchema:
     """One operator at one version: its signature, and the change that led to it (None for the first version).
 
@@ -169,6 +188,61 @@ class OpSchema:
     conditions: tuple[Condition, ...] = field(default=(), hash=False)
     function: tuple[FunctionBody, ...] = field(default=(), hash=False)
     unknown: str = ""
+    prose: Callable[[], Docs] | None = field(default=None, hash=False, compare=False)
+    """Reads the prose of the version when it is asked for, None for a schema without prose."""
+
+    def __repr__(self) -> str:
+        return one_line("OpSchema", f"{domain_name(self.domain)} {self._signature()}")
+
+    def _repr_html_(self) -> str:
+        docs = self.docs
+        parameters = [
+            Table(
+                f"{side}s",
+                ("name", "type", "", "meaning"),
+                [(each.name, each.type, each.option, words.get(each.name, "")) for each in listed],
+            )
+            for side, listed, words in (("input", self.inputs, docs.inputs), ("output", self.outputs, docs.outputs))
+        ]
+        attributes = [
+            (each.name, each.type, "required" if each.required else each.default, docs.attributes.get(each.name, ""))
+            for each in self.attributes.values()
+        ]
+        tables = [
+            Table("", (), [(line,) for line in docs.doc.splitlines() if line]),
+            *parameters,
+            Table("attributes", ("name", "type", "default", "meaning"), attributes),
+            Table("types", ("name", "types"), [(name, ", ".join(types)) for name, types in self.types.items()]),
+            Table("constraints", (), [*docs.constraints.items()]),
+            Table("special cases", (), [(each.text,) for each in docs.special_cases]),
+        ]
+        return html_of(f"{domain_name(self.domain)} {self._signature()}", tables)
+
+    def _signature(self) -> str:
+        """Return the name, version, inputs, outputs and attributes on one line."""
+        inputs, outputs = (", ".join(each.name for each in listed) for listed in (self.inputs, self.outputs))
+        attributes = f"; {', '.join(self.attributes)}" if self.attributes else ""
+        return f"{self.name} {self.since_version} ({inputs}{attributes}) -> ({outputs})"
+
+    if not TYPE_CHECKING:  # a checker of types knows the names
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise missing_attribute("OpSchema", name, _PLACES, dir(type(self)))
+
+    @property
+    def docs(self) -> Docs:
+        """All prose of the version, read when it is asked for; empty if there is none."""
+        return Docs("") if self.prose is None else self.prose()
+
+    @property
+    def doc(self) -> str:
+        """The description of what the operator computes, "" without prose."""
+        return self.docs.doc
+
+    @property
+    def special_cases(self) -> Sequence[SpecialCase]:
+        """The behavior at limits, such as NaN and empty tensors; () without prose."""
+        return self.docs.special_cases
 
     @property
     def min_input(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from opset.budget import Limits
 from opset.errors import ConversionError, Finding, UsageError
@@ -26,6 +26,11 @@ from opset.version_converter.targets import (
     target_of_version,
     target_without,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from opset.model.storage.container import MessageT, ModelLike, ModelSource
 
 __all__ = ["Conversion", "Target", "convert", "convert_model", "lower", "plan", "target_of", "target_without"]
 
@@ -61,9 +66,8 @@ def target_of(
     registry = registry or default_registry()
     given = sum(choice is not None for choice in (to, release, runtime))
     if given > 1 or (not given and ir_version is None and not keeps_opsets):
-        raise UsageError(
-            Finding("U103", "a conversion needs one target", help="give one of: a version, a release, a runtime")
-        )
+        help = "pass one of `to`, `release` and `runtime`"
+        raise UsageError(Finding("U103", "a conversion needs one target", help=help))
     if inexact_types and runtime is None:
         help = "they are permitted for a runtime: --for onnxruntime==1.17"
         raise UsageError(Finding("U103", "inexact types need a runtime", help=help))
@@ -74,8 +78,34 @@ def target_of(
     return target_of_model(ir_version) if to is None else target_of_version(to, registry, ir_version)
 
 
+class ConvertOptions(TypedDict, total=False):
+    """The keywords of `convert` and `plan`, which describes them."""
+
+    release: str | None
+    runtime: str | None
+    ir_version: int | None
+    schemas: Schemas
+    dims: Mapping[str, int] | None
+    freeze: Freeze
+    targets: Iterable[str | Path]
+    inexact_types: bool
+    allow_external_roots: Iterable[str | Path]
+    limits: Limits | None
+    assume_opset: int | str | Mapping[str, int] | None
+
+
+class LowerOptions(TypedDict, total=False):
+    """The keywords of `lower`, which describes them."""
+
+    schemas: Schemas
+    dims: Mapping[str, int] | None
+    freeze: Freeze
+    allow_external_roots: Iterable[str | Path]
+    limits: Limits | None
+
+
 def plan(
-    model: Any,
+    model: ModelLike,
     to: int | str | Mapping[str, int] | None = None,
     *,
     release: str | None = None,
@@ -117,6 +147,14 @@ def plan(
     return conversion
 
 
+@overload
+def convert(
+    model: ModelSource, to: int | str | Mapping[str, int] | None = None, **options: Unpack[ConvertOptions]
+) -> Model: ...
+@overload
+def convert(
+    model: MessageT, to: int | str | Mapping[str, int] | None = None, **options: Unpack[ConvertOptions]
+) -> MessageT: ...
 def convert(
     model: Any,
     to: int | str | Mapping[str, int] | None = None,
@@ -182,9 +220,13 @@ def convert(
     return _model_of(convert_model(loaded, target, registry, dims, limits, freeze))
 
 
+@overload
+def lower(model: ModelSource, operators: str | Iterable[str], **options: Unpack[LowerOptions]) -> Model: ...
+@overload
+def lower(model: MessageT, operators: str | Iterable[str], **options: Unpack[LowerOptions]) -> MessageT: ...
 def lower(
     model: Any,
-    operators: Iterable[str],
+    operators: str | Iterable[str],
     *,
     schemas: Schemas = (),
     dims: Mapping[str, int | str] | None = None,
@@ -194,8 +236,8 @@ def lower(
 ) -> Any:
     """Return the model without these operators ("Gelu", "com.example.Scale"), at its own opsets, computing the same.
 
-    Each is expressed by operators that came before it, for a runtime that lacks it. The other arguments are those of
-    `convert`.
+    A text names one operator, or several with commas between them. Each is expressed by operators that came before it,
+    for a runtime that lacks it. The other arguments are those of `convert`.
 
     Returns:
         A ModelProto of the onnx package for one, else an opset.Model.
@@ -206,7 +248,8 @@ def lower(
         UsageError: An operator is not known, or a name in `dims` or `freeze`.
     """
     registry = registry_with(schemas)
-    target = target_without(operators, registry)
+    names = operators.split(",") if isinstance(operators, str) else operators
+    target = target_without([name.strip() for name in names], registry)
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     return _model_of(convert_model(loaded, target, registry, dims, limits, freeze))
 

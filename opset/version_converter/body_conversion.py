@@ -15,6 +15,7 @@ from opset.model.elements import NUMBERS
 from opset.model.graph.index import Body, Operator
 from opset.version_converter.context import Context
 from opset.version_converter.crossing import TRANSITION, Crossing
+from opset.version_converter.helps import help_of_code
 from opset.version_converter.replacement import remove_unused, replace_nodes, unused_after
 from opset.version_converter.result import Action
 from opset.version_converter.rewrite import FIX_SIZES, GIVE_SHAPES, GIVE_TYPES, Refusal
@@ -290,5 +291,5 @@ class BodyConversion:
         }
         help = "" if any(part in refusal.help and not able for part, able in can_be_done.items()) else refusal.help
         if refusal.code not in OF_MEANING or not refusal.instead:
-            return help
+            return help or help_of_code(refusal.code)
         return f"{help}, or {refusal.instead}" if help else refusal.instead

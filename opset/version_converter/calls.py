@@ -19,6 +19,7 @@ from opset.model.graph.walking import function_key, subgraphs
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry
 from opset.schemas.names import domain_name
+from opset.version_converter.helps import help_of_code
 from opset.version_converter.limits import MAX_COUNTED
 from opset.version_converter.replacement import set_entries, set_imports
 from opset.version_converter.result import Conversion
@@ -163,7 +164,7 @@ def _is_same(name: str, domain: str, version: int, imported: int, registry: Regi
 
 def _refusal(place: str, why: str, help: str = "") -> Finding:
     """Return the finding that a function cannot be inlined."""
-    return Finding("C501", "the function cannot be inlined", place, why, help)
+    return Finding("C501", "the function cannot be inlined", place, why, help or help_of_code("C501"))
 
 
 class _Size(NamedTuple):

@@ -34,6 +34,7 @@ from opset.version_converter.context import Context
 from opset.version_converter.crossing import INEXACTLY
 from opset.version_converter.facts import LazyInference, ValueFacts
 from opset.version_converter.function_copies import specialize_functions
+from opset.version_converter.helps import NEWER_OPSET
 from opset.version_converter.ir_version import set_ir_version
 from opset.version_converter.limits import MAX_STACKED
 from opset.version_converter.replacement import drop_imports, set_imports, unused_imports
@@ -532,7 +533,7 @@ def find_newer_imports(index: ModelIndex, target: Target, registry: Registry) ->
                     f"{domain_name(domain)} {version} is newer than what opset knows",
                     f"{body.label}, opset_import",
                     f"the newest version with schemas is {newest}",
-                    "use a newer opset, or give schemas for it",
+                    NEWER_OPSET,
                 )
 
 

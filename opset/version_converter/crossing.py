@@ -23,6 +23,7 @@ from opset.schemas.names import normalize_domain
 from opset.version_converter.adapter_calls import AdapterCall, call_adapter
 from opset.version_converter.context import Context
 from opset.version_converter.derivation import apply_derived, check_types, derive_adapter
+from opset.version_converter.helps import OTHER_TARGET, cast_help
 from opset.version_converter.replacement import bind_outputs
 from opset.version_converter.result import Action
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result
@@ -47,8 +48,6 @@ INEXACTLY = ", which may differ"
 """The end of the step of a node that computes in a type with other results."""
 INEXACT = (("double", "float"), ("int64", "int32"), ("uint64", "int64"), ("uint32", "int32"))
 """Types with others in which most values, but not all, compute the same."""
-OTHER_TARGET = "choose another release, or a provider that has it: opset targets show"
-"""The help if a runtime does not run a node."""
 
 
 Way: TypeAlias = "Callable[[Pending, Lack, list[str]], list[Pending]]"
@@ -638,8 +637,7 @@ class Crossing:
                     continue
                 schema = self._context.registry.schema(node.op_type, version, node.domain)
                 for misfit in type_misfits(schema, types) if schema is not None else ():
-                    help = "cast the value to a type that version takes"
-                    raise Refusal(code, f"{misfit.what}: {misfit.why}", help)
+                    raise Refusal(code, f"{misfit.what}: {misfit.why}", cast_help(misfit))
                 self._context.valid.add(form)
 
 

@@ -12,6 +12,7 @@ from opset.model.elements import NUMBERS, element_name
 from opset.schemas.constraints.grammar import terms_of
 from opset.schemas.constraints.signature import DATA_TYPE, arity_misfits, comparisons_of, type_misfits, value_misfits
 from opset.schemas.model import OPTIONAL, SINGLE, VARIADIC, Attribute, AttributeChange, Change, OpSchema
+from opset.version_converter.helps import cast_help
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
 
 ATTRIBUTE_ELEMENTS = {
@@ -283,8 +284,7 @@ def check_types(derived: DerivedAdapter, node: Node, valid: set[tuple[Any, ...]]
         if form in valid:
             continue
         for misfit in type_misfits(derived.target, inputs, outputs):
-            help = "cast the value to a type that version takes"
-            raise Refusal("C202", f"{misfit.what}: {misfit.why}", help)
+            raise Refusal("C202", f"{misfit.what}: {misfit.why}", cast_help(misfit))
         if None in types:
             raise unknown_type(names[types.index(None)])
         valid.add(form)

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from opset.budget import Limits
 from opset.errors import ConversionError, Finding, UsageError, listing, quote
 from opset.model import load
 from opset.model.graph.index import FunctionKey, ModelIndex
-from opset.model.storage.container import Model
+from opset.model.storage.container import MessageT, Model, ModelSource
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.preparation import read_model
 from opset.schemas.names import domain_name, normalize_domain
@@ -27,7 +27,27 @@ from opset.version_converter.conversion import convert_model
 from opset.version_converter.result import Conversion
 from opset.version_converter.targets import Target, target_without
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+
+class InlineOptions(TypedDict, total=False):
+    """The keywords of `inline_functions`, which describes them."""
+
+    exclude: Iterable[str]
+    schemas: Schemas
+    allow_external_roots: Iterable[str | Path]
+    limits: Limits | None
+
+
+@overload
+def inline_functions(
+    model: ModelSource, functions: Iterable[str] | None = None, **options: Unpack[InlineOptions]
+) -> Model: ...
+@overload
+def inline_functions(
+    model: MessageT, functions: Iterable[str] | None = None, **options: Unpack[InlineOptions]
+) -> MessageT: ...
 def inline_functions(
     model: Any,
     functions: Iterable[str] | None = None,

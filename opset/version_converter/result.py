@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from opset.errors import Finding, FindingList
+from opset.errors import Finding, FindingList, listing
+from opset.html_text import Table, findings_table, html_of, missing_attribute, one_line
 from opset.model.graph.index import Body
 from opset.model.storage.container import Model
 
@@ -29,7 +30,17 @@ class Action(NamedTuple):
         return self.body.location(self.node_index)
 
 
-@dataclass(slots=True)
+_PLACES = {
+    "save": "conversion.model.save(path); `plan` has no model: opset.convert(model, to)",
+    "proto": "conversion.model.proto",
+    "graph": "conversion.model.graph",
+    "findings": "conversion.refusals",
+    "errors": "conversion.refusals",
+}
+"""Where to find what a conversion does not have, by the name under which it is looked for."""
+
+
+@dataclass(slots=True, repr=False)
 class Conversion:
     """A model at other versions: its versions before and after, the nodes that were converted, and every refusal.
 
@@ -57,3 +68,33 @@ class Conversion:
     notes: list[str] = field(default_factory=list)
     changes: bool = False
     model: Model | None = None
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.actions):,} converted, {self.kept.total():,} kept, {self.refused:,} refused"
+        state = "refused" if self.refusals else "converted" if self.model is not None else "possible"
+        return one_line("Conversion", f"{state}: {self._versions()}; nodes: {counts}")
+
+    def _repr_html_(self) -> str:
+        changed = Counter((each.op_type, each.since, each.until, ", ".join(each.result)) for each in self.actions)
+        rows = [
+            *((op, f"{old} -> {new or 'none'}", count, made) for (op, old, new, made), count in changed.items()),
+            *((op, f"{old} -> {new}", count, "kept") for (_, op, old, new), count in self.kept.items()),
+            *((op, "", count, f"passed: no schemas of {domain}") for (domain, op), count in self.passed.items()),
+        ]
+        tables = [
+            findings_table("refusals", self.refusals.group_by_kind()),
+            Table("nodes", ("operator", "version", "nodes", "what happens"), rows),
+            Table("notes", (), [(note,) for note in self.notes]),
+        ]
+        return html_of(self._versions(), tables)
+
+    def _versions(self) -> str:
+        """Return the versions before and after: "ai.onnx 13 -> 21, IR version 7 -> 10"."""
+        after = self.target
+        opsets = [f"{domain or 'ai.onnx'} {old} -> {after.get(domain, old)}" for domain, old in self.source.items()]
+        return f"{listing(opsets)}, IR version {self.ir_version[0]} -> {self.ir_version[1]}"
+
+    if not TYPE_CHECKING:  # a checker of types knows the names
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise missing_attribute("Conversion", name, _PLACES, dir(type(self)))

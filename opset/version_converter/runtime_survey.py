@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from opset.errors import Finding, UsageError
+from opset.errors import Finding, UsageError, listing
 from opset.opsets.runtimes import Runtime
 from opset.opsets.runtimes.names import releases_named, tables_with
 from opset.version_converter.survey import Outcome, Survey
@@ -27,6 +27,16 @@ class ReleaseRange(NamedTuple):
     first: str
     last: str
     releases: int
+
+
+LISTED = 5
+"""Ranges of releases that text shows."""
+
+
+def releases_text(ranges: Sequence[ReleaseRange]) -> str:
+    """Return releases as text: "1.14 to 1.17, 1.20"; "" for none."""
+    texts = [each.first if each.first == each.last else f"{each.first} to {each.last}" for each in ranges]
+    return listing(texts, LISTED)
 
 
 class Obstacle(NamedTuple):

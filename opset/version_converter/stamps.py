@@ -23,6 +23,7 @@ from opset.opsets.registry import Registry
 from opset.schemas import quirks
 from opset.schemas.names import domain_name
 from opset.version_converter.conversion import convert_model
+from opset.version_converter.helps import NEWER_OPSET
 from opset.version_converter.result import Conversion
 from opset.version_converter.targets import Target
 
@@ -129,7 +130,7 @@ def guess_opset(model: Model, domain: str, registry: Registry, limits: Limits | 
             return StampGuess(domain, stated, reasons)
     else:
         message = f"{domain_name(domain)} {stated} is not known"
-        reasons.append(Finding("C104", message, "opset_import", f"the newest known version is {newest}"))
+        reasons.append(Finding("C104", message, "opset_import", f"the newest known version is {newest}", NEWER_OPSET))
     valid = [
         each
         for each in _version_groups(model.proto, domain, registry)

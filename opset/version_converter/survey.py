@@ -43,6 +43,7 @@ from opset.version_converter.conversion import (
     versions_of_bodies,
 )
 from opset.version_converter.facts import LazyInference, ValueFacts
+from opset.version_converter.helps import CONVERT_FOR
 from opset.version_converter.ir_version import needed_ir_version
 from opset.version_converter.result import Conversion
 from opset.version_converter.routes import Route, Routes, routes_of
@@ -265,7 +266,8 @@ class Survey:
         refusals = [*refused.values()]
         if not is_there and target.max_ir is not None and (lowest := self.needed_ir)[0] > target.max_ir:
             message = f"IR version {target.max_ir} does not have {', '.join(lowest[1])}"
-            refusals.append((Finding("C301", message, "ir_version", f"it needs IR version {lowest[0]}"), 0))
+            help = f"choose a target that takes IR version {lowest[0]}"
+            refusals.append((Finding("C301", message, "ir_version", f"it needs IR version {lowest[0]}", help), 0))
             is_settled = False
         return Outcome(refusals, conversion.target, is_settled)
 
@@ -313,22 +315,22 @@ class Survey:
             if version is not None and not (least or 1) <= version <= (most or version):
                 limit = f"at most {most}" if most is not None and version > most else f"at least {least}"
                 why = f"the model imports {domain_name(domain)} {version}"
-                return Finding("C209", f"{label} takes {domain_name(domain)} {limit}", "opset_import", why)
+                return Finding("C209", f"{label} takes {domain_name(domain)} {limit}", "opset_import", why, CONVERT_FOR)
         ir_version = index.proto.ir_version
         if runtime.max_ir is not None and ir_version > runtime.max_ir:
             why = f"the model has IR version {ir_version}"
-            return Finding("C209", f"{label} takes IR version {runtime.max_ir} at most", "ir_version", why)
+            return Finding("C209", f"{label} takes IR version {runtime.max_ir} at most", "ir_version", why, CONVERT_FOR)
         target = Target(dict.fromkeys(runtime.opsets, 0), runtime=runtime)
         if needless := needless_imports(index.proto, target):
             why = f"nothing uses the import of {domain_name(needless[0])}"
-            return Finding("C209", f"{label} may not know a domain", "opset_import", why)
+            return Finding("C209", f"{label} may not know a domain", "opset_import", why, CONVERT_FOR)
         for finding in find_foreign_types(index, runtime):
             return finding
         if not runtime.lists_operators:
             return None
         if index.functions and not runtime.local_functions:
             why = f"the model has {function_label(min(index.functions))}"
-            return Finding("C209", f"{label} runs no functions that a model defines", "functions", why)
+            return Finding("C209", f"{label} runs no functions that a model defines", "functions", why, CONVERT_FOR)
         newest = self.registry.domains[""]
         routes = routes_of(self.registry, release_with(min(index.opsets.get("", newest), newest)).name)
         availability = availability_at(runtime, routes, by_function=True)
@@ -338,7 +340,9 @@ class Survey:
                 op_type, domain = body.operators[each.node]
                 lack = availability.find_lack(body.nodes[each.node], facts.versions.get(domain, 0), facts)
                 if lack is not None and not lack.is_wrong:
-                    return Finding("C209", f"{op_type} does not run on {label}", body.location(each.node), lack.why)
+                    return Finding(
+                        "C209", f"{op_type} does not run on {label}", body.location(each.node), lack.why, CONVERT_FOR
+                    )
         return None
 
 

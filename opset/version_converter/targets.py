@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from opset.errors import Finding, UsageError, quote
 from opset.opsets import releases
 from opset.opsets.registry import Registry
-from opset.schemas.names import normalize_domain
+from opset.schemas.names import near_miss, normalize_domain
 
 if TYPE_CHECKING:
     from opset.opsets.runtimes import Runtime
@@ -129,7 +129,8 @@ def target_without(operators: Iterable[str], registry: Registry) -> Target:
         domain, _, op_type = name.rpartition(".")
         domain = normalize_domain(domain)
         if not registry.versions(op_type, domain):
-            help = "write Gelu, or an operator of another domain as com.example.Scale"
+            form = "write Gelu, or an operator of another domain as com.example.Scale"
+            help = near_miss(op_type, registry.operators(domain)) or form
             raise UsageError(Finding("U101", f"there is no operator {quote(name)}", help=help))
         lowered.add((op_type, domain))
     if not lowered:
@@ -153,9 +154,12 @@ def target_for_model(target: Target, source: Mapping[str, int]) -> Target:
 def _parse_version(text: str) -> tuple[str, int]:
     domain, _, version = text.rpartition("=")
     if not version.isascii() or not version.isdigit() or len(version) > 6:
-        raise UsageError(
-            Finding("U101", f"'{text}' is no opset version", help="write 21, or a domain's as ai.onnx.ml=3")
-        )
+        help = "write 21, or a domain's as ai.onnx.ml=3"
+        if any(each.name.startswith(text) for each in releases.RELEASES if "." in text):
+            help = f"{text} is a release of ONNX: --release {text}, in Python release='{text}'"
+        elif "==" in text:
+            help = "a runtime is named by --for, in Python by `runtime`"
+        raise UsageError(Finding("U101", f"{quote(text)} is no opset version", help=help))
     return domain, int(version)
 
 

@@ -26,6 +26,7 @@ from opset.schemas.constraints.subgraphs import check_graphs
 from opset.schemas.constraints.violation import Violation
 from opset.schemas.model import OpSchema
 from opset.version_converter.facts import ValueFacts
+from opset.version_converter.helps import version_help
 from opset.version_converter.rewrite import Refusal
 
 USUAL_RANK = 4
@@ -84,7 +85,7 @@ class Validity:
         elif attributes:
             form += tuple([(a.name, a.type or attribute_type(a), not a.ref_attr_name) for a in attributes])
         if form not in fit.forms:
-            values = _check_signature(fit, body, index)
+            values = _check_signature(fit, body, index, self._registry)
             usual = [USUAL_RANK if rank is None else rank for rank in ranks]
             unusual = None in ranks and any(_broken_constraints(fit, version, values, usual))
             if unusual:
@@ -110,7 +111,7 @@ class Validity:
         )
 
 
-def _check_signature(fit: Fit, body: Body, index: int) -> dict[str, Any]:
+def _check_signature(fit: Fit, body: Body, index: int, registry: Registry) -> dict[str, Any]:
     """Return the values of a node's constrained attributes; raise Refusal C103 if its signature does not fit."""
     schema, attributes = fit.schema, body.attributes[index]
     types: dict[str, str | None] = {}
@@ -120,7 +121,8 @@ def _check_signature(fit: Fit, body: Body, index: int) -> dict[str, Any]:
         types[attribute.name] = None if attribute.ref_attr_name else attribute_type(attribute)
     types = {name: type_ for name, type_ in types.items() if not quirks.is_internal(name)}
     for misfit in node_misfits(schema, body.reads[index], body.computes[index], types):
-        raise Refusal("C103", f"{misfit.what}: {misfit.why}")
+        help = version_help(registry, schema, body.reads[index], body.computes[index], types)
+        raise Refusal("C103", f"{misfit.what}: {misfit.why}", help)
     return {
         attribute.name: attribute_value(attribute)
         for attribute in attributes

@@ -218,6 +218,7 @@ def test_json_in_detail(small):
         "models": 1,
         "converted": 1,
         "unchanged": 0,
+        "invalid": 0,
         "planned": 0,
         "refused": 0,
         "failed": 0,
@@ -291,7 +292,7 @@ def test_a_model_that_is_there_already_is_copied_byte_for_byte(small, folder):
 def test_quiet_writes_errors_alone(small, refused):
     assert run("convert", "small.onnx", "--to", 21, "-q").output == ""
     assert run("convert", "small.onnx", "--to", 22, "-q", "--format", "json").output == ""
-    result = run("convert", "refused.onnx", "nope.onnx", "--to", 12, "-q", "--format", "json")
+    result = run("convert", "refused.onnx", "nope.onnx", "--to", 12, "-o", "to/", "-q", "--format", "json")
     assert (result.exit_code, result.stdout) == (3, "")
     assert result.stderr.count("error[C") == 3 and "error[M101]" in result.stderr
 
@@ -435,7 +436,7 @@ def test_many_inputs_get_one_summary_and_the_worst_status(jobs, small, refused, 
 def test_two_models_of_one_name_do_not_overwrite_each_other(folder):
     save("a/m.onnx", SMALL, folder)
     save("b/m.onnx", SMALL, folder)
-    result = run("convert", "a/m.onnx", "b/m.onnx", "--to", 13, "-o", "out")
+    result = run("convert", "a/m.onnx", "b/m.onnx", "--to", 13, "-o", "out/")
     assert result.exit_code == 2
     assert "'a/m.onnx' and 'b/m.onnx' would be written to the same file" in result.stderr
     assert not (folder / "out").exists()

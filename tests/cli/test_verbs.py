@@ -156,7 +156,13 @@ def test_show_gives_what_a_model_holds(folder):
     }
     assert data["functions"] == [{"domain": "f", "function": "g", "calls": 1}]
     shown = run("show", "model.onnx").stdout
-    for words in ("IR version    6", "ai.onnx 11 of", "com.example 3 (no schemas)", "com.example.Own  unknown", "f.g"):
+    for words in (
+        "IR version  6, since ONNX 1.6.0",
+        "ai.onnx 11 of",
+        "com.example 3 (no schemas)",
+        "com.example.Own  unknown",
+        "f.g",
+    ):
         assert words in shown
     assert run("show", "-", stdin=(folder / "model.onnx").read_bytes()).exit_code == 0
     assert run("show", "model.onnx", 13).exit_code == 2
@@ -500,7 +506,7 @@ def test_an_internal_error_is_told_with_the_model(monkeypatch, small, folder, ve
 
     save("large.onnx", SMALL, folder)
     monkeypatch.setattr(f"opset.cli.{verb}.{function}", broken)
-    result = CliRunner().invoke(cli, [verb, "small.onnx", "large.onnx", "-o", "out"])
+    result = CliRunner().invoke(cli, [verb, "small.onnx", "large.onnx", "-o", "out/"])
     assert (result.exit_code, result.stdout) == (70, "2 models: 2 failed\n")
     names = [line.partition(" (test_verbs.py:")[0] for line in result.stderr.splitlines()]
     assert names == [f"{name}.onnx: opset: internal error: KeyError: 'such things'" for name in ("small", "large")]

@@ -42,7 +42,7 @@ def test_links_lead_to_guides_and_their_headings(guide):
 
 def test_a_wheel_carries_every_guide():
     files = files_in_wheel(ROOT)
-    assert [*files.values()] == [f"opset/guides/{name}.md" for name in NAMES]
+    assert [each for each in files.values() if "/guides/" in each] == [f"opset/guides/{name}.md" for name in NAMES]
     assert all(Path(path).is_file() for path in files) and not CARRIED.exists()
 
 

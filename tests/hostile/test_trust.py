@@ -134,6 +134,7 @@ VERBS = [
     ("export", "--domain", "com.example", "-o", "out.onnxopset"),
     ("import", "document.onnxopset", "-o", "imported"),
     ("explain", "C105"),
+    ("examples", "new"),
     ("completion", "bash"),
     ("convert", "--help"),
 ]
@@ -319,10 +320,25 @@ def test_the_folder_that_a_link_leads_to_is_what_is_trusted(project, mark, tmp_p
     assert mark.exists()
 
 
-def test_a_parent_of_the_working_folder_configures_nothing(project, mark):
+def test_a_parent_of_the_working_folder_brings_data_alone(project, mark):
     (project / "below").mkdir()
     shown = own(launch("list", "domains", cwd=project / "below"), 0).text
+    assert "com.example" in shown and not mark.exists()
+    own(launch("run", "../model.onnx", "--set", "x=[1, 2]", cwd=project / "below"), 1)
+    assert not mark.exists()
+
+
+def test_the_search_for_a_configuration_ends_with_the_repository(project, mark):
+    (project / "below" / ".git").mkdir(parents=True)
+    shown = own(launch("list", "domains", cwd=project / "below"), 0).text
     assert "com.example" not in shown and not mark.exists()
+
+
+def test_a_configuration_sets_no_option_that_trusts_or_writes(project, mark):
+    for line in ("allow-hooks = true", "schemas = ['schemas']", "in-place = true", "output = '/tmp/out'"):
+        (project / "pyproject.toml").write_text(f"[tool.opset.convert]\n{line}\n")
+        found = own(launch("convert", "model.onnx", "--to", "21", cwd=project), 2)
+        assert "only a call sets this option" in found.text and not mark.exists()
 
 
 def test_an_installed_package_is_trusted_and_found_without_being_imported(tmp_path, mark, model):

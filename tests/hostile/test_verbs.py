@@ -10,6 +10,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+import click
 import pytest
 
 from judges.hostile import attacks
@@ -385,6 +386,7 @@ FORMS = {
         "CONFIGURATIONS": {"": ["SAMPLE", "-o", "OUT"]},
         "ARGUMENTS": {"": ["IT", "-o", "out"], "output": ["SAMPLE", "-o", "IT/x"]},
     },
+    "examples": {"CONFIGURATIONS": {"": ["OUT"]}, "ARGUMENTS": {"": ["IT"]}},
     "explain": {"CONFIGURATIONS": {"": ["C204"]}, "ARGUMENTS": {"": ["IT"]}},
     "completion": {"CONFIGURATIONS": {"": ["bash"]}, "ARGUMENTS": {"": ["IT"]}},
 }  # fmt: skip
@@ -586,7 +588,7 @@ def reads(command):
 def test_every_verb_is_attacked_by_all_that_it_reads():
     assert FORMS.keys() == VERBS.keys() | {"load"}
     for verb in VERBS:
-        assert FORMS[verb].keys() >= reads(cli.get_command(None, verb)), verb
+        assert FORMS[verb].keys() >= reads(cli.get_command(click.Context(cli), verb)), verb
 
 
 WORDS = {

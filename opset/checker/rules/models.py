@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from opset.checker.table import CHECKER, WARNING, CheckContext
-from opset.errors import Finding, ModelError, brief_name, quote
+from opset.errors import Finding, ModelError, brief_name, listing, quote
 from opset.model.graph.index import Body, check_head, imports_of, normalize_domain
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import newest_ir_version
@@ -109,14 +109,20 @@ def check_imports_released(context: CheckContext) -> Iterator[Finding]:
 
 @CHECKER.rule("W101", CheckContext, severity=WARNING)
 def check_imports_used(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each domain that is imported and not used by any node.
+    """Yield a finding for the domains that a model, or a function, imports and no node uses: exporters import many.
 
     The model imports the domains of its functions, which gives them a version, also if functions alone call them.
     """
+    places: dict[str, list[str]] = {}
     for _, place, domain in unused_imports(context):
-        message = f"the domain {domain_text(domain)} is imported, and no node uses it"
-        why = "a runtime that does not have the operator set refuses the model"
-        yield Finding("W101", message, place, why, "remove the import; `opset check --fix` does")
+        places.setdefault(place, []).append(domain_text(domain))
+    for place, domains in places.items():
+        message = f"the domain {domains[0]} is imported, and no node uses it"
+        help = "remove the import; `opset check --fix` does"
+        if len(domains) > 1:
+            message = f"the domains {listing(domains)} are imported, and no node uses them"
+            help = "remove the imports; `opset check --fix` does"
+        yield Finding("W101", message, place, "a runtime that does not have the operator set refuses the model", help)
 
 
 def unused_imports(context: CheckContext) -> Iterator[tuple[Any, str, Any]]:

@@ -213,7 +213,9 @@ def check_signatures(body: Body, context: CheckContext) -> Iterator[Finding]:
             schemas[operator] = _schema_of(operator, versions, context)
         schema = schemas[operator]
         if schema is not None and body.function_key(index) not in context.functions:
-            findings += node_findings(schema, versions[schema.domain], body, index)
+            findings += node_findings(
+                schema, versions[schema.domain], body, index, context.registry.versions(*body.operators[index])
+            )
         if not findings and None not in form:
             sound.add(form)
         yield from findings
@@ -253,8 +255,13 @@ def _schema_of(operator: Operator, versions: Mapping[str, int], context: CheckCo
     return None if schema is None or schema.deprecated else schema
 
 
-def node_findings(schema: OpSchema, version: int, body: Body, index: int) -> Iterator[Finding]:
-    """Yield a finding for each respect in which one node does not fit its schema."""
+def node_findings(
+    schema: OpSchema, version: int, body: Body, index: int, versions: Sequence[OpSchema] = ()
+) -> Iterator[Finding]:
+    """Yield a finding for each respect in which one node does not fit its schema.
+
+    Of the operator's `versions`, oldest first, a help names one that fits.
+    """
     place = body.location(index)
     attributes = {each.name: each for each in body.attributes[index] if isinstance(each.name, str)}
     types = {
@@ -265,7 +272,7 @@ def node_findings(schema: OpSchema, version: int, body: Body, index: int) -> Ite
     misfits = [*node_misfits(schema, body.reads[index], body.computes[index], types)]
     for misfit in misfits:
         code = _CODES[misfit.kind]
-        yield Finding(code, misfit.what, place, misfit.why, _misfit_help(code, schema, misfit))
+        yield Finding(code, misfit.what, place, misfit.why, _misfit_help(code, schema, misfit, versions))
     values = {name: attribute_value(each) for name, each in attributes.items() if not each.ref_attr_name}
     wrong = {misfit.name for misfit in misfits}
     for misfit in constraint_misfits(schema, {name: value for name, value in values.items() if name not in wrong}):
@@ -284,10 +291,15 @@ def node_findings(schema: OpSchema, version: int, body: Body, index: int) -> Ite
             yield Finding("G328", safe_text(violation.detail), place, why, help)
 
 
-def _misfit_help(code: str, schema: OpSchema, misfit: Misfit) -> str:
+def _misfit_help(code: str, schema: OpSchema, misfit: Misfit, versions: Sequence[OpSchema]) -> str:
     """Return the help for a misfit; for an unknown attribute, the name that it is like."""
     if code == "G324" and (guess := near_miss(misfit.name, schema.attributes)):
         return guess
+    newer = (each for each in versions if each.since_version > schema.since_version and misfit.name in each.attributes)
+    if code == "G324" and (having := next(newer, None)) is not None:
+        version = f"{schema.domain}={having.since_version}" if schema.domain else f"{having.since_version}"
+        alternative = "or remove it, if it has no effect"
+        return f"import version {having.since_version}, which has it: --assume-opset {version}; {alternative}"
     return _HELP[code]
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from opset.budget import ALLOW_MORE, BudgetExceeded, Limits
 from opset.errors import Finding, FindingList, InferenceError, quote
+from opset.html_text import MOST_ROWS, Table, findings_table, html_of, missing_attribute, one_line
 from opset.inference.building.dimensions import Dim, Size
 from opset.inference.building.types import Type, unwrap_layers
 from opset.inference.building.work import default_budget
@@ -20,7 +22,7 @@ from opset.inference.engine.writing import write_types
 from opset.inference.limits import MAX_WARNINGS
 from opset.model import load
 from opset.model.graph.index import Body, ModelIndex
-from opset.model.storage.container import Model
+from opset.model.storage.container import MessageT, Model, ModelSource
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.preparation import Freeze, read_model
 
@@ -71,6 +73,18 @@ class Gap:
         return self.body.location(self.index)
 
 
+_PLACES = {
+    "save": "inference.written().save(path)",
+    "proto": "inference.written().proto",
+    "graph": "inference.written().graph",
+    "value_info": "inference.written().graph.value_info",
+    "types": "inference.type(name), or the `type` of each of inference.values()",
+    "shapes": "inference.shape(name)",
+    "errors": "inference.findings",
+}
+"""Where to find what an inference does not have, by the name under which it is looked for."""
+
+
 class Inference:
     """The result of `infer`.
 
@@ -95,6 +109,27 @@ class Inference:
         """The place and the reason if the inference was stopped, else ""."""
         self.left_out = 0
         """The number of types that `written` left out, since they would have taken too much room."""
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count:,} {degree}" for degree, count in self.coverage.items() if count)
+        found = f"; {len(self.findings) + self.omitted:,} findings" if self.findings else ""
+        return one_line("Inference", f"{counts or 'no values'}{found}{'; stopped' if self.stopped else ''}")
+
+    def _repr_html_(self) -> str:
+        values = [(each.name, each.place, str(each.type or "")) for each in islice(self.values(), MOST_ROWS + 1)]
+        gaps = [(each.value, each.place, each.known, each.reason) for each in self.gaps[: MOST_ROWS + 1]]
+        tables = [
+            findings_table("findings", self.findings),
+            Table("gaps", ("value", "node", "known", "reason"), gaps),
+            Table("values", ("value", "node", "type"), values),
+            Table("notes", (), [(note,) for note in self.notes]),
+        ]
+        return html_of(repr(self).strip("<>"), tables)
+
+    if not TYPE_CHECKING:  # a checker of types knows the names
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise missing_attribute("Inference", name, _PLACES, dir(type(self)))
 
     def findings_in_branches(self) -> FindingList:
         """Return the findings in branches that a condition guards."""
@@ -262,6 +297,14 @@ def _run_engine(engine: Engine) -> None:
         raise InferenceError(Finding("I401", "the inference was stopped", place, exhausted.why, ALLOW_MORE)) from None
 
 
+@overload
+def infer_shapes(
+    model: ModelSource, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False
+) -> Model: ...
+@overload
+def infer_shapes(
+    model: MessageT, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False
+) -> MessageT: ...
 def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False) -> Any:
     """Return the model with the types and shapes of its values written in, as the onnx function of this name does.
 

@@ -5,20 +5,43 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterable, Sequence
-from typing import IO, Any, TypeAlias
+from importlib import import_module
+from typing import IO, TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, TypeVar
 
 from google.protobuf.message import EncodeError
 
-from opset.errors import Finding, ModelError, UsageError
+from opset.errors import Finding, ModelError, UsageError, listing
+from opset.html_text import Table, html_of, missing_attribute, one_line
 from opset.model import limits
+from opset.model.proto import GraphProto, ModelProto
 from opset.model.storage import tensor, wire, writing
 from opset.model.storage.external import Folder
 from opset.model.storage.parts import TEXT_SUFFIX, ModelParts, Piece, chunks, parse_message
 from opset.model.storage.reading import open_model_file, read_stream
 from opset.model.storage.source import BytesSource, Source
+from opset.model.types import described_type
+
+if TYPE_CHECKING:
+    import onnx
+    import onnx_ir
 
 ModelLike: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes] | Model | Any"
 """A path, a model's bytes, a binary stream, a Model, or a ModelProto of the onnx package."""
+ModelSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes] | Model"
+"""What a function returns a Model for."""
+
+
+class Message(Protocol):
+    """A message of the onnx package: a function returns one of the same class for it."""
+
+    def SerializeToString(self) -> bytes:
+        """Return the message as bytes."""
+
+    def ByteSize(self) -> int:
+        """Return the number of these bytes."""
+
+
+MessageT = TypeVar("MessageT", bound=Message)
 
 
 class Model(ModelParts):
@@ -31,6 +54,70 @@ class Model(ModelParts):
     - `kind`: the kind of its source: "path", "bytes", "stream", or "message" for a ModelProto.
     - `folder`: the folder that locations of external data start from, or None if the model did not come from a path.
     """
+
+    @property
+    def graph(self) -> Any:
+        """The main graph, a GraphProto."""
+        return self.proto.graph
+
+    @property
+    def opset_import(self) -> Any:
+        """The imports of operator sets, each with `domain` and `version`."""
+        return self.proto.opset_import
+
+    @property
+    def ir_version(self) -> int:
+        """The IR version."""
+        return int(self.proto.ir_version)
+
+    def to_onnx(self) -> onnx.ModelProto:
+        """Return the model as a ModelProto of the onnx package, which has to be installed; external data stays outside.
+
+        Raises:
+            UsageError: U103 if the package is not installed.
+            ModelError: M111 if the model is larger than protobuf can hold.
+        """
+        kind: type[onnx.ModelProto] = _imported("onnx").ModelProto
+        return kind.FromString(self.SerializeToString())
+
+    def to_ir(self) -> onnx_ir.Model:
+        """Return the model as one of the package onnx-ir, which has to be installed; external data stays outside.
+
+        Raises:
+            UsageError: U103 if the package is not installed.
+            ModelError: M111 if the model is larger than protobuf can hold.
+        """
+        ir = _imported("onnx_ir")
+        made: onnx_ir.Model = ir.from_proto(self.to_onnx())
+        if self.folder is not None:
+            ir.external_data.set_base_dir(made.graph, os.path.dirname(self.path or ""))
+        return made
+
+    def __repr__(self) -> str:
+        graph = self.proto.graph
+        names = [f"{word} {listing([each.name for each in values], 3)}" for word, values in _sides(graph) if values]
+        return one_line("Model", ", ".join([f"{self.path or self.kind}: {self._versions()}", *names]))
+
+    def _repr_html_(self) -> str:
+        graph = self.proto.graph
+        title = f"{self.path or self.kind}: {self._versions()}"
+        tables = [
+            Table(f"{word}s", ("name", "type"), [(each.name, described_type(each.type)) for each in values])
+            for word, values in _sides(graph)
+        ]
+        return html_of(title, tables)
+
+    def _versions(self) -> str:
+        """Return the versions of the model, and how many nodes and initializers its main graph has."""
+        opsets = listing([f"{each.domain or 'ai.onnx'} {each.version}" for each in self.proto.opset_import], 5)
+        graph = self.proto.graph
+        sizes = f"{len(graph.node):,} nodes, {len(graph.initializer):,} initializers"
+        return f"{opsets}, IR version {self.proto.ir_version}, {sizes}"
+
+    if not TYPE_CHECKING:  # a checker of types knows the names
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise missing_attribute("Model", name, _places(), dir(type(self)))
 
     def payload(self, tensor_proto: Any, limit: int | None = None) -> bytes:
         """Return a tensor's data in the form of raw_data (see onnx.proto), however it is stored.
@@ -103,6 +190,29 @@ class Model(ModelParts):
                 unsafe.
         """
         writing.save(self, path, external=external, force=force)
+
+
+def _sides(graph: Any) -> list[tuple[str, Any]]:
+    """Return the inputs and outputs of a graph, each behind its name."""
+    return [("input", graph.input), ("output", graph.output)]
+
+
+def _places() -> dict[str, str]:
+    """Return the places of what a ModelProto and its graph have, and of functions, by name."""
+    of_model = {field.name: f"model.proto.{field.name}" for field in ModelProto.DESCRIPTOR.fields}
+    of_graph = {field.name: f"model.graph.{field.name}" for field in GraphProto.DESCRIPTOR.fields}
+    functions = ("convert", "plan", "lower", "infer", "infer_shapes", "check", "info", "to_text", "inline_functions")
+    return {**of_graph, **of_model, **{name: f"opset.{name}(model)" for name in functions}}
+
+
+def _imported(name: str) -> Any:
+    """Return a package that is not needed otherwise. Raises UsageError U103 if it is not installed."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        package = name.replace("_", "-")
+        help = f"install it, pip install {package}, or use model.proto"
+        raise UsageError(Finding("U103", f"the package {package} is not installed", help=help)) from error
 
 
 def load(source: ModelLike, *, allow_external_roots: Iterable[str | os.PathLike[str]] = ()) -> Model:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from opset.errors import Finding, UsageError
+from opset.html_text import Table, html_of, one_line
 from opset.model.storage.writing import write_files
 from opset.opsets.documents.writing import FORMS, MAGIC, write_document
 from opset.schemas.model import OpSchema
@@ -19,7 +20,7 @@ SUFFIXES = {".yaml": "yaml", ".yml": "yaml", ".json": "json"}
 """The form of a document by the suffix of its file; any other is protobuf."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OperatorSet:
     """The operators of a domain at a version of its operator set, as a document holds them.
 
@@ -36,6 +37,15 @@ class OperatorSet:
     prerelease: str = ""
     build_metadata: str = ""
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return one_line("OperatorSet", f"{domain_name(self.domain)} {self.version}: {len(self.operators):,} operators")
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (each.name, ", ".join(str(version.since_version) for version in each.schemas)) for each in self.operators
+        ]
+        return html_of(repr(self).strip("<>"), [Table("", ("operator", "versions"), rows)])
 
     @cached_property
     def schemas(self) -> tuple[OpSchema, ...]:

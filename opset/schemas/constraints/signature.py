@@ -102,6 +102,23 @@ def type_misfits(
                 yield Misfit(TIED_TYPES, what, f"both have the type {formal.type}", formal.name)
 
 
+def version_that_fits(
+    versions: Sequence[OpSchema],
+    schema: OpSchema,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    attributes: Mapping[str, str | None],
+) -> OpSchema | None:
+    """Return the version of an operator nearest to `schema` that a node fits, a newer one first; None if none does.
+
+    The arguments are those of `node_misfits`; `versions` are all of the operator, oldest first.
+    """
+    newer = [each for each in versions if each.since_version > schema.since_version]
+    older = [each for each in reversed(versions) if each.since_version < schema.since_version]
+    fits = (each for each in (*newer, *older) if not each.deprecated)
+    return next((each for each in fits if not any(node_misfits(each, inputs, outputs, attributes))), None)
+
+
 def attribute_misfits(schema: OpSchema, attributes: Mapping[str, str | None]) -> Iterator[Misfit]:
     """Yield a misfit for each attribute that is unknown, has another type, or is required and left out.
 

@@ -1,0 +1,69 @@
+"""What a call that is nearly right is told: the option, verb or name that is meant, and nothing is done."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import run, version
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["conver", "small.onnx"], "there is no verb 'conver'; did you mean convert?"),
+        (["upgrade", "small.onnx"], "there is no verb 'upgrade'; did you mean convert?"),
+        (["xyzzy"], "there is no verb 'xyzzy'; opset --help lists all"),
+        (["convert", "small.onnx", "--opset", "20"], "there is no option '--opset'; did you mean --to?"),
+        (["convert", "small.onnx", "--dry-run"], "there is no option '--dry-run'; did you mean --plan?"),
+        (["check", "small.onnx", "--dry-run"], "there is no option '--dry-run'; opset check --help lists all"),
+        (["check", "small.onnx", "--json"], "there is no option '--json'; did you mean --format json?"),
+        (["convert", "small.onnx", "--realese", "1.15"], "did you mean --release"),
+        (["convert", "small.onnx"], "pass --to, --release or --for"),
+        (["blockers", "small.onnx"], "pass --to, --release or --for"),
+        (["convert", "small.onnx", "--target", "20"], "pass --to in its place"),
+        (["convert", "small.onnx", "--target", "onnxruntime"], "pass --to, --release or --for in its place"),
+        (["convert", "small.onnx", "--to", "20", "--release", "1.15"], "--to and --release exclude each other"),
+        (["convert", "small.onnx", "--to", "1.15"], "--release 1.15"),
+        (["convert", "small.onnx", "--to", "onnxruntime==1.17"], "a runtime is named by --for"),
+        (["convert", "small.onnx", "--release", "21"], "pass --to 21"),
+        (["convert", "small.onnx", "--for", "onnxruntme==1.17"], "did you mean onnxruntime"),
+        (["lower", "small.onnx", "--ops", "Atention"], "did you mean Attention"),
+        (["show", "Softmx"], "did you mean Softmax"),
+        (["convert", "small.onnx", "out.onnx", "--to", "20"], "to write the result there: -o out.onnx"),
+    ],
+)
+def test_a_call_that_is_nearly_right_is_told_what_is_meant(arguments, said, small):
+    result = run(*arguments)
+    assert result.exit_code == 2 and result.stdout == ""
+    assert said in result.stderr
+    assert [path.name for path in small.parent.iterdir()] == ["small.onnx"]
+
+
+def test_an_option_that_means_something_else_is_not_taken_for_it(small):
+    """`infer` has no target: its help does not name --to."""
+    assert "did you mean --to" not in run("infer", "small.onnx", "--opset", "20").stderr
+
+
+def test_two_models_do_not_become_one_file(small):
+    shutil.copy("small.onnx", "other.onnx")
+    result = run("convert", "small.onnx", "other.onnx", "--to", 20, "-o", "out")
+    assert result.exit_code == 2
+    assert "several models do not fit into one file, 'out'" in result.stderr and "-o out/" in result.stderr
+    assert not Path("out").exists()
+    for given in ("out/", "out"):  # from then on the folder exists
+        assert run("convert", "small.onnx", "other.onnx", "--to", 20, "-o", given, "--force").exit_code == 0
+    assert sorted(path.name for path in Path("out").iterdir()) == ["other-opset20.onnx", "small-opset20.onnx"]
+
+
+@pytest.mark.parametrize(("given", "made"), [("new/", "new/small-opset20.onnx"), ("new", "new")])
+def test_a_folder_is_one_that_exists_or_ends_with_a_slash(given, made, small):
+    assert run("convert", "small.onnx", "--to", 20, "-o", given).exit_code == 0
+    assert version(made) == 20
+
+
+def test_a_folder_of_models_does_not_become_one_file(folder, small):
+    result = run("convert", ".", "--to", 20, "-o", "out.onnx")
+    assert result.exit_code == 2 and not Path("out.onnx").exists()
+    assert run("convert", ".", "--to", 20, "-o", "out").exit_code == 0
+    assert version("out/small-opset20.onnx") == 20

@@ -1,0 +1,60 @@
+"""The notebooks run from beginning to end with what `opset examples` writes, and show their results as tables."""
+
+import os
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from tests.cli.commands import run
+from tests.test_docs import ROOT
+
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+
+
+def test_there_is_one_for_each_reader():
+    assert [path.stem for path in NOTEBOOKS] == [
+        "contributing-an-operator",
+        "reading-the-standard",
+        "refused-by-a-runtime",
+    ]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    assert run("examples").exit_code == 0
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert not any(cell.outputs for cell in cells) and path.stat().st_size < 10_000
+    resources = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
+    shown = [output for cell in cells for output in cell.outputs]
+    assert not [output for output in shown if output.output_type == "error"]
+    tables = [output.data["text/html"] for output in shown if "text/html" in output.get("data", {})]
+    assert tables and all(len(each) < 200_000 for each in tables)
+
+
+def test_examples_are_those_of_the_guides(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "wrote " in run("examples", "some/folder").stdout
+    for path in (ROOT / "examples").rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            assert Path("some/folder", path.relative_to(ROOT / "examples")).read_bytes() == path.read_bytes()
+    again = run("examples", "some/folder")
+    assert again.exit_code == 2 and again.stderr.count("error[U102]") == 1
+    assert run("examples", "some/folder", "--force").exit_code == 0
+    assert run("convert", "some/folder/segmenter_opset9.onnx", "--to", 21).exit_code == 0
+
+
+def test_a_wheel_carries_them():
+    from opset.docgen.guides import example_files, files_in_wheel
+
+    carried = files_in_wheel(ROOT)
+    for name in example_files():
+        assert f"opset/examples/{name}" in carried.values()
+    assert all(Path(path).is_file() for path in carried)

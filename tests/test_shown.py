@@ -1,0 +1,197 @@
+"""What results show of themselves: one line as `repr`, HTML for notebooks, and where to look for what they lack."""
+
+import copy
+import pickle
+from html.parser import HTMLParser
+
+import onnx
+import pytest
+
+import opset
+from opset.errors import FindingList
+from opset.html_text import MOST_ROWS, Table, html_of
+from tests.cli.commands import REFUSED, SMALL
+
+EVIL = "<script>alert(1)</script>\x1b[2J" * 20
+LARGEST = 200_000
+
+
+def model(text=SMALL):
+    return opset.load(opset.parse_model(text).SerializeToString())
+
+
+def large():
+    """A model of many nodes, each with a name that is markup and long."""
+    graph = "".join(f"v{n + 1} = Unsqueeze <axes = [0]> (v{n})\n" for n in range(600))
+    message = opset.parse_model(f'<ir_version: 6, opset_import: ["": 11]> g (float x, float v0) => (y) {{ {graph} }}')
+    message.graph.output[0].name = "v600"
+    message.graph.name = EVIL
+    for each in message.graph.node:
+        each.name = EVIL
+    for number in range(500):
+        value = message.graph.input.add()
+        value.name = f"{EVIL}{number}"
+        value.type.tensor_type.elem_type = 1
+    return opset.load(message.SerializeToString())
+
+
+RESULTS = {
+    "Model": lambda each: each,
+    "Conversion": lambda each: opset.plan(each, 13),
+    "Inference": opset.infer,
+    "FindingList": opset.check,
+    "Finding": lambda each: opset.Finding("C204", EVIL, EVIL, EVIL, EVIL, EVIL),
+    "OpSchema": lambda each: opset.get_schema("Attention"),
+    "Repair": opset.repair,
+    "ModelDescription": lambda each: opset.info(each, runtimes=["tensorrt"]),
+    "InterfaceComparison": lambda each: opset.compare_interfaces(model(), each),
+    "OperatorSet": lambda each: opset.get_operator_set("ai.onnx"),
+}
+
+
+class Reader(HTMLParser):
+    """Collects the names of tags and attributes, and checks that each tag is closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.attributes, self.open = set(), set(), []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("given", [model, large])
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_is_shown(name, given):
+    result = RESULTS[name](given())
+    line = repr(result)
+    assert line.startswith(f"<{name} ") and len(line) < 1000 and line.isprintable()
+    html = result._repr_html_()
+    assert len(html.encode()) < LARGEST
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert reader.open == []
+    assert reader.tags <= {"div", "strong", "table", "caption", "tr", "th", "td", "p", "pre"}
+    assert reader.attributes <= {"style"}
+    assert "\x1b" not in html and "<script" not in html
+
+
+def test_what_is_left_out_is_counted():
+    html = html_of("many", [Table("", ("n",), [(n,) for n in range(MOST_ROWS + 7)])])
+    assert "… and 7 more" in html and f"<td{''}" in html
+
+
+def test_the_lines_say_what_matters():
+    given = model()
+    assert "ai.onnx 11, IR version 6, 3 nodes" in repr(given) and "input x, output y" in repr(given)
+    assert repr(opset.plan(given, 13)).startswith("<Conversion possible: ai.onnx 11 -> 13")
+    refused = opset.plan(model(REFUSED), 12)
+    assert repr(refused).startswith("<Conversion refused") and "StringConcat" in refused._repr_html_()
+    assert repr(opset.infer(given)) == "<Inference 3 known>"
+    assert repr(opset.get_schema("Softmax")) == "<OpSchema ai.onnx Softmax 13 (input; axis) -> (output)>"
+    assert repr(FindingList()) == "<FindingList of 0>"
+    assert repr(opset.Finding("C204", "it would", "node 'a'")) == "<Finding C204: it would at node 'a'>"
+
+
+@pytest.mark.parametrize(
+    ("result", "name", "said"),
+    [
+        ("Model", "node", "see model.graph.node"),
+        ("Model", "functions", "see model.proto.functions"),
+        ("Model", "convert", r"see opset.convert\(model\)"),
+        ("Model", "ir_verson", "did you mean ir_version"),
+        ("Conversion", "save", "see conversion.model.save"),
+        ("Conversion", "refusal", "did you mean refusals"),
+        ("Inference", "value_info", r"see inference.written\(\).graph.value_info"),
+        ("OpSchema", "type_constraints", "see schema.types"),
+        ("OpSchema", "min_inputs", "did you mean min_input"),
+        ("Model", "_ipython_display_", "no attribute '_ipython_display_'$"),
+    ],
+)
+def test_a_missing_attribute_says_where_to_look(result, name, said):
+    with pytest.raises(AttributeError, match=said):
+        getattr(RESULTS[result](model()), name)
+
+
+def test_results_are_copied_and_pickled_as_before():
+    given = model()
+    assert copy.copy(given).ir_version == 6
+    schema = opset.get_schema("Gelu")
+    assert copy.deepcopy(schema) == pickle.loads(pickle.dumps(schema)) == schema
+    assert pickle.loads(pickle.dumps(schema)).doc == schema.doc
+
+
+def test_a_model_has_the_parts_of_its_message():
+    given = model()
+    assert given.graph is given.proto.graph or given.graph == given.proto.graph
+    assert [(each.domain, each.version) for each in given.opset_import] == [("", 11)]
+    assert given.ir_version == 6
+
+
+def test_a_model_becomes_one_of_onnx():
+    given = model()
+    message = given.to_onnx()
+    assert type(message) is onnx.ModelProto and message.SerializeToString() == given.SerializeToString()
+
+
+def test_a_model_becomes_one_of_onnx_ir():
+    ir = pytest.importorskip("onnx_ir")
+    made = model().to_ir()
+    assert isinstance(made, ir.Model) and [node.op_type for node in made.graph] == ["Unsqueeze", "Relu", "Squeeze"]
+
+
+@pytest.mark.parametrize(("name", "package"), [("to_onnx", "onnx"), ("to_ir", "onnx-ir")])
+def test_a_package_that_is_missing_is_named(name, package, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, package.replace("-", "_"), None)
+    with pytest.raises(opset.UsageError, match=f"the package {package} is not installed"):
+        getattr(model(), name)()
+
+
+def test_lower_takes_a_text():
+    text = '<ir_version: 9, opset_import: ["": 20]> g (float[2] x) => (float[2] y) { z = Gelu (x)  y = Elu (z) }'
+    lowered = opset.lower(model(text), "Gelu, Elu")
+    assert not {"Gelu", "Elu"} & {node.op_type for node in lowered.graph.node}
+    assert lowered.proto == opset.lower(model(text), ["Gelu", "Elu"]).proto
+    with pytest.raises(opset.UsageError, match="did you mean Gelu"):
+        opset.lower(model(text), "Gelux")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("Softmax", "ai.onnx.ml"), "Softmax is an operator of ai.onnx"),
+        (("Softmax", 99), "there is no ai.onnx 99"),
+        (("Softmax", 0), "there is no ai.onnx 0"),
+        (("Gelu", 19), "it came with version 20"),
+        (("Softmax", 1, "nope"), "nope has no operator Softmax"),
+        (("Softmx",), "did you mean Softmax"),
+    ],
+)
+def test_a_schema_that_does_not_exist(arguments, said):
+    with pytest.raises(opset.UsageError, match=said) as raised:
+        opset.get_schema(*arguments)
+    assert raised.value.code == "U105"
+
+
+def test_a_schema_has_its_prose():
+    schema = opset.get_schema("Softmax")
+    assert schema.doc.startswith("Turns the values along one dimension")
+    assert schema.special_cases and schema.docs.attributes["axis"] and schema.docs.formula
+    assert opset.get_schema("Softmax", 1).doc != schema.doc
+
+
+def test_a_schema_of_a_folder_has_its_prose():
+    from tests.test_docs import ROOT
+
+    registry = opset.extend.registry_with([], data=[ROOT / "examples"]) if hasattr(opset, "extend") else None
+    from opset.opsets.registry import registry_with
+
+    registry = registry or registry_with([], data=[ROOT / "examples"])
+    schema = registry.versions("Softcap", "com.acme")[-1]
+    assert schema.doc == registry.documentation(schema).doc != ""
