@@ -14,8 +14,6 @@ from opset.errors import Finding, UsageError, safe_text
 from opset.output_folder import size_text, write_documentation
 
 HOOKS = ("adapters.py", "inference.py", "kernels.py")
-STEP = 10
-"""Pages or operators between two lines of progress."""
 
 
 @click.command(no_args_is_help=True)
@@ -63,7 +61,7 @@ def command(
     wanted = {known_domain(registry, domain) for domain in domains}
     chosen = [domain for domain in registry.domains if domain in wanted] or None
     known.note_left_out(quiet, *HOOKS)
-    with show_progress(quiet, STEP) as show:
+    with show_progress(quiet, "pages") as show:
         files = dict(documentation(registry, form, chosen, show))
     write_documentation(folder, form, files, force)
     if not quiet:

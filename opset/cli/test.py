@@ -108,7 +108,7 @@ def command(
     work = partial(_worker, known, Limits(limits.max_steps, limits.max_bytes, seconds), tested)
     lost = partial(_lost_report, registry, seconds)
     reports = run_in_processes(work, chosen, min(jobs, max(len(chosen), 1)), lost, seconds + 1)
-    with closing(reports) as results, show_progress(False, 10) as show:
+    with closing(reports) as results, show_progress(False, "examples") as show:
         for number, outcome in enumerate(results, 1):
             if isinstance(outcome, str):
                 failure = failure or outcome
