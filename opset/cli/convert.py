@@ -9,8 +9,9 @@ from typing import IO, NamedTuple
 import click
 
 from opset.cli.assumed_opsets import Assumed, assume_option, load_assumed
-from opset.cli.batch import Call, ModelReport, Verb, process_files, write_report, writing_options
+from opset.cli.batch import Call, Reporting, Verb, process_files, write_report, writing_options
 from opset.cli.inputs import Input, dims_option, freeze_option, suffix_of
+from opset.cli.records import ModelReport
 from opset.cli.target_options import TargetChoice, target_options
 from opset.model.storage.external import odd_keys
 from opset.opsets.registry import Registry
@@ -42,12 +43,19 @@ class Settings(NamedTuple):
     freeze: tuple[str, ...]
     plan_only: bool
     assumed: Assumed
+    check: bool = False
+
+
+check_option = click.option(
+    "--check", is_flag=True, help="Write nothing; the exit status is 1 if a model would change or is refused."
+)
 
 
 @click.command(no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @target_options
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
+@check_option
 @assume_option
 @dims_option
 @freeze_option
@@ -58,6 +66,7 @@ def command(
     dims: dict[str, int],
     freeze: tuple[str, ...],
     plan_only: bool,
+    check: bool,
     assumed: Assumed,
     call: Call,
 ) -> int:
@@ -69,7 +78,7 @@ def command(
     --to, --release or --for, a model keeps its opsets, and --ir-version, --freeze or --dim change it.
     """
     target = choice.target(call.known.registry(), keeps_opsets=bool(dims or freeze))
-    return convert_files(inputs, call, Settings(target, dims, freeze, plan_only, assumed))
+    return convert_files(inputs, call, Settings(target, dims, freeze, plan_only or check, assumed, check))
 
 
 def convert_files(inputs: tuple[str, ...], call: Call, settings: Settings) -> int:
@@ -85,7 +94,8 @@ def convert_files(inputs: tuple[str, ...], call: Call, settings: Settings) -> in
         if refused and result is not None:
             errors.write(f"{refusal_line(result.nodes)}\n")
 
-    return process_files(inputs, call, VERB, convert_file, settings, write, writes=not plan_only)
+    reporting = Reporting(write, headline)
+    return process_files(inputs, call, VERB, convert_file, settings, reporting, writes=not plan_only)
 
 
 def convert_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[ConversionReport]:
@@ -106,9 +116,10 @@ def convert_file(source: Input, settings: Settings, call: Call, registry: Regist
             reached = {domain: conversion.target.get(domain, version) for domain, version in opsets.items()}
             suffix = LOWERED if settings.target.lowered else suffix_of(reached)
             path = call.write_result(conversion.model, source, suffix, conversion.notes)
-    result = conversion_report(conversion, places=call.form == "json")
+    result = conversion_report(conversion, places=call.has_data)
     findings = conversion.refusals.in_file(source.path)
-    return ModelReport(source.path, path, result, findings, status, int(status == "refused"))
+    failed = status == "refused" or (status == "planned" and settings.check)
+    return ModelReport(source.path, path, result, findings, status, int(failed))
 
 
 def _result_lines(report: ModelReport[ConversionReport]) -> Iterator[str]:

@@ -21,6 +21,7 @@ TEXT_STREAM = f"text:{STREAM}"
 MOST_ENTRIES = 1_000_000
 """Files and folders that are listed for one command."""
 _PRODUCT = re.compile(r"(.+)-(?:opset\d+|inferred|inlined|lowered)(\.onnx(?:txt)?)")
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[/\\]" if os.sep == "\\" else "/")
 
 
@@ -28,7 +29,8 @@ class Input(NamedTuple):
     """One model: its path, or "-".
 
     `found` says that a folder or a pattern was named, and not the model itself. If it was the folder `root`, the model
-    is `below` that, else `below` is None. `text` says that the stream holds text.
+    is `below` that, else `below` is None. If it was a pattern, the folder of the model is `tree` below the one in which
+    the search began. `text` says that the stream holds text.
     """
 
     path: str
@@ -36,6 +38,39 @@ class Input(NamedTuple):
     root: str = ""
     below: str | None = None
     text: bool = False
+    tree: str | None = None
+
+    @property
+    def branch(self) -> str | None:
+        """The folder of the model below the one that was searched, None if the model itself was named."""
+        return self.tree if self.below is None else self.below
+
+    def absolute(self) -> Input:
+        """Return the input with absolute paths, for processes with another working folder."""
+        if self.path == STREAM or is_remote(self.path):
+            return self
+        return self._replace(path=os.path.abspath(self.path), root=self.root and os.path.abspath(self.root))
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path is a URL."""
+    return _SCHEME.match(path) is not None
+
+
+def stamp_of(model: Input) -> Stamp:
+    """Return the state of a model's file, with size -1 if there is none."""
+    try:
+        status = os.stat(model.path)
+    except (OSError, ValueError):
+        return Stamp(-1, 0)
+    return Stamp(status.st_size, status.st_mtime_ns)
+
+
+class Stamp(NamedTuple):
+    """The state of a model's file: its size, and its time of modification or another mark of its content."""
+
+    size: int
+    mtime: int | str
 
 
 def parse_input(argument: str) -> Input:
@@ -60,7 +95,8 @@ def expand_inputs(arguments: Iterable[str], *, products: bool) -> list[Input]:
             matches = _without_products(_models_in_folder(argument, listing), products)
         elif glob.has_magic(argument) and not os.path.lexists(argument):
             paths = sorted(path for path in _matching_paths(argument, listing) if not os.path.isdir(path))
-            matches = _without_products([Input(path, found=True) for path in paths], products)
+            start = _fixed_folder(argument)
+            matches = _without_products([Input(path, True, tree=_tree_of(path, start)) for path in paths], products)
         elif glob.has_magic(argument):
             # Whoever makes a file of that name decides what is read, as for any other file that a pattern finds.
             matches = [Input(argument, found=True)]
@@ -131,6 +167,20 @@ def _models_in_folder(folder: str, listing: _Listing) -> list[Input]:
     return models
 
 
+def _fixed_folder(pattern: str) -> str:
+    """Return the folder of a pattern before its first wildcard."""
+    folder = os.path.dirname(pattern)
+    while glob.has_magic(folder):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _tree_of(path: str, start: str) -> str:
+    """Return the folder of a path below the one in which a search began."""
+    tree = os.path.relpath(os.path.dirname(path) or os.curdir, start or os.curdir)
+    return "" if tree == os.curdir else tree
+
+
 def _matching_paths(pattern: str, listing: _Listing) -> list[str]:
     """Return the paths that a pattern matches; ** is any number of folders, and no wildcard matches hidden names."""
     drive, rest = os.path.splitdrive(pattern)
@@ -179,6 +229,11 @@ class Output(NamedTuple):
     folder: str = ""
     in_place: bool = False
 
+    def absolute(self) -> Output:
+        """Return the destination with absolute paths."""
+        file, folder = (each and os.path.abspath(each) for each in (self.file, self.folder))
+        return self._replace(file=file, folder=folder)
+
     def result_path(self, model: Input, suffix: str) -> tuple[str, str]:
         """Return the folder to which a result is written, and its path below it.
 
@@ -186,7 +241,7 @@ class Output(NamedTuple):
         or .onnxtxt if the input is text; in place it has the input's name.
         """
         if self.folder:
-            folder, below = self.folder, model.below or ""
+            folder, below = self.folder, model.branch or ""
         elif model.below is not None:
             folder, below = model.root, model.below
         else:
@@ -220,7 +275,7 @@ def output_for(given: str | None, in_place: bool, inputs: list[Input]) -> Output
         if len(inputs) > 1:
             raise _usage_error("several models do not fit into one stream", "give -o FOLDER")
         return Output(stream=True, text=given == TEXT_STREAM)
-    several = len(inputs) > 1 or inputs[0].below is not None
+    several = len(inputs) > 1 or inputs[0].branch is not None
     if not (several or given.endswith(os.sep) or os.path.isdir(given)):
         return Output(file=given)
     if os.path.lexists(given) and not os.path.isdir(given):
@@ -234,7 +289,7 @@ def _check_distinct_names(inputs: list[Input], folder: str) -> None:
     """Raise UsageError U103 if two results would be written to the same file."""
     seen: dict[tuple[str, str], str] = {}
     for model in inputs:
-        place = os.path.join(folder, model.below or "") if folder else os.path.dirname(model.path)
+        place = os.path.join(folder, model.branch or "") if folder else os.path.dirname(model.path)
         key = place, _stem_of(model) + _extension_of(model)
         if key in seen:
             why = f"'{seen[key]}' and '{model.path}' would be written to the same file"

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from opset.catalog import OperatorSet, OperatorSetDifference
-from opset.cli.batch import BatchReport, ModelReport
 from opset.cli.blockers import BlockersBatch
 from opset.cli.bump import LockReport
 from opset.cli.check import CheckBatch, CheckReport
@@ -23,6 +22,7 @@ from opset.cli.inline import InliningReport
 from opset.cli.list import ListedDomain, ListedOperator, ListedRelease, ListedRuntime
 from opset.cli.model_versions import ModelDifference
 from opset.cli.new import AuthoringReport
+from opset.cli.records import BatchReport, ModelReport
 from opset.cli.run import RunReport
 from opset.cli.show import ModelContents
 from opset.cli.targets import ListedTarget, TargetRelease, TargetReport

@@ -104,7 +104,7 @@ VERBS = [
     ("blockers", "model.onnx", "--to", "14"),
     ("info", "model.onnx", "--runtime", "tensorrt"),
     ("check", "model.onnx", "--for", "onnxruntime==1.17"),
-    ("infer", "model.onnx", "--report"),
+    ("infer", "model.onnx", "--values"),
     ("run", "model.onnx", "--set", "x=[1, 2]", "--trace", "--format", "json"),
     ("show", "model.onnx"),
     ("show", "com.example.Twice"),

@@ -117,8 +117,8 @@ FORMS = {
     "infer": {
         "MODELS": {
             "": ["-", "--check-types"],
-            "report": ["IT", "--report", "--format", "json"],
-            "written": ["IT", "--report", "-o", "OUT", "--overwrite", "--strict"],
+            "report": ["IT", "--values", "--format", "json"],
+            "written": ["IT", "--values", "-o", "OUT", "--overwrite", "--strict"],
         },
         "SCHEMAS": {"": ["SAMPLE", "--schemas", "FOLDER/schemas"]},
         "DOCUMENTS": {"": ["SAMPLE", "--schemas", "IT"]},
