@@ -40,6 +40,7 @@ from opset.errors import SHOWN, Finding, UsageError, safe_text
 from opset.model import Model, load, write_stream
 from opset.model.storage.container import load_file, load_text
 from opset.model.storage.external import is_external, tensors
+from opset.model.storage.remote import is_remote, local_path
 from opset.model.storage.writing import MODES, save_below, save_in_place
 from opset.plain_text import style_text
 
@@ -88,6 +89,8 @@ class Call(NamedTuple):
     def _is_written_since(self, source: Input, suffix: str) -> bool:
         """Whether all files in the place of the result for a model were written after the time `since`."""
         assert self.output is not None
+        if is_remote(source.path) or is_remote(self.output.file or self.output.folder):
+            return True  # such places do not tell when a file was made
         path = self.output.file or os.path.join(*self.output.result_path(source, suffix))
         there = [each for each in (path, f"{path}.data") if os.path.lexists(each)]
         return all(os.lstat(each).st_ctime_ns >= self.since for each in there)
@@ -240,6 +243,7 @@ def process_files(
         UsageError: The output does not fit the inputs, or the report of an earlier call is not to be continued.
     """
     names_output = call.in_place or call.given is not None
+    call = call._replace(given=call.given and local_path(call.given))
     models = expand_inputs(inputs, products=names_output)
     destination = output_for(call.given, call.in_place, models) if writes or names_output else None
     if destination is not None and writes:

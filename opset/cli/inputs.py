@@ -14,6 +14,7 @@ import click
 
 from opset.errors import Finding, ModelError, UsageError
 from opset.model.storage.parts import TEXT_SUFFIX
+from opset.model.storage.remote import is_remote, list_models, local_path, mark_of
 
 STREAM = "-"
 TEXT_STREAM = f"text:{STREAM}"
@@ -21,7 +22,6 @@ TEXT_STREAM = f"text:{STREAM}"
 MOST_ENTRIES = 1_000_000
 """Files and folders that are listed for one command."""
 _PRODUCT = re.compile(r"(.+)-(?:opset\d+|inferred|inlined|lowered)(\.onnx(?:txt)?)")
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[/\\]" if os.sep == "\\" else "/")
 
 
@@ -52,13 +52,10 @@ class Input(NamedTuple):
         return self._replace(path=os.path.abspath(self.path), root=self.root and os.path.abspath(self.root))
 
 
-def is_remote(path: str) -> bool:
-    """Whether a path is a URL."""
-    return _SCHEME.match(path) is not None
-
-
 def stamp_of(model: Input) -> Stamp:
     """Return the state of a model's file, with size -1 if there is none."""
+    if is_remote(model.path):
+        return Stamp(*mark_of(model.path))
     try:
         status = os.stat(model.path)
     except (OSError, ValueError):
@@ -90,8 +87,10 @@ def expand_inputs(arguments: Iterable[str], *, products: bool) -> list[Input]:
     models: dict[str, Input] = {}
     findings = []
     listing = _Listing()
-    for argument in arguments:
-        if os.path.isdir(argument):
+    for argument in map(local_path, arguments):
+        if is_remote(argument):
+            matches = _without_products(_models_behind(argument), products)
+        elif os.path.isdir(argument):
             matches = _without_products(_models_in_folder(argument, listing), products)
         elif glob.has_magic(argument) and not os.path.lexists(argument):
             paths = sorted(path for path in _matching_paths(argument, listing) if not os.path.isdir(path))
@@ -167,6 +166,16 @@ def _models_in_folder(folder: str, listing: _Listing) -> list[Input]:
     return models
 
 
+def _models_behind(url: str) -> list[Input]:
+    """Return the models that a URL stands for: itself, those in a folder, or those that match a pattern."""
+    listed = list_models(url, (".onnx", TEXT_SUFFIX))
+    if listed is None:
+        return [Input(url)]
+    start, found = listed
+    branches = [(each, each.removeprefix(start).strip("/").rpartition("/")[0]) for each in found]
+    return [Input(each, True, start, branch) for each, branch in branches]
+
+
 def _fixed_folder(pattern: str) -> str:
     """Return the folder of a pattern before its first wildcard."""
     folder = os.path.dirname(pattern)
@@ -231,7 +240,9 @@ class Output(NamedTuple):
 
     def absolute(self) -> Output:
         """Return the destination with absolute paths."""
-        file, folder = (each and os.path.abspath(each) for each in (self.file, self.folder))
+        file, folder = (
+            each if not each or is_remote(each) else os.path.abspath(each) for each in (self.file, self.folder)
+        )
         return self._replace(file=file, folder=folder)
 
     def result_path(self, model: Input, suffix: str) -> tuple[str, str]:
