@@ -7,9 +7,9 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from itertools import islice
-from typing import IO, Any
+from typing import IO
 
 import click
 
@@ -42,13 +42,26 @@ def write_product(report: object, text: Callable[[], Iterable[str]], form: str, 
     if form == "text":
         stream.writelines(f"{line}\n" for line in text())
         return
-    # With everything beyond ASCII and all control characters escaped, it is safe on a terminal too.
     document = json_object(report) if is_dataclass(report) else _json_value(report)
-    document = {"schema_version": SCHEMA_VERSION, **document} if isinstance(document, dict) else document
+    write_json({"schema_version": SCHEMA_VERSION, **document} if isinstance(document, dict) else document, stream)
+
+
+def write_json(document: object, stream: IO[str] | None = None) -> None:
+    """Write a document as JSON to stdout or another stream."""
+    stream = stream or sys.stdout
+    # With everything beyond ASCII and all control characters escaped, it is safe on a terminal too.
     parts = _ENCODER.iterencode(document)
     while batch := list(islice(parts, _BATCH)):  # the whole text may be many times as large as the data
         stream.write("".join(batch).replace("\x7f", "\\u007f"))
     stream.write("\n")
+
+
+@dataclass(frozen=True)
+class ErrorReport:
+    """The errors of a call that is wrong itself, so that there is no other report."""
+
+    errors: FindingList
+    exit_status: int
 
 
 def pretty_text(report: object) -> str:
@@ -64,11 +77,6 @@ def json_text(report: object) -> str:
 def count_text(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural if needed: "no findings", "1 file", "1,000 files"."""
     return f"{f'{number:,}' if number else 'no'} {noun}{'' if number == 1 else 's'}"
-
-
-def findings_data(findings: FindingList) -> dict[str, Any]:
-    """Return findings as plain data: `errors` has the first ones, `omitted` is the number of others."""
-    return {"errors": [*findings], "omitted": findings.omitted}
 
 
 def json_object(report: object) -> dict[str, object] | str:
