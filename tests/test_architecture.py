@@ -47,6 +47,9 @@ ALLOWED = {
     "pygments": ("opset.docgen",),
     "latex2mathml": ("opset.docgen",),
     "tomli": ("opset.cli.configuration",),
+    "tqdm": ("opset.cli.progress",),
+    "distributed": ("opset.cli.working",),
+    "fsspec": ("opset.model.storage.remote",),
 }
 
 

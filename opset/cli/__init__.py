@@ -50,7 +50,7 @@ VERBS = {
     "conformance": "Run test cases on a runtime, and report what it gets right.",
     "export": "Write the operators of a domain as an operator-set document.",
     "import": "Make a folder of operator YAML of such a document.",
-    "schema": "Print the JSON Schema of what a verb reports.",
+    "schema": "Print the JSON Schema of a verb's report.",
     "explain": "Explain an error code, or show a guide.",
     "completion": "Print a shell's completion script.",
 }

@@ -210,7 +210,7 @@ class Reporting(Generic[Result]):
     """How a verb reports on models.
 
     - `write`: writes the full report on a model as text, to a stream, quietly if its last argument is true;
-    - `detail`: what the one line about one of many models says of a result;
+    - `detail`: the words about a result on the one line about one of many models;
     - `add`: takes the report on each model, to sum it up; if it needs results, `revive` makes them of JSON;
     - `whole`: returns the report on all models, of their reports, the summary, notes and totals.
     """
@@ -275,7 +275,7 @@ def _check_executor(call: Call, models: Sequence[Input]) -> None:
 
 
 class _Batch:
-    """The models of a call, and what is known of them so far: numbers, sums and the worst exit status."""
+    """The models of a call, and the state of the work on them: numbers, sums and the worst exit status."""
 
     def __init__(
         self,
@@ -368,7 +368,7 @@ class _Batch:
             self.progress.advance()
 
     def _report(self, record: Record) -> None:
-        """Count a model, and write what is known of it."""
+        """Count a model, and write its record."""
         report = record.report
         if self.product is not None:
             if self.journal is None:
@@ -391,7 +391,7 @@ class _Batch:
             self.product.add(report_of_json(data, None), text)
 
     def _end(self, resumed: int) -> None:
-        """Write what is to be said of all models together."""
+        """Write the summary of all models."""
         if self.progress is not None:
             self.progress.close()
         words = self.verb.words

@@ -173,7 +173,7 @@ def _file_of_place(place: str) -> str:
 
 
 def fingerprint(finding: Finding) -> str:
-    """Return what tells a finding from all others of its model: a digest of its code, place and message."""
+    """Return the mark that tells a finding from all others of its model: a digest of its code, place and message."""
     return hashlib.sha256("\0".join((finding.code, finding.place, finding.message)).encode()).hexdigest()[:32]
 
 

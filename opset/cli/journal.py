@@ -1,7 +1,7 @@
 """The report of a call as a file of JSON lines, one for each model, from which a later call goes on where it stopped.
 
 Each line is written at once. A line counts again if path, size and time of modification of its model are the same, and
-options and version of the call, and if what it wrote is still there. While a model is worked on, the journal has a line
+options and version of the call, and if its result is still there. While a model is worked on, the journal has a line
 that says so: after a kill, a file that was written since then is known to be a result, and may be written again. At the
 end, the file has one line for each model, in the order of the models, whatever happened on the way.
 """
@@ -101,7 +101,7 @@ class Journal:
         return data
 
     def start(self, model: Input) -> int:
-        """Note that work on a model starts; return since when what it writes counts as its own, 0 if from now on."""
+        """Note that work on a model starts; return the time since which its results count as its own, 0 for now."""
         since = self._started.get(model.path, 0)
         if not since:
             self._append(json.dumps({CALL: self._call, STARTED: model.path, "time": time.time_ns()}))
@@ -177,7 +177,7 @@ def _plain_option(value: object) -> object:
 
 
 def _parse_line(line: bytes) -> dict[str, Any] | None:
-    """Return what a line of a journal holds, None if it is no such line."""
+    """Return the content of a line of a journal, None if it is no such line."""
     try:
         data = json.loads(line) if line.endswith(b"\n") else None
     except ValueError:

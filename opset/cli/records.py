@@ -1,4 +1,4 @@
-"""The reports on models: what a verb says of one model, and of all models together."""
+"""The reports on models: on one model, and on all models of a call together."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ _ENCODER = json.JSONEncoder(default=output.json_object, allow_nan=False)
 
 
 def brief_line(report: ModelReport[Any], view: View, words: Mapping[str, str]) -> str:
-    """Return the one line about one of many models: its status, what was done, the first error, what was written."""
+    """Return the one line about one of many models: its status, a detail, the first error, the path of its result."""
     parts = [words.get(report.status, report.status)]
     if report.result is not None and (detail := view.detail(report.result)):
         parts.append(detail)
@@ -113,7 +113,7 @@ def brief_line(report: ModelReport[Any], view: View, words: Mapping[str, str]) -
 
 
 def report_of_json(data: Mapping[str, Any], revive: Callable[[Mapping[str, Any]], Any] | None) -> ModelReport[Any]:
-    """Return the report that JSON holds; its result is what `revive` makes of it, None without that."""
+    """Return the report that JSON holds, with the result that `revive` makes of it, None without that."""
     findings = FindingList(map(finding_of_json, data["errors"]), data["omitted"])
     result = revive(data) if revive is not None and data["status"] != "failed" else None
     internal = data.get("internal_error", "")

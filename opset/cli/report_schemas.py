@@ -1,4 +1,4 @@
-"""The JSON Schema of each report, made of its class: the fields are the keys, and their types what these hold."""
+"""The JSON Schema of each report, made of its class: the fields are the keys, and their types the types of values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OTHERS: Mapping[str, tuple[str, ...]] = {
 
 
 def report_schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of what a verb writes with `--format json`; of `error` for calls that are wrong."""
+    """Return the JSON Schema of a verb's output with `--format json`, or of `error`, for calls that are wrong."""
     schemas = _Schemas()
     if name in REPORTS:
         result, *batch = map(_class_of, REPORTS[name])
@@ -63,7 +63,7 @@ def report_schema(name: str) -> dict[str, Any]:
 
 
 def line_schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of a line of what a verb writes with `--report FILE`."""
+    """Return the JSON Schema of a line of the file that a verb writes with `--report FILE`."""
     schemas = _Schemas()
     schemas.result = _class_of(REPORTS[name][0])
     line = schemas.of_object(ModelReport)
@@ -96,7 +96,7 @@ def keys_of(kind: Any) -> Iterator[tuple[str, Any, bool]]:
 
 
 class _Schemas:
-    """Schemas of classes, each once; `result` is the class of what a report on a model holds."""
+    """Schemas of classes, each once; `result` is the class of the result in a report on a model."""
 
     def __init__(self) -> None:
         self.definitions: dict[str, Any] = {}

@@ -13,13 +13,13 @@ class ReportStream(Protocol):
     """The report on all models in one form, on a stream."""
 
     def begin(self) -> None:
-        """Write what stands before the first model."""
+        """Write the part before the first model."""
 
     def add(self, report: ModelReport[Any], data: str) -> None:
         """Write the report on a model; `data` is the report as JSON, with its result."""
 
     def end(self, whole: BatchReport) -> None:
-        """Write what stands after the last model; `whole` has no models."""
+        """Write the part after the last model; `whole` has no models."""
 
 
 class JsonStream:
@@ -41,7 +41,7 @@ class JsonStream:
         self._stream.write(f"{separator}\n{text}".replace("\n", "\n    "))
 
     def end(self, whole: BatchReport) -> None:
-        """Write the summary, and what else is known of all models together."""
+        """Write the summary, and the rest of the report on all models."""
         rest = output.pretty_text(whole).removeprefix('{\n  "models": []')
         closing = "]" if self._is_first else "\n  ]"
         self._stream.write(f"{closing}{rest}\n")

@@ -1,4 +1,4 @@
-"""`opset schema`: the JSON Schema of what a verb reports."""
+"""`opset schema`: the JSON Schema of a verb's report."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from opset.cli.report_schemas import OTHERS, REPORTS, line_schema, report_schema
 @click.option("--line", is_flag=True, help="Of a line of --report FILE.")
 @output.format_option
 def command(report: str, line: bool, form: str) -> int:
-    """Print the JSON Schema of what a verb writes with --format json.
+    """Print the JSON Schema of a verb's output with --format json.
 
-    REPORT is the name of a verb, or error for what is written if the call itself is wrong.
+    REPORT is the name of a verb, or error, which is written if the call itself is wrong.
     """
     if line and report not in REPORTS:
         raise click.UsageError(f"{report} has no --report; these have: {', '.join(REPORTS)}")

@@ -152,7 +152,7 @@ def in_order(results: Iterable[tuple[int, Record]]) -> Iterator[tuple[int, Recor
 
 
 def open_executor(executor: Any) -> Any:
-    """Return what has `submit`; raise UsageError U110 if a URL leads to no Dask scheduler, U103 for anything else."""
+    """Return something with `submit`; raise UsageError U110 if a URL leads to no Dask scheduler, U103 for anything else."""
     if not isinstance(executor, str):
         return executor
     if not executor.startswith(DASK):

@@ -128,6 +128,7 @@ VERBS = [
     ("export", "--domain", "com.example", "-o", "out.onnxopset"),
     ("import", "document.onnxopset", "-o", "imported"),
     ("explain", "C105"),
+    ("schema", "convert"),
     ("completion", "bash"),
     ("convert", "--help"),
 ]

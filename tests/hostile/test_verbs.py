@@ -320,6 +320,7 @@ FORMS = {
         "ARGUMENTS": {"": ["IT", "-o", "out"], "output": ["SAMPLE", "-o", "IT/x"]},
     },
     "explain": {"CONFIGURATIONS": {"": ["C204"]}, "ARGUMENTS": {"": ["IT"]}},
+    "schema": {"CONFIGURATIONS": {"": ["check"]}, "ARGUMENTS": {"": ["IT"]}},
     "completion": {"CONFIGURATIONS": {"": ["bash"]}, "ARGUMENTS": {"": ["IT"]}},
 }  # fmt: skip
 # Reads commands from stdin and runs each as the command line would; behind each is a line with the exit status.

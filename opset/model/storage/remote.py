@@ -68,7 +68,7 @@ class RemoteSource:
     access: Access | None = None
 
     def __init__(self, url: str) -> None:
-        """Ask for the file's size.
+        """Open the file, of which the size is asked for at once.
 
         Raises:
             ModelError: M101 if the file cannot be read.
@@ -118,7 +118,7 @@ class RemoteSource:
 
 
 def _description(system: Any, path: str, url: str) -> Mapping[str, Any]:
-    """Return what a file system says of a file; raise ModelError M101 if it cannot."""
+    """Return a file system's description of a file; raise ModelError M101 if it cannot."""
     try:
         described: Mapping[str, Any] = system.info(path)
     except FileNotFoundError as error:

@@ -344,10 +344,7 @@ def _bring_data_files(model: ModelParts, output: Place, files: Files, *, link: b
                 if not files.force:
                     raise output_exists_error(target.path)
             if link:
-                with file.descriptor() as descriptor:
-                    if descriptor is None:
-                        raise _location_error(location, "it is behind a URL, and cannot be linked")
-                    files.link(target, file.real, descriptor)
+                _link_file(files, target, location, file)
             else:
                 files.write(target, [wire.Segment(file, 0, file.size)], [file])
         except NotADirectoryError as error:
@@ -357,6 +354,14 @@ def _bring_data_files(model: ModelParts, output: Place, files: Files, *, link: b
     if problems:
         kind = ModelError if any(finding.code.startswith("M") for finding in problems) else UsageError
         raise kind(problems)
+
+
+def _link_file(files: Files, target: Place, location: str, file: external_data.DataFile) -> None:
+    """Make another name for a data file; raise UsageError U103 if it is behind a URL."""
+    with file.descriptor() as descriptor:
+        if descriptor is None:
+            raise _location_error(location, "it is behind a URL, and cannot be linked")
+        files.link(target, file.real, descriptor)
 
 
 def _location_parts(location: str, output: str) -> tuple[str, ...]:
