@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ PATIENCE = 10.0
 """Seconds that a process has to remove its temporary files before it is killed."""
 ATTENTION = 1.0
 """Seconds between two looks of a process at whether its parent still lives."""
+QUICK = 0.1
+"""Seconds that an item takes at most if its process is to have another one at once."""
 MOST_ITEMS = 5000
 """Items after which a process is replaced by a new one, which has nothing left of them in its memory."""
 
@@ -64,6 +67,7 @@ def run_as_they_come(
     seconds: float = math.inf,
     tries: int = 1,
     memory: int | None = None,
+    ahead: int = 1,
 ) -> Generator[tuple[int, Result], None, None]:
     """Yield the index and the result of every item as soon as it is known; closing the generator ends all processes.
 
@@ -77,36 +81,52 @@ def run_as_they_come(
         seconds: Time that an item may take.
         tries: The number of processes that an item may end before it is lost.
         memory: Bytes that a process may take for an item, beside what it has when it is idle.
+        ahead: Small items that a quick process has at once, so that it need not wait for this one.
     """
     workers: dict[Connection, multiprocessing.Process] = {}
-    busy: dict[Connection, _Task[Item]] = {}
+    busy: dict[Connection, deque[_Task[Item]]] = {}
+    quick: set[Connection] = set()
     waiting = (_Task(index, item) for index, item in enumerate(items))
     again: list[_Task[Item]] = []
 
+    def find_worker() -> Connection | None:
+        """Return a worker that takes another item, None if there is none yet."""
+        idle = next((worker for worker in workers if worker not in busy), None)
+        if idle is None and len(workers) >= jobs:
+            return next((worker for worker in quick if len(busy[worker]) < ahead), None)
+        return idle
+
     def assign_tasks() -> None:
-        while len(busy) < jobs:
+        while (worker := find_worker()) is not None or len(workers) < jobs:
             task = again.pop() if again else next(waiting, None)
             if task is None:
                 return
-            idle = next((worker for worker in workers if worker not in busy), None)
-            allowed = seconds if idle is not None else seconds + STARTING
-            idle = idle or _start_worker(start, workers, seconds, memory)
-            busy[idle] = replace(task, end=time.monotonic() + allowed, tries=task.tries + 1)
-            _send_item(idle, task.item)
+            now = time.monotonic()
+            if worker is None:
+                worker, now = _start_worker(start, workers, seconds, memory), now + STARTING
+            tasks = busy.setdefault(worker, deque())
+            tasks.append(task if tasks else replace(task, begin=now))
+            _send_item(worker, task.item)
 
     try:
         assign_tasks()
         while busy:
             done: list[tuple[int, Result]] = []
-            for worker, late in [*_wait_for_workers(busy)]:
-                task = busy.pop(worker)
+            for worker, late in [*_wait_for_workers(busy, seconds)]:
+                task, *rest = busy.pop(worker)
                 found = _receive_result(worker, workers, late)
+                now = time.monotonic()
+                if worker in workers and rest:
+                    busy[worker] = deque([replace(rest[0], begin=now), *rest[1:]])
+                else:
+                    again += rest
+                (quick.add if worker in workers and now - task.begin < QUICK else quick.discard)(worker)
                 if found is not None:
                     done.append((task.index, found[0]))
-                elif late or task.tries >= tries:
+                elif late or task.lost + 1 >= tries:
                     done.append((task.index, lost(task.item, late)))
                 else:
-                    again.append(task)
+                    again.append(replace(task, lost=task.lost + 1))
             assign_tasks()
             yield from done
     finally:
@@ -119,21 +139,23 @@ def run_as_they_come(
 
 @dataclass(frozen=True)
 class _Task(Generic[Item]):
-    """An item with its index, the time at which its process is late, and the number of processes that had it."""
+    """An item with its index, the time at which its process began with it, and how many processes it ended."""
 
     index: int
     item: Item
-    end: float = math.inf
-    tries: int = 0
+    begin: float = 0
+    lost: int = 0
 
 
-def _wait_for_workers(busy: Mapping[Connection, _Task[Item]]) -> Iterator[tuple[Connection, bool]]:
+def _wait_for_workers(
+    busy: Mapping[Connection, deque[_Task[Item]]], seconds: float
+) -> Iterator[tuple[Connection, bool]]:
     """Wait, and yield the workers that sent a result, died, or (True) are late."""
-    first = min(task.end for task in busy.values())
-    left = None if first == math.inf else max(first - time.monotonic(), 0)
+    late = min(tasks[0].begin for tasks in busy.values()) + seconds
+    left = None if late == math.inf else max(late - time.monotonic(), 0)
     ready = wait(list(busy), left)
-    for each, task in [*busy.items()]:
-        if each in ready or task.end <= time.monotonic():
+    for each, tasks in [*busy.items()]:
+        if each in ready or tasks[0].begin + seconds <= time.monotonic():
             yield each, each not in ready
 
 

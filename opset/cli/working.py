@@ -19,6 +19,8 @@ from opset.errors import Finding, FindingList, OpsetError, UsageError
 
 TRIES = 2
 """Processes that a model may end before it is set aside."""
+AHEAD = 3
+"""Models that a quick process has at once."""
 BATCH_SECONDS = 1.0
 """Seconds that a task of an executor is to take: so long that handing it over counts for nothing."""
 LARGEST_BATCH = 2000
@@ -128,7 +130,7 @@ def yield_records(
         seconds = float("inf") if shop.timeout is None else shop.timeout + supervision.GRACE
         start = partial(shop.worker, False)
         yield from run_as_they_come(
-            start, jobs, min(processes, number), shop.lost_record, seconds, TRIES, shop.max_memory
+            start, jobs, min(processes, number), shop.lost_record, seconds, TRIES, shop.max_memory, AHEAD
         )
     else:
         yield from enumerate(map(shop.worker(True), jobs))
@@ -152,7 +154,7 @@ def in_order(results: Iterable[tuple[int, Record]]) -> Iterator[tuple[int, Recor
 
 
 def open_executor(executor: Any) -> Any:
-    """Return something with `submit`; raise UsageError U110 if a URL leads to no Dask scheduler, U103 for anything else."""
+    """Return something with `submit`; raise UsageError U110 if a URL leads to no Dask scheduler, U103 for others."""
     if not isinstance(executor, str):
         return executor
     if not executor.startswith(DASK):
