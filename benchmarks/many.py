@@ -1,6 +1,6 @@
 """Conversion of many small models by one command: the parent's peak memory, and its time beside the ideal.
 
-The ideal is the time of the same work in as many processes that do nothing else, each with its part of the models given:
+The ideal is the time of the same work in as many processes that do nothing else, each with its part of the models;
 they share the disk, too, on which every result is flushed.
 
     python -m benchmarks.many --count 10000 --jobs 2 --folder /tmp/many
