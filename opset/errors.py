@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 WIDTH = 200
@@ -43,6 +44,9 @@ CODES: dict[str, str] = {
     "U105": "the operator, domain or version does not exist",
     "U106": "there is not enough memory",
     "U107": "this is not a model version",
+    "U108": "the work on a model ended its process",
+    "U109": "the command line is not understood",
+    "U110": "a place of models cannot be used",
     "M101": "the file cannot be opened",
     "M102": "this is not an ONNX model",
     "M103": "the file is damaged or cut short",
@@ -444,10 +448,37 @@ def listing(names: Sequence[str], most: int = 20, show: Callable[[str], str] = b
 _QUOTED = re.compile(r"'[^']*'")
 
 
+@dataclass(frozen=True)
+class NodeReference:
+    """A node for programs: the path of its graph, its name, the domain and name of its operator, its index there."""
+
+    graph: str
+    node: str
+    domain: str
+    op_type: str
+    index: int
+
+
+class NodeLocation(str):
+    """The path of a node as messages show it, with the node `at` it for programs."""
+
+    at: NodeReference
+
+    def __new__(cls, text: str, at: NodeReference) -> NodeLocation:
+        """Return the text with the node."""
+        location = super().__new__(cls, text)
+        location.at = at
+        return location
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return NodeLocation, (str(self), self.at)
+
+
 class Finding(NamedTuple):
     """One problem: its stable code, message, place, reason (`why`) and help.
 
-    `file` is the path as the user gave it, `place` the path of the node, attribute, value or line inside it.
+    `file` is the path as the user gave it, `place` the path of the node, attribute, value or line inside it. If it is a
+    NodeLocation, JSON has its parts as `at`.
     """
 
     code: str

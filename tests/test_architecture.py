@@ -59,6 +59,9 @@ ALLOWED = {
     "latex2mathml": ("opset.docgen",),
     "typing_extensions": ("opset.version_converter",),  # for checkers of types, which all know it
     "tomli": ("opset.cli.configuration",),
+    "tqdm": ("opset.cli.progress",),
+    "distributed": ("opset.cli.working",),
+    "fsspec": ("opset.model.storage.remote",),
 }
 
 

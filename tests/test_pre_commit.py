@@ -15,7 +15,9 @@ STAGED = [
     "schemas/com.acme/Scale.yaml", "com.acme/Turn.yml", "a/b/org.acme.x/Scale.yaml", "schemas/com.acme/adapters.py",
     "schemas/types.yaml", "schemas/lock.json", "k8s/deploy.yaml", ".github/workflows/ci.yml", "setup.py",
     ".pre-commit-config.yaml", "package/lock.json", "com.acme/notes.md",
+    "models/net.onnx", "net.onnxtxt", "net.onnx.md",
 ]  # fmt: skip
+NET = '<ir_version: 8, opset_import: ["": 11]> net (float[2] x) => (float[2] y) { y = Relu (x) }'
 FOR = {
     "opset-lint": STAGED[:6],
     "opset-fix": STAGED[:3],
@@ -24,6 +26,8 @@ FOR = {
         *STAGED[:3],
         *STAGED[4:6],
     ],
+    "opset-check": ["models/net.onnx", "net.onnxtxt"],
+    "opset-convert-check": ["models/net.onnx", "net.onnxtxt"],
 }
 
 
@@ -40,10 +44,23 @@ def test_commands_take_the_files_that_are_staged(name, tmp_path, monkeypatch):
     hook = HOOKS[name]
     program, *arguments = [*hook["entry"].split(), *hook.get("args", [])]
     passed = hook.get("pass_filenames", True)
-    staged = [path for path in ("schemas/com.acme/Scale.yaml", "schemas/types.yaml") if re.search(hook["files"], path)]
+    Path("net.onnxtxt").write_text(NET)
+    staged = [
+        path
+        for path in ("net.onnxtxt", "schemas/com.acme/Scale.yaml", "schemas/types.yaml")
+        if re.search(hook["files"], path)
+    ]
     result = run(*arguments, *(staged if passed else ()))
     assert (program, hook["language"]) == ("opset", "python")
     assert result.exit_code in ((0, 1) if passed else (3,)), result.output  # this is no git repository
+    if name == "opset-convert-check":
+        assert result.exit_code == 1 and not Path("net-opset21.onnxtxt").exists()
+        Path("net.onnxtxt").write_text(NET.replace("11", "21"))
+        assert run(*arguments, *staged).output == ""
+    if name == "opset-check":
+        assert result.exit_code == 0
+        Path("net.onnxtxt").write_text(NET.replace("Relu", "Nonesuch"))
+        assert run(*arguments, *staged).exit_code == 1
     if name == "opset-lint":
         assert result.stdout.endswith("no findings in 1 operator of 1 domain\n")
         Path(staged[0]).write_text(SCALE.replace("doc: where", "dok: where"))

@@ -80,7 +80,7 @@ def test_verbs_show_it():
     diff = run_json("diff", "com.acme.Softcap", "1", "2", *OWN)
     assert diff["up"] == "nothing to do" and diff["down"] == "derived"
     assert run("diff", "com.acme.Thin", "1", "2", *OWN).stdout.endswith("\nup: written\ndown: written\n")
-    report = run("infer", MODEL, "--report", *OWN).stdout
+    report = run("infer", MODEL, "--values", *OWN).stdout
     assert "y      float[floor((N + 1)/2)]  graph 'main', node 'half' (Thin)\n" in report
 
 

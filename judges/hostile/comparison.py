@@ -76,7 +76,7 @@ CASES = [
     Case("a_matrix_product_of_minutes", "50 products of matrices of 4000 x 4000", RUN, EVALUATOR),
     Case("a_megabyte_of_empty_imports", "500,000 empty imports", ["convert", "IT", "--to", "21", "--plan"], CHECKER),
     Case("a_megabyte_of_name_above_4_000_nodes", "4,000 nodes below one with a name of 1 MB",
-         ["infer", "IT", "--report"], INFERENCE),
+         ["infer", "IT", "--values"], INFERENCE),
     Case("a_function_that_calls_itself", "a function that calls itself", RUN, EVALUATOR),
     Case("graphs_nested_100_000_deep", "graphs nested 100,000 deep", ["show", "IT"], CHECKER),
     Case("data_through_a_hard_link", "weights by a hard link to a file outside", RUN, EVALUATOR),

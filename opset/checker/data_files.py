@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from opset.model.storage.external import ExternalFile, Folder, KnownFiles
+from opset.model.storage.external import DataFile, Folder, KnownFiles
 from opset.model.storage.parts import chunks
 from opset.model.storage.wire import Segment
 
@@ -17,7 +17,7 @@ class DataFiles(KnownFiles):
         self.reported: set[str] = set()
         self._checksums: dict[str, str] = {}
 
-    def checksum(self, file: ExternalFile) -> str:
+    def checksum(self, file: DataFile) -> str:
         """Return the SHA-1 digest of a whole file in hexadecimal digits; it is read once."""
         if file.real not in self._checksums:
             digest = hashlib.sha1(usedforsecurity=False)

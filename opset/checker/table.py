@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from opset.budget import Limits
 from opset.checker.data_files import DataFiles
-from opset.errors import Finding, ModelError, quote, safe_text
+from opset.errors import Finding, ModelError, NodeLocation, quote, safe_text
 from opset.inference.engine.result import Inference, infer_strictly
 from opset.inference.engine.scopes import Scope
 from opset.model import Model
@@ -113,7 +113,11 @@ class StoredSparseTensor(StoredTensor):
 
 def _place_of(body: Body, index: int, role: str, name: str) -> str:
     """Return the path of a tensor in a body, or in the node at `index` of it."""
-    return f"{body.location(index) if index >= 0 else body.label}, {role} {quote(name)}"
+    part = f"{role} {quote(name)}"
+    if index < 0:
+        return f"{body.label}, {part}"
+    location = body.location(index)
+    return NodeLocation(f"{location}, {part}", location.at)
 
 
 class Inferred(NamedTuple):

@@ -10,8 +10,9 @@ import contextlib
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
+from itertools import pairwise
 from keyword import iskeyword
 from typing import IO, Any
 
@@ -19,7 +20,7 @@ import click
 
 from opset import __version__
 from opset.cli import signals
-from opset.cli.output import internal_error, shortage, write_errors
+from opset.cli.output import ErrorReport, internal_error, shortage, write_errors, write_product
 from opset.errors import Finding, FindingList, OpsetError, SchemaError, safe_text
 from opset.opsets.faults import DEBUG, trace
 
@@ -53,17 +54,23 @@ VERBS = {
     "conformance": "Run test cases on a runtime, and report what it gets right.",
     "export": "Write the operators of a domain as an operator-set document.",
     "import": "Make a folder of operator YAML of such a document.",
+    "schema": "Print the JSON Schema of a verb's report.",
     "explain": "Explain an error code, or show a guide.",
     "examples": "Write the files that the guides work with.",
     "completion": "Print a shell's completion script.",
 }
-UNCONFIGURED = frozenset(("conformance", "examples", "import", "new", "bump", "explain", "completion"))
+UNCONFIGURED = frozenset(("conformance", "examples", "import", "new", "bump", "schema", "explain", "completion"))
 """Verbs that read no configuration."""
 USAGE, INTERNAL, INTERRUPTED, BROKEN_PIPE = 2, 70, 130, 141
 
 
 class Verbs(click.Group):
-    """The group of verbs, each imported when it is used; turns exceptions into an exit status."""
+    """The group of verbs, each imported when it is used; turns exceptions into an exit status.
+
+    `wants_json` says that the call asks for JSON.
+    """
+
+    wants_json = False
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order in which help shows them."""
@@ -103,7 +110,8 @@ class Verbs(click.Group):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Return the context of a call."""
-        with _escape_usage_errors():
+        self.wants_json = _asks_for_json(args)
+        with self._report_usage_errors():
             return super().make_context(info_name, args, parent, **extra)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -116,9 +124,34 @@ class Verbs(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
-        with _escape_usage_errors():
+        with self._report_usage_errors():
             status = self._run_verb(ctx)
         ctx.exit(status)
+
+    @contextlib.contextmanager
+    def _report_usage_errors(self) -> Iterator[None]:
+        """Escape the messages of click, which repeat arguments, and write them as JSON if that is asked for."""
+        try:
+            yield
+        except click.exceptions.NoArgsIsHelpError:
+            raise
+        except click.UsageError as error:
+            if isinstance(error, click.NoSuchOption):
+                from opset.cli.suggestions import option_error
+
+                message = safe_text(option_error(error))
+            else:
+                message = safe_text(error.format_message())
+            if self.wants_json:
+                self._write_error_report(FindingList([Finding("U109", message)]), USAGE)
+            if isinstance(error, click.MissingParameter):
+                raise
+            raise click.UsageError(message, error.ctx) from error
+
+    def _write_error_report(self, errors: FindingList, status: int) -> None:
+        """Write the report on a call that is wrong."""
+        write_product(ErrorReport(errors, status), tuple, "json")
+        sys.stdout.flush()
 
     def _run_verb(self, ctx: click.Context) -> int:
         """Run a verb, write its errors, and return the exit status."""
@@ -130,7 +163,10 @@ class Verbs(click.Group):
             trace(error)
             write_errors(error)
             # Outside of lint, operator YAML is configuration.
-            return USAGE if isinstance(error, SchemaError) else error.exit_status
+            status = USAGE if isinstance(error, SchemaError) else error.exit_status
+            if self.wants_json:
+                self._write_error_report(error.finding_list, status)
+            return status
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except OSError as error:
@@ -155,19 +191,11 @@ def _debug_option() -> click.Option:
     return click.Option(["--debug"], is_flag=True, expose_value=False, is_eager=True, callback=ask, help=help)
 
 
-@contextlib.contextmanager
-def _escape_usage_errors() -> Iterator[None]:
-    """Escape the messages of click, which repeat arguments."""
-    try:
-        yield
-    except (click.exceptions.NoArgsIsHelpError, click.MissingParameter):
-        raise
-    except click.NoSuchOption as error:
-        from opset.cli.suggestions import option_error
-
-        raise click.UsageError(safe_text(option_error(error)), error.ctx) from error
-    except click.UsageError as error:
-        raise click.UsageError(safe_text(error.format_message()), error.ctx) from error
+def _asks_for_json(args: Sequence[str]) -> bool:
+    """Whether the arguments of a call ask for JSON, even if they are wrong otherwise."""
+    asked = [after for option, after in pairwise([*args, ""]) if option == "--format"]
+    asked += [each.partition("=")[2] for each in args if each.startswith("--format=")]
+    return asked[-1:] == ["json"]
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

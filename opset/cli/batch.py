@@ -4,64 +4,66 @@ from __future__ import annotations
 
 import os
 import sys
+import zlib
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
 from typing import IO, Any, Generic, NamedTuple, TypeVar
 
 import click
 
-from opset.budget import ALLOW_MORE, Limits
-from opset.cli import BROKEN_PIPE, INTERNAL, USAGE, output, signals, supervision
+from opset.budget import Limits
+from opset.cli import output
 from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
-from opset.cli.inputs import STREAM, Input, Output, expand_inputs, output_for, refuse_output_as_input, roots_option
-from opset.cli.limits import limits_options
-from opset.errors import Finding, FindingList, OpsetError, UsageError, safe_text
+from opset.cli.findings_formats import FORMATS
+from opset.cli.inputs import (
+    STREAM,
+    Input,
+    Output,
+    Stamp,
+    expand_inputs,
+    output_for,
+    refuse_output_as_input,
+    roots_option,
+    stamp_of,
+)
+from opset.cli.journal import Journal, Revive, digest_of_options, report_option
+from opset.cli.limits import limits_options, parse_size
+from opset.cli.progress import Progress
+from opset.cli.records import (
+    BatchReport,
+    ModelReport,
+    Record,
+    Result,
+    Totals,
+    View,
+    no_detail,
+    report_of_json,
+    total_lines,
+)
+from opset.cli.report_streams import JsonStream, ReportStream
+from opset.cli.working import Job, Workshop, has_stream, in_order, yield_records
+from opset.errors import SHOWN, Finding, UsageError, safe_text
 from opset.model import Model, load, write_stream
 from opset.model.storage.container import load_file, load_text
 from opset.model.storage.external import is_external, tensors
+from opset.model.storage.remote import is_remote, local_path
 from opset.model.storage.writing import MODES, save_below, save_in_place
 from opset.plain_text import style_text
 
-Result = TypeVar("Result")
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True)
-class ModelReport(Generic[Result]):
-    """The report on one model: its path, the path that was written, the result, and the errors.
-
-    Without a result, the model failed.
-    """
-
-    input: str
-    output: str | None
-    result: Result | None = field(metadata={"key": ""})
-    errors: FindingList
-    status: str
-    exit_status: int
-    internal_error: str = ""
-
-
-@dataclass(frozen=True)
-class BatchReport:
-    """The reports on all models of a call, how many ended with each status, and notes about the whole call."""
-
-    models: Sequence[ModelReport[Any]]
-    summary: Mapping[str, int]
-    notes: Sequence[str] = ()
-
-
-Work = Callable[[Input], ModelReport[Any]]
+FEW = 10
+"""Models on each of which text reports in full; of more, each has one line."""
 
 
 class Call(NamedTuple):
     """The options of a verb that reads models, and those of one that writes them.
 
-    `alone` is true if there is one model; `output` is the destination of the results, None if no model is written.
+    `alone` is true if there is one model; `output` is the destination of the results, None if no model is written. Of a
+    model that an earlier call began to work on, files that were written after the time `since` may be written again.
     """
 
     known: Folders
@@ -70,22 +72,53 @@ class Call(NamedTuple):
     jobs: int
     quiet: bool
     form: str
+    verbose: bool = False
+    report_file: str | None = None
+    shard: tuple[int, int] | None = None
+    max_memory: int | None = None
+    executor: Any = None
     given: str | None = None
     in_place: bool = False
     force: bool = False
     external: str = "auto"
     alone: bool = False
     output: Output | None = None
+    since: int = 0
+
+    @property
+    def has_data(self) -> bool:
+        """Whether reports are written as JSON, which says more than text does."""
+        return self.form == "json" or self.report_file is not None
 
     def write_result(self, result: Model, source: Input, suffix: str, notes: list[str]) -> str:
         """Write the result for a model, add notes about it, and return its path, "-" for stdout."""
         assert self.output is not None
-        return write_result(result, source, suffix, self.output, self.roots, self.external, self.force, notes)
+        force = self.force or (self.since > 0 and self._is_written_since(source, suffix))
+        return write_result(result, source, suffix, self.output, self.roots, self.external, force, notes)
+
+    def _is_written_since(self, source: Input, suffix: str) -> bool:
+        """Whether all files in the place of the result for a model were written after the time `since`."""
+        assert self.output is not None
+        if is_remote(source.path) or is_remote(self.output.file or self.output.folder):
+            return True  # such places do not tell when a file was made
+        path = self.output.file or os.path.join(*self.output.result_path(source, suffix))
+        there = [each for each in (path, f"{path}.data") if os.path.lexists(each)]
+        return all(os.lstat(each).st_ctime_ns >= self.since for each in there)
 
     def can_skip_writing(self, changed: bool) -> bool:
         """Whether writing can be skipped, since the result is the unchanged input and would replace it."""
         in_place = self.output is not None and self.output.in_place
         return in_place and not changed and self.external in ("auto", "keep")
+
+
+def _parse_shard(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """Return both numbers of `--shard i/n`. Raises BadParameter for another text."""
+    if value is None:
+        return None
+    number, slash, count = value.partition("/")
+    if not (slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise click.BadParameter(f"{value!r} is not i/n, such as 3/8, with i from 1 to n")
+    return int(number), int(count)
 
 
 _COMMON = (
@@ -94,8 +127,23 @@ _COMMON = (
     click.option(
         "-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Number of processes for many inputs."
     ),
-    click.option("-q", "--quiet", is_flag=True, help="Write no report, only errors."),
-    output.format_option,
+    click.option("-q", "--quiet", is_flag=True, help="Write only errors; another --format is written as ever."),
+    click.option("-v", "--verbose", is_flag=True, help=f"Report in full on each of more than {FEW} models."),
+    report_option,
+    click.option(
+        "--max-memory",
+        callback=parse_size,
+        metavar="SIZE",
+        help="Greatest memory of a process for one model, beside what it has when idle: 512M, 2G.",
+    ),
+    click.option(
+        "--shard",
+        callback=_parse_shard,
+        metavar="I/N",
+        help="Only part I of N of the models, which does not depend on what other models there are.",
+    ),
+    click.option("--executor", metavar="dask://HOST:PORT", help="Work on the processes of a Dask cluster."),
+    output.findings_format_option,
 )
 """Options of all verbs that read models."""
 
@@ -114,7 +162,7 @@ class Verb(NamedTuple):
 
 
 def writing_options(
-    output_help: str, form_option: Callable[[Any], Any] = output.format_option
+    output_help: str,
 ) -> Callable[[Command], Command]:
     """Return a decorator that adds the options of a verb that writes models, which the verb takes as `call`.
 
@@ -122,7 +170,6 @@ def writing_options(
 
     Args:
         output_help: The help of -o.
-        form_option: The option for the form of the report.
     """
     return _options_for_call(
         hooks_option,
@@ -138,8 +185,7 @@ def writing_options(
             show_default=True,
             help="How weights in external files are handled.",
         ),
-        *_COMMON[:-1],
-        form_option,
+        *_COMMON,
     )
 
 
@@ -169,71 +215,210 @@ def _options_for_call(*options: Callable[[Any], Any]) -> Callable[[Command], Com
     return decorate
 
 
+@dataclass(frozen=True)
+class Reporting(Generic[Result]):
+    """How a verb reports on models.
+
+    - `write`: writes the full report on a model as text, to a stream, quietly if its last argument is true;
+    - `detail`: the words about a result on the one line about one of many models;
+    - `add`: takes the report on each model, to sum it up; if it needs results, `revive` makes them of JSON;
+    - `whole`: returns the report on all models, of their reports, the summary, notes and totals.
+    """
+
+    write: Callable[[ModelReport[Result], IO[str], bool], None]
+    detail: Callable[[Result], str] = no_detail
+    add: Callable[[ModelReport[Result]], None] | None = None
+    revive: Revive | None = None
+    whole: Callable[..., BatchReport] = BatchReport
+
+
 def process_files(
     inputs: tuple[str, ...],
     call: Call,
     verb: Verb,
     work: Callable[..., ModelReport[Result]],
     settings: object,
-    write: Callable[[ModelReport[Result], IO[str], bool], None],
+    reporting: Reporting[Result],
     *,
     writes: bool = True,
-    batch: Callable[..., BatchReport] = BatchReport,
-    formats: Mapping[str, Callable[[BatchReport], Iterable[str]]] = {},
 ) -> int:
     """Process the models that a verb is given, report on each, and return the exit status.
 
     Args:
         work: Returns the report on one model; it takes `settings`, `call` and `registry` as keywords.
-        write: Writes a report as text, to a stream, quietly if its last argument is true.
         writes: Whether models are written; if not, the report goes to stdout.
-        batch: Returns the report on all models, of their reports, the summary and notes.
-        formats: Forms of the report besides text and JSON: functions that return its lines, by name.
 
     Raises:
         ModelError: An input stands for no model.
-        UsageError: The output does not fit the inputs.
+        UsageError: The output does not fit the inputs, or the report of an earlier call is not to be continued.
     """
     names_output = call.in_place or call.given is not None
+    call = call._replace(given=call.given and local_path(call.given))
     models = expand_inputs(inputs, products=names_output)
     if writes and not names_output:
         refuse_output_as_input(models)
     destination = output_for(call.given, call.in_place, models) if writes or names_output else None
     if destination is not None and writes:
         refuse_terminal(destination)
+    if call.executor is not None:
+        _check_executor(call, models)
+        models = [each.absolute() for each in models]
+        destination = destination and destination.absolute()
     call = call._replace(alone=len(models) == 1, output=destination if writes else None)
-    # The report goes where the model does not.
-    stream = sys.stderr if call.output is not None and call.output.stream else sys.stdout
+    if call.shard is not None:
+        number, count = call.shard
+        models = [each for each in models if zlib.crc32(os.fsencode(each.path)) % count == number - 1]
+    with ExitStack() as stack:
+        journal = None
+        if call.report_file is not None:
+            context = click.get_current_context()
+            journal = Journal(call.report_file, digest_of_options(context.info_name or "", context.params))
+            stack.callback(journal.close)
+        return _Batch(models, call, verb, reporting, journal, stack).run(work, settings, writes)
 
-    notes = call.known.note_left_out(call.quiet, *verb.files)
-    reports: list[ModelReport[Result]] = []
-    statuses: Counter[str] = Counter()
-    worst = 0
-    results = _yield_reports(models, partial(_worker, work, settings, call, verb), call.jobs, verb.undone)
-    with closing(results):
-        for number, report in enumerate(results, 1):
-            statuses[report.status] += 1
-            worst = max(worst, report.exit_status)
-            if call.form == "text":
-                write(report, stream, call.quiet)
-            elif not call.quiet:
-                reports.append(report)
-            elif report.errors:
-                output.write_errors(report.errors)
-            if 1 < number < len(models) and sys.stderr.isatty():
-                sys.stderr.write(f"[{number}/{len(models)}]\r")
-                sys.stderr.flush()
-    if call.form != "text" and not call.quiet:
-        summary = {"models": len(models), **{each: statuses[each] for each in verb.words}, "exit_status": worst}
-        whole = batch(reports, summary, tuple(notes))
-        if call.form == "json":
-            output.write_product(whole, list, call.form, stream)
-        else:
-            stream.writelines(f"{line}\n" for line in formats[call.form](whole))
-    elif len(models) > 1 and not call.quiet:
-        counts = ", ".join(f"{statuses[each]} {word}" for each, word in verb.words.items() if statuses[each])
-        stream.write(f"{len(models)} models: {counts}\n")
-    return worst
+
+def _check_executor(call: Call, models: Sequence[Input]) -> None:
+    """Raise UsageError U103 if options do not go with work on a cluster."""
+    if call.max_memory is not None:
+        help = "limit the cluster's workers: dask worker --memory-limit"
+        raise UsageError(Finding("U103", "--max-memory limits processes of this machine alone", help=help))
+    if has_stream(models):
+        raise UsageError(Finding("U103", "the workers of a cluster have no stdin", help="name files"))
+
+
+class _Batch:
+    """The models of a call, and the state of the work on them: numbers, sums and the worst exit status."""
+
+    def __init__(
+        self,
+        models: list[Input],
+        call: Call,
+        verb: Verb,
+        reporting: Reporting[Any],
+        journal: Journal | None,
+        stack: ExitStack,
+    ) -> None:
+        self.models, self.call, self.verb, self.reporting, self.journal = models, call, verb, reporting, journal
+        self.notes = call.known.note_left_out(call.quiet, *verb.files)
+        self.statuses: Counter[str] = Counter()
+        self.totals = Totals()
+        self.worst = 0
+        # The report goes where the model does not.
+        self.stream = sys.stderr if call.output is not None and call.output.stream else sys.stdout
+        is_text = call.form == "text"
+        self.is_brief = is_text and len(models) > FEW and not call.verbose
+        self.product: ReportStream | None = None
+        if not is_text:
+            self.product = JsonStream(self.stream) if call.form == "json" else FORMATS[call.form](self.stream)
+        self.view = View(
+            line=self.is_brief,
+            data=call.form == "json" or journal is not None,
+            indented=journal is None,
+            result=(is_text and not self.is_brief) or (reporting.add is not None and reporting.revive is not None),
+            detail=reporting.detail,
+        )
+        self.progress = Progress(len(models), "models") if len(models) > 1 else None
+        if self.progress is not None:
+            stack.callback(self.progress.close)
+
+    def run(self, work: Callable[..., ModelReport[Any]], settings: object, writes: bool) -> int:
+        """Work on all models, report on them, and return the exit status."""
+        if self.product is not None:
+            self.product.begin()
+        pending, stamps, resumed = self._resume()
+        start = partial(start_work, work, settings, self.call)
+        verb = self.verb
+        seconds, memory = self.call.limits.timeout, self.call.max_memory
+        shop = Workshop(start, self.view, verb.undone, verb.late, verb.words, seconds, memory)
+        several = len(self.models) > 1 and not has_stream(self.models)  # other processes have no stdin
+        isolated = (several and (seconds is not None or self.journal is not None)) or memory is not None
+        processes = self.call.jobs if several else 1
+        jobs = self._yield_jobs(pending, stamps, writes)
+        records = yield_records(shop, jobs, len(pending), processes, self.call.executor, isolated)
+        with closing(records):
+            for index, record in records if self.is_brief or self.journal is not None else in_order(records):
+                if self.journal is not None and pending[index].path != STREAM:
+                    self.journal.add(pending[index].path, stamps.pop(index), record.data)
+                self._report(record)
+        if self.journal is not None:
+            self.journal.finish(self.models)
+            if self.product is not None:
+                self._report_journal()
+        self._end(resumed)
+        return self.worst
+
+    def _resume(self) -> tuple[list[Input], dict[int, Stamp], int]:
+        """Report on models that are in the journal; return the others, a place for stamps, and the number reported."""
+        if self.journal is None:
+            return self.models, {}, 0
+        pending = []
+        for model in self.models:
+            data = self.journal.find(model, stamp_of(model))
+            if data is None:
+                pending.append(model)
+            else:
+                self._count(report_of_json(data, self.reporting.revive))
+        return pending, {}, len(self.models) - len(pending)
+
+    def _yield_jobs(self, pending: list[Input], stamps: dict[int, Stamp], writes: bool) -> Iterator[Job]:
+        """Yield the models to work on; the journal says of each that work has begun."""
+        for index, model in enumerate(pending):
+            since = 0
+            if self.journal is not None:
+                stamps[index] = stamp_of(model)
+                since = self.journal.start(model) if writes else 0
+            yield Job(model, since)
+
+    def _count(self, report: ModelReport[Any]) -> None:
+        """Add the report on a model to the sums."""
+        self.statuses[report.status] += 1
+        self.worst = max(self.worst, report.exit_status)
+        self.totals.add(report.errors)
+        if self.reporting.add is not None:
+            self.reporting.add(report)
+        if self.progress is not None:
+            self.progress.advance()
+
+    def _report(self, record: Record) -> None:
+        """Count a model, and write its record."""
+        report = record.report
+        if self.product is not None:
+            if self.journal is None:
+                self.product.add(report, record.data)
+            self._count(report)
+            return
+        failed = bool(report.errors or report.internal_error)
+        stream = sys.stderr if self.call.quiet else self.stream
+        with self.progress.aside(stream) if self.progress is not None else ExitStack():
+            if not self.is_brief:
+                self.reporting.write(report, self.stream, self.call.quiet)
+            elif failed or not self.call.quiet:
+                stream.write(f"{record.line}\n")
+        self._count(report)
+
+    def _report_journal(self) -> None:
+        """Write the reports on all models in another form, from the journal, which has them in order."""
+        assert self.journal is not None and self.product is not None
+        for data, text in self.journal.reports():
+            self.product.add(report_of_json(data, None), text)
+
+    def _end(self, resumed: int) -> None:
+        """Write the summary of all models."""
+        if self.progress is not None:
+            self.progress.close()
+        words = self.verb.words
+        summary = {"models": len(self.models), **{each: self.statuses[each] for each in words}}
+        totals = self.totals.rows()
+        if self.product is not None:
+            whole = self.reporting.whole((), {**summary, "exit_status": self.worst}, tuple(self.notes), tuple(totals))
+            self.product.end(whole)
+        elif len(self.models) != 1 and not self.call.quiet:
+            counts = [f"{self.statuses[each]:,} {word}" for each, word in words.items() if self.statuses[each]]
+            self.stream.write(f"{output.count_text(len(self.models), 'model')}: {', '.join(counts)}\n")
+            if resumed:
+                self.stream.write(f"  {resumed:,} of them were in {safe_text(self.call.report_file)} already\n")
+            if self.is_brief:
+                self.stream.writelines(f"{line}\n" for line in total_lines(totals, SHOWN))
 
 
 def write_report(
@@ -259,68 +444,16 @@ def write_report(
         output.write_errors(report.errors, errors)
 
 
-def _worker(work: Callable[..., ModelReport[Any]], settings: object, call: Call, verb: Verb) -> Work:
-    """Return the function that processes one model, in a child process if its time is limited."""
-    working = partial(_process_file, partial(work, settings=settings, call=call, registry=call.known.registry()))
-    seconds = call.limits.timeout
-    return working if seconds is None or not supervision.POSSIBLE else partial(_supervise_file, working, verb, seconds)
+def start_work(
+    work: Callable[..., ModelReport[Any]], settings: object, call: Call
+) -> Callable[[Job], ModelReport[Any]]:
+    """Return the function that processes one model."""
+    registry = call.known.registry()
 
+    def process(job: Job) -> ModelReport[Any]:
+        return work(job.model, settings=settings, call=call._replace(since=job.since), registry=registry)
 
-def _supervise_file(work: Work, verb: Verb, seconds: float, model: Input) -> ModelReport[Any]:
-    """Return the report on one model, which is processed in a child that is ended when its time is up."""
-    try:
-        report: ModelReport[Any] = supervision.run_supervised(partial(work, model), seconds)
-        return report
-    except supervision.NoResult as ended:
-        if ended.status == BROKEN_PIPE:
-            raise BrokenPipeError from None
-        if not ended.late:
-            return _crash_report(verb.undone, model, False)
-    finding = Finding(verb.late, verb.undone, why=f"it may take {seconds:g} seconds", help=ALLOW_MORE, file=model.path)
-    return _failure_report(model.path, FindingList([finding]), 1)
-
-
-def _yield_reports(
-    models: Sequence[Input], start: Callable[[], Work], jobs: int, undone: str
-) -> Generator[ModelReport[Any], None, None]:
-    """Yield the report on every model in order, from child processes if there are several jobs.
-
-    `start` returns the function that processes one model; each child process calls it once.
-    """
-    jobs = min(jobs, len(models))
-    if jobs > 1 and all(model.path != STREAM for model in models):  # other processes have no stdin
-        from opset.cli.processes import run_in_processes
-
-        yield from run_in_processes(start, models, jobs, partial(_crash_report, undone))
-    else:
-        yield from map(start(), models)
-
-
-def _process_file(work: Work, model: Input) -> ModelReport[Any]:
-    """Return the report on one model; errors become findings of the report."""
-    try:
-        return work(model)
-    except OpsetError as error:
-        return _failure_report(model.path, error.finding_list.in_file(model.path), error.exit_status)
-    except BrokenPipeError:
-        raise
-    except Exception as error:
-        signals.raise_if_stopped()
-        if (short := output.shortage(error)) is not None:
-            return _failure_report(model.path, FindingList([short]).in_file(model.path), USAGE)
-        return _failure_report(model.path, FindingList(), INTERNAL, output.internal_error(error))
-
-
-def _crash_report(undone: str, model: Input, late: bool) -> ModelReport[Any]:
-    """Return the report on a model whose process died."""
-    why = "the process that worked on it was killed, perhaps for want of memory"
-    finding = Finding("M101", undone, why=why, help="use fewer processes: -j 1", file=model.path)
-    return _failure_report(model.path, FindingList([finding]), INTERNAL)
-
-
-def _failure_report(path: str, findings: FindingList, exit_status: int, internal_error: str = "") -> ModelReport[Any]:
-    """Return the report on a model that failed with these findings."""
-    return ModelReport(path, None, None, findings, "failed", exit_status, internal_error)
+    return process
 
 
 def refuse_terminal(destination: Output) -> None:

@@ -5,39 +5,35 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import click
 
 from opset.cli.assumed_opsets import Assumed, assume_option, load_assumed
-from opset.cli.batch import (
-    BatchReport,
-    Call,
-    ModelReport,
-    Verb,
-    process_files,
-    reading_options,
-    write_report,
-)
+from opset.cli.batch import Call, Reporting, Verb, process_files, reading_options, write_report
+from opset.cli.findings_formats import FORMATS
 from opset.cli.inputs import Input, dims_option, freeze_option
+from opset.cli.records import BatchReport, FindingTotal, ModelReport
 from opset.cli.target_options import TargetChoice, target_options
-from opset.errors import FindingList, brief_name, safe_text
+from opset.errors import FindingList, brief_name, listing, safe_text
 from opset.opsets.registry import Registry
 from opset.plain_text import prose_lines
 from opset.version_converter import Target, convert_model
 from opset.version_converter.blockers import (
     Blocker,
     BlockersReport,
+    BlockerSums,
     TotalBlocker,
     blockers_report,
-    sum_blockers,
     with_releases,
 )
-from opset.version_converter.report import ConversionReport, NodeCounts, headline, report_lines
+from opset.version_converter.report import ConversionReport, IrVersions, NodeCounts, headline, report_lines
 
 WORDS = {"free": "free", "blocked": "blocked", "failed": "failed"}
 VERB = Verb(WORDS, "what blocks the model was not found", ("adapters.py", "inference.py"))
 INDENT = "    "
+FEW_NAMES = 4
+"""Blockers that the one line about one of many models names."""
 
 
 class Settings(NamedTuple):
@@ -77,25 +73,30 @@ def command(
     --release and --for, as of `opset convert`. Of several models, the sum is shown below. Nothing is written. The exit
     status is 1 if a model cannot be converted.
     """
-    reports: list[BlockersReport] = []
+    sums = BlockerSums()
+
+    def add(report: ModelReport[BlockersReport]) -> None:
+        if report.result is not None:
+            sums.add(report.result.blockers)
 
     def write(report: ModelReport[BlockersReport], stream: IO[str], quiet: bool) -> None:
-        if report.result is not None:
-            reports.append(report.result)
         lines = [] if quiet or report.result is None else [*_report_lines(report.result)]
         write_report(report, lines, stream)
 
-    def batch(
-        models: Sequence[ModelReport[BlockersReport]], summary: Mapping[str, int], notes: Sequence[str]
+    def whole(
+        models: Sequence[ModelReport[BlockersReport]],
+        summary: Mapping[str, int],
+        notes: Sequence[str],
+        totals: Sequence[FindingTotal],
     ) -> BlockersBatch:
-        results = [each.result for each in models if each.result is not None]
-        return BlockersBatch(models, summary, notes, sum_blockers(results))
+        return BlockersBatch(models, summary, notes, totals, sums.rows())
 
     target = choice.target(call.known.registry(), keeps_opsets=bool(dims or freeze))
     settings = Settings(target, dims, freeze, assumed)
-    status = process_files(inputs, call, VERB, find_in_file, settings, write, writes=False, batch=batch)
-    if call.form == "text" and not call.quiet and len(reports) > 1:
-        sys.stdout.writelines(f"{line}\n" for line in _total_lines(sum_blockers(reports)))
+    reporting = Reporting(write, _detail, add, _revive, whole)
+    status = process_files(inputs, call, VERB, find_in_file, settings, reporting, writes=False)
+    if call.form == "text" and not call.quiet and sums.models > 1:
+        sys.stdout.writelines(f"{line}\n" for line in _total_lines(sums.rows()))
     return status
 
 
@@ -105,13 +106,27 @@ def find_in_file(source: Input, settings: Settings, call: Call, registry: Regist
     target = settings.target
     conversion = convert_model(model, target, registry, settings.dims, call.limits, settings.freeze)
     conversion.notes[:0] = notes
-    report = blockers_report(conversion, places=call.form == "json")
+    report = blockers_report(conversion, places=call.has_data)
     if target.runtime is not None and report.blockers:
         from opset.opsets.runtimes.names import later_releases
 
         report = with_releases(report, target, later_releases(target.runtime))
     status = "blocked" if conversion.refusals else "free"
-    return ModelReport(source.path, None, report, FindingList(), status, int(status == "blocked"))
+    # Text and JSON have the blockers, which are refusals that are summed.
+    findings = conversion.refusals.in_file(source.path) if call.form in FORMATS else FindingList()
+    return ModelReport(source.path, None, report, findings, status, int(status == "blocked"))
+
+
+def _detail(report: BlockersReport) -> str:
+    """Return what blocks a model, on one line."""
+    names = [f"{_name_of(each)} ({each.nodes:,})" if each.operator else each.message for each in report.blockers]
+    return listing(names, FEW_NAMES)
+
+
+def _revive(data: Mapping[str, Any]) -> BlockersReport:
+    """Return the blockers of a report that was made before, and nothing else of it."""
+    blockers = [Blocker(**each) for each in data["blockers"]]
+    return BlockersReport((), IrVersions(0, 0), blockers, (), (), (), NodeCounts(0, 0, 0, 0, 0))
 
 
 def _report_lines(report: BlockersReport) -> Iterator[str]:

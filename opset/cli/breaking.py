@@ -15,6 +15,7 @@ import click
 from opset.budget import Budget, Limits
 from opset.cli import output, supervision
 from opset.cli.configuration import Folders, folders_for, folders_of, hooks_option, schemas_option
+from opset.cli.findings_formats import FORMATS, write_findings
 from opset.cli.limits import limits_options
 from opset.errors import Finding, SchemaError, UsageError, safe_text
 from opset.opsets.registry import Registry, default_registry
@@ -24,7 +25,7 @@ from opset.schemas.index import FOLDER
 from opset.workflow.breaking.approvals import APPROVED_FILE, approve, parse_date, read_approvals
 from opset.workflow.breaking.comparison import compare
 from opset.workflow.breaking.documents import file_state
-from opset.workflow.breaking.report import ERR, INFO, WARN, markdown_lines, text_lines
+from opset.workflow.breaking.report import ERR, INFO, WARN, Break, markdown_lines, text_lines
 from opset.workflow.breaking.revisions import revision_state
 from opset.workflow.breaking.states import FUNCTIONS, State, folder_state, merge_states, release_state, standard_state
 
@@ -57,7 +58,7 @@ SECONDS = 300.0
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "markdown"]),
+    type=click.Choice(["text", "json", "markdown", "sarif", "github", "junit"]),
     default="text",
     help="Form of the output; markdown is for a pull request.",
 )
@@ -109,7 +110,10 @@ def _compare_states(
     report = approve(
         report, [each for one, _ in approvals for each in one], [each for _, one in approvals for each in one], day
     )
-    if form == "markdown":
+    if form in FORMATS:
+        failing = (*report.breaks, *(report.warnings if strict else ()))
+        write_findings(map(_finding_of, failing), form, sys.stdout)
+    elif form == "markdown":
         sys.stdout.writelines(f"{line}\n" for line in markdown_lines(report, strict))
     else:
         output.write_product(
@@ -118,6 +122,11 @@ def _compare_states(
             form,
         )
     return report.status(strict)
+
+
+def _finding_of(broken: Break) -> Finding:
+    """Return what breaks as a finding."""
+    return Finding(broken.rule, f"{broken.title}: {broken.message}", broken.place, broken.why, broken.help)
 
 
 def _registry_for_examples(known: Folders, named: Sequence[Path]) -> Registry | None:

@@ -15,10 +15,10 @@ from opset.checker.checking import check_context, select_codes
 from opset.checker.table import CheckContext, CheckOptions, Mend
 from opset.cli import output
 from opset.cli.assumed_opsets import Assumed, assume_option, read_assumed
-from opset.cli.batch import BatchReport, Call, ModelReport, Verb, load_input, process_files, writing_options
+from opset.cli.batch import Call, Reporting, Verb, load_input, process_files, writing_options
 from opset.cli.configuration import rule_choice, target_files, target_option
-from opset.cli.findings_formats import FORMATS
 from opset.cli.inputs import STREAM, Input
+from opset.cli.records import BatchReport, FindingTotal, ModelReport
 from opset.errors import CODES, KEPT, SHOWN, Finding, FindingList, ModelError, UsageError, safe_text
 from opset.model import Model
 from opset.opsets.registry import Registry
@@ -93,7 +93,7 @@ class CheckBatch(BatchReport):
 @click.option("--statistics", is_flag=True, help="Show how many findings have each code, and no findings.")
 @assume_option
 @target_option
-@writing_options("With --fix: output file or folder.", output.findings_format_option)
+@writing_options("With --fix: output file or folder.")
 def command(
     inputs: tuple[str, ...],
     select: tuple[str, ...],
@@ -118,21 +118,20 @@ def command(
     counts = Statistics()
 
     def write(report: ModelReport[CheckReport], stream: IO[str], quiet: bool) -> None:
-        counts.add(report)
         if statistics and report.result is not None:
             return
         _write_report(report, stream, quiet)
 
-    def batch(
-        models: Sequence[ModelReport[CheckReport]], summary: Mapping[str, int], notes: Sequence[str]
+    def whole(
+        models: Sequence[ModelReport[CheckReport]],
+        summary: Mapping[str, int],
+        notes: Sequence[str],
+        totals: Sequence[FindingTotal],
     ) -> CheckBatch:
-        for each in models:
-            counts.add(each)
-        return CheckBatch(models, summary, notes, counts.rows() if statistics else ())
+        return CheckBatch(models, summary, notes, totals, counts.rows() if statistics else ())
 
-    status = process_files(
-        inputs, call, VERB, check_file, settings, write, writes=settings.fix, batch=batch, formats=FORMATS
-    )
+    reporting = Reporting(write, _detail, counts.add, whole=whole)
+    status = process_files(inputs, call, VERB, check_file, settings, reporting, writes=settings.fix)
     if call.form == "text" and statistics:
         rows = [[each.code, f"{each.findings:,}", f"{each.models:,}", each.title] for each in counts.rows()]
         table = table_lines([["code", "findings", "models", "rule"], *rows], right=[1, 2]) if rows else ["no findings"]
@@ -253,6 +252,11 @@ def _write_report(report: ModelReport[CheckReport], stream: IO[str], quiet: bool
         stream.writelines(f"  note: {safe_text(note)}\n" for note in result.notes)
         if report.output not in (None, STREAM):
             stream.write(f"  wrote {safe_text(report.output)}\n")
+
+
+def _detail(result: CheckReport) -> str:
+    """Return the numbers of findings on a model, on one line."""
+    return f"{output.count_text(result.error_count, 'error')}, {output.count_text(result.warning_count, 'warning')}"
 
 
 def _mend_lines(result: CheckReport, stream: IO[str]) -> Iterator[str]:

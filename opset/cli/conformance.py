@@ -32,9 +32,6 @@ from opset.workflow.conformance.results import (
 )
 from opset.workflow.conformance.runtimes import find_runtime
 
-STEP = 20
-"""Cases between two lines of progress."""
-
 
 @dataclass(frozen=True)
 class ConformanceReport:
@@ -136,7 +133,7 @@ def command(
     named = read_expectations(expect, runtime.name) if expect is not None else ()
     before = matrix.read_report(baseline) if baseline is not None else None
     versions: list[str] = []
-    with _open_corpus(corpus, quiet) as read, show_progress(quiet, STEP) as show:
+    with _open_corpus(corpus, quiet) as read, show_progress(quiet, "cases") as show:
         results = run_corpus(read, runtime, jobs, show, versions.append)
     known = compare_expectations(named, results, expect or "")
     changed = matrix.compare_results(results, before) if before is not None else None
@@ -166,7 +163,7 @@ def _open_corpus(folder: str | None, quiet: bool) -> Iterator[CorpusFolder]:
     registry = registry_with(())
     operators = [registry.versions(name, domain) for domain in registry.domains for name in registry.operators(domain)]
     with tempfile.TemporaryDirectory(prefix="opset-corpus-") as made:
-        with show_progress(quiet, STEP) as show:
+        with show_progress(quiet, "cases") as show:
             write_corpus(made, build_corpus(registry, pick_cases(registry, operators, every_version=False), show))
         yield read_corpus(made)
 

@@ -10,8 +10,9 @@ from typing import IO, NamedTuple
 import click
 
 from opset.cli.assumed_opsets import Assumed, assume_option, load_assumed
-from opset.cli.batch import Call, ModelReport, Verb, process_files, write_report, writing_options
+from opset.cli.batch import Call, Reporting, Verb, process_files, write_report, writing_options
 from opset.cli.inputs import Input, dims_option, freeze_option, suffix_of
+from opset.cli.records import ModelReport
 from opset.cli.target_options import TargetChoice, target_options
 from opset.cli.verification import UNVERIFIED, Verifying, verify_options
 from opset.errors import OpsetError
@@ -50,6 +51,7 @@ class Settings(NamedTuple):
     plan_only: bool
     assumed: Assumed
     verifying: Verifying
+    check: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,16 @@ class ConvertedReport:
     verification: Verification | None = None
 
 
+check_option = click.option(
+    "--check", is_flag=True, help="Write nothing; the exit status is 1 if a model would change or is refused."
+)
+
+
 @click.command(no_args_is_help=True)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @target_options
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
+@check_option
 @assume_option
 @dims_option
 @freeze_option
@@ -75,6 +83,7 @@ def command(
     dims: dict[str, int | str],
     freeze: tuple[str, ...],
     plan_only: bool,
+    check: bool,
     assumed: Assumed,
     verifying: Verifying,
     call: Call,
@@ -87,7 +96,8 @@ def command(
     --to, --release or --for, a model keeps its opsets, and --ir-version, --freeze or --dim change it.
     """
     target = choice.target(call.known.registry(), keeps_opsets=bool(dims or freeze))
-    return convert_files(inputs, call, Settings(target, dims, freeze, plan_only, assumed, verifying))
+    settings = Settings(target, dims, freeze, plan_only or check, assumed, verifying, check)
+    return convert_files(inputs, call, settings)
 
 
 def convert_files(inputs: tuple[str, ...], call: Call, settings: Settings) -> int:
@@ -103,7 +113,8 @@ def convert_files(inputs: tuple[str, ...], call: Call, settings: Settings) -> in
         if refused and result is not None:
             errors.write(f"{refusal_line(result.conversion.nodes)}\n")
 
-    return process_files(inputs, call, VERB, convert_file, settings, write, writes=not plan_only)
+    reporting = Reporting(write, lambda result: headline(result.conversion))
+    return process_files(inputs, call, VERB, convert_file, settings, reporting, writes=not plan_only)
 
 
 def convert_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[ConvertedReport]:
@@ -120,7 +131,8 @@ def convert_file(source: Input, settings: Settings, call: Call, registry: Regist
     verification = None
     if conversion.model is not None and settings.verifying.wanted and conversion.changes:
         names = source.path, "the result"
-        verification = settings.verifying.verify(model, conversion.model, settings.dims, call.limits, registry, names)
+        numbers = {name: size for name, size in settings.dims.items() if isinstance(size, int)}
+        verification = settings.verifying.verify(model, conversion.model, numbers, call.limits, registry, names)
     if verification is not None and not verification.same:
         status = UNVERIFIED
     elif conversion.model is not None:
@@ -134,9 +146,10 @@ def convert_file(source: Input, settings: Settings, call: Call, registry: Regist
             reached = {domain: conversion.target.get(domain, version) for domain, version in opsets.items()}
             suffix = LOWERED if settings.target.lowered else suffix_of(reached)
             path = call.write_result(conversion.model, source, suffix, conversion.notes)
-    result = ConvertedReport(conversion_report(conversion, places=call.form == "json"), verification)
+    result = ConvertedReport(conversion_report(conversion, places=call.has_data), verification)
     findings = (conversion.refusals if verification is None else verification.errors).in_file(source.path)
-    return ModelReport(source.path, path, result, findings, status, int(status in ("refused", UNVERIFIED)))
+    failed = status in ("refused", UNVERIFIED) or (status == "planned" and settings.check)
+    return ModelReport(source.path, path, result, findings, status, int(failed))
 
 
 def _fault_of(model: Model, registry: Registry, call: Call) -> str:

@@ -36,8 +36,6 @@ def _describe_verbs() -> list[Any]:
 
 
 HOOKS = ("adapters.py", "inference.py", "kernels.py")
-STEP = 10
-"""Pages or operators between two lines of progress."""
 
 
 @click.command(no_args_is_help=True)
@@ -85,7 +83,7 @@ def command(
     wanted = {known_domain(registry, domain) for domain in domains}
     chosen = [domain for domain in registry.domains if domain in wanted] or None
     known.note_left_out(quiet, *HOOKS)
-    with show_progress(quiet, STEP) as show:
+    with show_progress(quiet, "pages") as show:
         files = dict(documentation(registry, form, chosen, show, _describe_verbs if chosen is None else None))
     write_documentation(folder, form, files, force)
     if not quiet:

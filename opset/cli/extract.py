@@ -8,9 +8,10 @@ from typing import IO, Any
 
 import click
 
-from opset.cli.batch import Call, ModelReport, Verb, load_input, process_files, write_report, writing_options
+from opset.cli.batch import Call, Reporting, Verb, load_input, process_files, write_report, writing_options
 from opset.cli.inputs import Input
 from opset.cli.output import count_text
+from opset.cli.records import ModelReport
 from opset.composition.extraction import Extraction, Wanted, extract_part
 from opset.errors import SHOWN, FindingList, brief_name, safe_text
 from opset.opsets.registry import Registry
@@ -58,7 +59,7 @@ def command(models: tuple[str, ...], call: Call, **asked: Any) -> int:
     "node 'up1' (If), then_branch". A name that has commas is given alone.
     """
     names = {key: asked[key] or None for key in ("inputs", "outputs", "add_outputs")}
-    return process_files(models, call, VERB, extract_file, Wanted(**{**asked, **names}), _write_report)
+    return process_files(models, call, VERB, extract_file, Wanted(**{**asked, **names}), Reporting(_write_report))
 
 
 def extract_file(source: Input, settings: Wanted, call: Call, registry: Registry) -> ModelReport[ExtractionReport]:

@@ -9,39 +9,57 @@ import hashlib
 import json
 import os
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import IO, Any
 from urllib.parse import quote as quote_uri
 from xml.etree import ElementTree
 
 from opset import __version__
-from opset.errors import CODES, Finding, escape_text
-
-if TYPE_CHECKING:
-    from opset.cli.batch import BatchReport, ModelReport
+from opset.cli.records import BatchReport, ModelReport
+from opset.cli.report_streams import ReportStream
+from opset.errors import CODES, Finding, FindingList, NodeLocation, escape_text
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def sarif_lines(batch: BatchReport) -> Iterator[str]:
-    """Yield the findings of all models as a SARIF log (OASIS SARIF 2.1.0): one run, a result for each finding."""
-    found = [(report, finding) for report in batch.models for finding in report.errors]
-    codes = sorted({finding.code for _, finding in found})
-    rules = [
-        {
-            "id": code,
-            "shortDescription": {"text": CODES[code]},
-            "help": {"text": f"opset explain {code}"},
-            "defaultConfiguration": {"level": Finding(code, "").severity},
-        }
-        for code in codes
-    ]
-    results = [_sarif_result(report, finding, codes.index(finding.code)) for report, finding in found]
-    driver = {"name": "opset", "version": __version__, "rules": rules}
-    run: dict[str, Any] = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-    run["invocations"] = [{"executionSuccessful": not any(report.internal_error for report in batch.models)}]
-    log = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
-    yield json.dumps(log, indent=1).replace("\x7f", "\\u007f")
+class SarifStream:
+    """The findings of all models as a SARIF log (OASIS SARIF 2.1.0): one run, a result for each finding."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+        self._codes: dict[str, int] = {}
+        self._has_results = False
+        self._succeeded = True
+
+    def begin(self) -> None:
+        """Write the beginning of the log and of its run."""
+        head = {"$schema": SARIF_SCHEMA, "version": "2.1.0"}
+        self._stream.write(f'{json.dumps(head)[:-1]}, "runs": [{{"columnKind": "unicodeCodePoints", "results": [')
+
+    def add(self, report: ModelReport[Any], data: str) -> None:
+        """Write the findings on a model."""
+        self._succeeded &= not report.internal_error
+        for finding in report.errors:
+            number = self._codes.setdefault(finding.code, len(self._codes))
+            result = json.dumps(_sarif_result(report, finding, number)).replace("\x7f", "\\u007f")
+            self._stream.write(f"{',' if self._has_results else ''}\n{result}")
+            self._has_results = True
+
+    def end(self, whole: BatchReport) -> None:
+        """Write the rules that were broken, and whether all models could be examined."""
+        rules = [
+            {
+                "id": code,
+                "shortDescription": {"text": CODES.get(code, code)},
+                "help": {"text": f"opset explain {code}"},
+                "defaultConfiguration": {"level": Finding(code, "").severity},
+            }
+            for code in self._codes
+        ]
+        driver = {"name": "opset", "version": __version__, "rules": rules}
+        rest = {"tool": {"driver": driver}, "invocations": [{"executionSuccessful": self._succeeded}]}
+        self._stream.write(f"\n], {json.dumps(rest)[1:]}]}}\n")
 
 
 def _sarif_result(report: ModelReport[Any], finding: Finding, rule: int) -> dict[str, Any]:
@@ -52,7 +70,11 @@ def _sarif_result(report: ModelReport[Any], finding: Finding, rule: int) -> dict
         }
     }
     if finding.place:
-        location["logicalLocations"] = [{"fullyQualifiedName": escape_text(finding.place)}]
+        logical: dict[str, Any] = {"fullyQualifiedName": escape_text(finding.place)}
+        if isinstance(finding.place, NodeLocation):
+            logical |= {"name": escape_text(finding.place.at.node), "kind": "node"}
+            logical["properties"] = {"op_type": escape_text(finding.place.at.op_type), "index": finding.place.at.index}
+        location["logicalLocations"] = [logical]
     return {
         "ruleId": finding.code,
         "ruleIndex": rule,
@@ -63,30 +85,47 @@ def _sarif_result(report: ModelReport[Any], finding: Finding, rule: int) -> dict
     }
 
 
-def github_lines(batch: BatchReport) -> Iterator[str]:
-    """Yield the findings of all models as workflow commands of GitHub, which shows them beside the files."""
-    for report in batch.models:
+class GithubStream:
+    """The findings of all models as workflow commands of GitHub, which shows them beside the files."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def begin(self) -> None:
+        """Write nothing: each finding stands for itself."""
+
+    def add(self, report: ModelReport[Any], data: str) -> None:
+        """Write the findings on a model."""
         for finding in report.errors:
             place = f"{finding.place}: " if finding.place else ""
-            title = f"{finding.code} {CODES[finding.code]}"
+            title = f"{finding.code} {CODES.get(finding.code, '')}"
             text = _command_text(place + _message(finding))
-            file = _command_text(_path(report.input), ":,")
-            yield f"::{finding.severity} file={file},title={_command_text(title, ':,')}::{text}"
+            file = _command_text(_path(finding.file or report.input), ":,")
+            self._stream.write(f"::{finding.severity} file={file},title={_command_text(title, ':,')}::{text}\n")
+
+    def end(self, whole: BatchReport) -> None:
+        """Write nothing more."""
 
 
-def junit_lines(batch: BatchReport) -> Iterator[str]:
-    """Yield the findings of all models as JUnit XML: a suite for each model, in which each error is a failed test.
+class JunitStream:
+    """The findings of all models as JUnit XML: a suite for each model, in which each error is a failed test.
 
     Warnings do not fail; they are in the output of the model's one test that passes.
     """
-    suites = ElementTree.Element("testsuites")
-    for report in batch.models:
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def begin(self) -> None:
+        """Write the beginning of the document."""
+        self._stream.write('<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>')
+
+    def add(self, report: ModelReport[Any], data: str) -> None:
+        """Write the suite of a model."""
         name = _xml_text(_path(report.input))
         errors = [each for each in report.errors if each.severity == "error"]
         counts = {"tests": len(errors) or 1, "failures": len(errors), "errors": int(bool(report.internal_error))}
-        suite = ElementTree.SubElement(
-            suites, "testsuite", {"name": name, **{key: f"{n}" for key, n in counts.items()}}
-        )
+        suite = ElementTree.Element("testsuite", {"name": name, **{key: f"{n}" for key, n in counts.items()}})
         for finding in errors:
             title = _xml_text(f"{finding.code} {finding.place}")
             case = ElementTree.SubElement(suite, "testcase", classname=name, name=title)
@@ -94,26 +133,47 @@ def junit_lines(batch: BatchReport) -> Iterator[str]:
             failure = ElementTree.SubElement(case, "failure", type=finding.code, message=message)
             failure.text = _xml_text(str(finding))
         if not errors:
-            case = ElementTree.SubElement(suite, "testcase", classname=name, name="check")
+            case = ElementTree.SubElement(suite, "testcase", classname=name, name=report.status)
             if report.internal_error:
                 ElementTree.SubElement(case, "error").text = _xml_text(report.internal_error)
             if report.errors:
                 ElementTree.SubElement(case, "system-out").text = _xml_text("\n".join(map(str, report.errors)))
-    ElementTree.indent(suites)
-    yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield ElementTree.tostring(suites, encoding="unicode")
+        ElementTree.indent(suite, level=1)
+        self._stream.write(f"\n  {ElementTree.tostring(suite, encoding='unicode')}")
+
+    def end(self, whole: BatchReport) -> None:
+        """Write the end of the document."""
+        self._stream.write("\n</testsuites>\n")
 
 
-FORMATS: Mapping[str, Callable[[BatchReport], Iterable[str]]] = {
-    "sarif": sarif_lines,
-    "github": github_lines,
-    "junit": junit_lines,
+FORMATS: Mapping[str, Callable[[IO[str]], ReportStream]] = {
+    "sarif": SarifStream,
+    "github": GithubStream,
+    "junit": JunitStream,
 }
 """The forms of reports with findings besides text and JSON."""
 
 
+def write_findings(findings: Iterable[Finding], form: str, stream: IO[str]) -> None:
+    """Write findings that are not of models in one of these forms, each at its file or that in its place."""
+    files: dict[str, FindingList] = {}
+    for finding in findings:
+        files.setdefault(finding.file or _file_of_place(finding.place), FindingList()).append(finding)
+    written = FORMATS[form](stream)
+    written.begin()
+    for file, found in files.items():
+        failed = any(each.severity == "error" for each in found)
+        written.add(ModelReport(file, None, None, found, "failed" if failed else "warned", int(failed)), "")
+    written.end(BatchReport((), {}))
+
+
+def _file_of_place(place: str) -> str:
+    """Return the file of a place such as schemas/com.acme/Scale.yaml:3:5."""
+    return re.sub(r"(:\d+){1,2}$", "", place) or "."
+
+
 def fingerprint(finding: Finding) -> str:
-    """Return what tells a finding from all others of its model: a digest of its code, place and message."""
+    """Return the mark that tells a finding from all others of its model: a digest of its code, place and message."""
     return hashlib.sha256("\0".join((finding.code, finding.place, finding.message)).encode()).hexdigest()[:32]
 
 

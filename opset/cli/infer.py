@@ -13,8 +13,9 @@ import click
 
 from opset.budget import ALLOW_MORE
 from opset.cli.assumed_opsets import Assumed, assume_option, load_assumed
-from opset.cli.batch import Call, ModelReport, Verb, process_files, write_report, writing_options
+from opset.cli.batch import Call, Reporting, Verb, process_files, write_report, writing_options
 from opset.cli.inputs import Input, dims_option, freeze_option
+from opset.cli.records import ModelReport
 from opset.errors import LONGEST, FindingList, brief_name, listing, quote, safe_text
 from opset.inference.building.types import Type
 from opset.inference.engine.result import Inference, infer
@@ -26,7 +27,7 @@ SUFFIX = "inferred"
 WORDS = {"inferred": "inferred", "contradicted": "with contradictions", "failed": "failed"}
 VERB = Verb(WORDS, "the model was not read", ("inference.py",), "I401")
 FEW = 10
-"""Number of nodes with gaps that are reported without --report."""
+"""Number of nodes with gaps that are reported without --values."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Settings:
     overwrite: bool
     strict: bool
     check_types: bool
-    report: bool
+    values: bool
 
 
 class GapValue(NamedTuple):
@@ -87,7 +88,7 @@ class InferredType(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class InferenceReport:
-    """How many values are known, gaps, with --report the type of every value, and notes.
+    """How many values are known, gaps, with --values the type of every value, and notes.
 
     Nodes and gaps refer to `graphs` by number, and values to `types`, since many share a long name or type.
     """
@@ -105,7 +106,7 @@ class InferenceReport:
 @dims_option
 @freeze_option
 @assume_option
-@click.option("--report", is_flag=True, help="Report the type of every value, node by node, and every gap.")
+@click.option("--values", is_flag=True, help="Report the type of every value, node by node, and every gap.")
 @click.option("--check-types", is_flag=True, help="Check inputs of nodes against the types that operators accept.")
 @click.option("--overwrite", is_flag=True, help="Ignore the existing value_info and replace it.")
 @click.option("--strict", is_flag=True, help="Write nothing if anything contradicts.")
@@ -120,7 +121,7 @@ def command(inputs: tuple[str, ...], call: Call, **asked: Any) -> int:
     settings = Settings(**asked)
 
     writes = call.in_place or call.given is not None
-    return process_files(inputs, call, VERB, infer_file, settings, _write_report, writes=writes)
+    return process_files(inputs, call, VERB, infer_file, settings, Reporting(_write_report, _detail), writes=writes)
 
 
 def infer_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[InferenceReport]:
@@ -146,7 +147,7 @@ def infer_file(source: Input, settings: Settings, call: Call, registry: Registry
         if inference.left_out:
             notes.append(f"{inference.left_out:,} types are not written: together they are too large")
         path = call.write_result(result, source, SUFFIX, notes)
-    report = _inference_report(inference, notes, settings.report)
+    report = _inference_report(inference, notes, settings.values)
     status = "contradicted" if findings else "inferred"
     return ModelReport(source.path, path, report, findings, status, int(bool(findings)))
 
@@ -200,6 +201,11 @@ def _write_report(report: ModelReport[InferenceReport], stream: IO[str], quiet: 
     write_report(report, [] if result is None else [*_report_lines(result)], stream)
 
 
+def _detail(report: InferenceReport) -> str:
+    """Return how many values are known, on one line."""
+    return next(_report_lines(report))
+
+
 _COVERAGE = {
     "known": "known in numbers",
     "symbolic": "with variables",
@@ -224,7 +230,7 @@ def _report_lines(report: InferenceReport) -> Iterator[str]:
             why = safe_text(gap.reason) or "no reason is known"
             yield f"    {names} of {report.graphs[gap.graph]}, {gap.place}: {why}"
         if len(gaps) < len(report.gaps):
-            yield f"    and {len(report.gaps) - len(gaps):,} more: --report"
+            yield f"    and {len(report.gaps) - len(gaps):,} more: --values"
     yield from (f"  {safe_text(note)}" for note in report.notes)
 
 

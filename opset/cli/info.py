@@ -8,9 +8,10 @@ from typing import IO, NamedTuple
 
 import click
 
-from opset.cli.batch import Call, ModelReport, Verb, load_input, process_files, reading_options, write_report
+from opset.cli.batch import Call, Reporting, Verb, load_input, process_files, reading_options, write_report
 from opset.cli.configuration import target_files, target_option
 from opset.cli.inputs import Input
+from opset.cli.records import ModelReport
 from opset.cli.show import content_rows, operator_rows
 from opset.description.report import LowestVersion, ModelDescription, describe
 from opset.errors import SHOWN, FindingList, brief_name, listing, safe_text
@@ -53,7 +54,8 @@ def command(inputs: tuple[str, ...], runtimes: tuple[str, ...], files: tuple[Pat
     tables = tables_with(known)
     for name in runtimes:
         verify_name(name, tables)
-    return process_files(inputs, call, VERB, describe_file, Settings(runtimes, known), _write_report, writes=False)
+    reporting = Reporting(_write_report, _detail)
+    return process_files(inputs, call, VERB, describe_file, Settings(runtimes, known), reporting, writes=False)
 
 
 def describe_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[ModelDescription]:
@@ -61,6 +63,12 @@ def describe_file(source: Input, settings: Settings, call: Call, registry: Regis
     model = load_input(source, call.roots)
     description = describe(model, registry, settings.runtimes, settings.files, call.limits)
     return ModelReport(source.path, None, description, FindingList(), "described", 0)
+
+
+def _detail(model: ModelDescription) -> str:
+    """Return the versions and the size of a model, on one line."""
+    versions = [f"{each.domain} {each.version}" for each in model.opsets]
+    return f"{listing(versions, SHOWN)}, IR version {model.ir_version}, {model.nodes:,} nodes"
 
 
 def _write_report(report: ModelReport[ModelDescription], stream: IO[str], quiet: bool) -> None:

@@ -8,9 +8,11 @@ from typing import IO, NamedTuple
 
 import click
 
-from opset.cli.batch import Call, ModelReport, Verb, load_input, process_files, write_report, writing_options
+from opset.cli.batch import Call, Reporting, Verb, load_input, process_files, write_report, writing_options
+from opset.cli.convert import check_option
 from opset.cli.inputs import Input
 from opset.cli.output import count_text
+from opset.cli.records import ModelReport
 from opset.cli.verification import UNVERIFIED, Verifying, verify_options
 from opset.errors import SHOWN, brief_name, safe_text
 from opset.opsets.registry import Registry
@@ -35,6 +37,7 @@ class Settings(NamedTuple):
     only: tuple[str, ...]
     exclude: tuple[str, ...]
     verifying: Verifying
+    check: bool
 
 
 class RemovedFunction(NamedTuple):
@@ -69,9 +72,15 @@ class InliningReport:
 @click.option("--only", multiple=True, metavar="NAME", help="Inline this function alone. Repeatable.")
 @click.option("--except", "exclude", multiple=True, metavar="NAME", help="Leave this function as it is. Repeatable.")
 @verify_options
+@check_option
 @writing_options("Output file or folder; by default beside the input.")
 def command(
-    inputs: tuple[str, ...], only: tuple[str, ...], exclude: tuple[str, ...], verifying: Verifying, call: Call
+    inputs: tuple[str, ...],
+    only: tuple[str, ...],
+    exclude: tuple[str, ...],
+    verifying: Verifying,
+    check: bool,
+    call: Call,
 ) -> int:
     """Put the nodes of a model's functions in place of the nodes that call them.
 
@@ -80,7 +89,9 @@ def command(
     without its domain: Scale, com.example.Scale, or com.example.Scale:half for one overload. --only takes operators,
     too: Gelu. A function that nothing calls any more is removed.
     """
-    return process_files(inputs, call, VERB, inline_file, Settings(only, exclude, verifying), _write_report)
+    settings = Settings(only, exclude, verifying, check)
+    reporting = Reporting(_write_report, _detail)
+    return process_files(inputs, call, VERB, inline_file, settings, reporting, writes=not check)
 
 
 def inline_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[InliningReport]:
@@ -97,7 +108,7 @@ def inline_file(source: Input, settings: Settings, call: Call, registry: Registr
         status = UNVERIFIED
     elif inlining.model is not None:
         status = "inlined" if inlining.changes else "unchanged"
-        if not call.can_skip_writing(bool(inlining.changes)):
+        if not settings.check and not call.can_skip_writing(bool(inlining.changes)):
             path = call.write_result(inlining.model, source, SUFFIX, inlining.notes)
     functions = [
         InlinedFunction(domain_name(domain), name, overload, calls)
@@ -106,7 +117,13 @@ def inline_file(source: Input, settings: Settings, call: Call, registry: Registr
     removed = [RemovedFunction(domain_name(domain), name, overload) for domain, name, overload in inlining.removed]
     result = InliningReport(functions, removed, inlining.notes, verification)
     findings = (inlining.refusals if verification is None else verification.errors).in_file(source.path)
-    return ModelReport(source.path, path, result, findings, status, int(status in ("refused", UNVERIFIED)))
+    failed = status in ("refused", UNVERIFIED) or (status == "inlined" and settings.check)
+    return ModelReport(source.path, path, result, findings, status, int(failed))
+
+
+def _detail(result: InliningReport) -> str:
+    """Return how many calls were inlined, on one line."""
+    return _result_lines(result)[0]
 
 
 def _write_report(report: ModelReport[InliningReport], stream: IO[str], quiet: bool) -> None:

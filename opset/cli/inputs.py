@@ -14,6 +14,7 @@ import click
 
 from opset.errors import Finding, ModelError, UsageError
 from opset.model.storage.parts import TEXT_SUFFIX
+from opset.model.storage.remote import is_remote, list_models, local_path, mark_of
 
 STREAM = "-"
 TEXT_STREAM = f"text:{STREAM}"
@@ -29,7 +30,8 @@ class Input(NamedTuple):
     """One model: its path, or "-".
 
     `found` says that a folder or a pattern was named, and not the model itself. If it was the folder `root`, the model
-    is `below` that, else `below` is None. `text` says that the stream holds text.
+    is `below` that, else `below` is None. If it was a pattern, the folder of the model is `tree` below the one in which
+    the search began. `text` says that the stream holds text.
     """
 
     path: str
@@ -37,6 +39,36 @@ class Input(NamedTuple):
     root: str = ""
     below: str | None = None
     text: bool = False
+    tree: str | None = None
+
+    @property
+    def branch(self) -> str | None:
+        """The folder of the model below the one that was searched, None if the model itself was named."""
+        return self.tree if self.below is None else self.below
+
+    def absolute(self) -> Input:
+        """Return the input with absolute paths, for processes with another working folder."""
+        if self.path == STREAM or is_remote(self.path):
+            return self
+        return self._replace(path=os.path.abspath(self.path), root=self.root and os.path.abspath(self.root))
+
+
+def stamp_of(model: Input) -> Stamp:
+    """Return the state of a model's file, with size -1 if there is none."""
+    if is_remote(model.path):
+        return Stamp(*mark_of(model.path))
+    try:
+        status = os.stat(model.path)
+    except (OSError, ValueError):
+        return Stamp(-1, 0)
+    return Stamp(status.st_size, status.st_mtime_ns)
+
+
+class Stamp(NamedTuple):
+    """The state of a model's file: its size, and its time of modification or another mark of its content."""
+
+    size: int
+    mtime: int | str
 
 
 def parse_input(argument: str) -> Input:
@@ -56,12 +88,15 @@ def expand_inputs(arguments: Iterable[str], *, products: bool) -> list[Input]:
     models: dict[str, Input] = {}
     findings = []
     listing = _Listing()
-    for argument in arguments:
-        if os.path.isdir(argument):
+    for argument in map(local_path, arguments):
+        if is_remote(argument):
+            matches = _without_products(_models_behind(argument), products)
+        elif os.path.isdir(argument):
             matches = _without_products(_models_in_folder(argument, listing), products)
         elif glob.has_magic(argument) and not os.path.lexists(argument):
             paths = sorted(path for path in _matching_paths(argument, listing) if not os.path.isdir(path))
-            matches = _without_products([Input(path, found=True) for path in paths], products)
+            start = _fixed_folder(argument)
+            matches = _without_products([Input(path, True, tree=_tree_of(path, start)) for path in paths], products)
         elif glob.has_magic(argument):
             # Whoever makes a file of that name decides what is read, as for any other file that a pattern finds.
             matches = [Input(argument, found=True)]
@@ -132,6 +167,30 @@ def _models_in_folder(folder: str, listing: _Listing) -> list[Input]:
     return models
 
 
+def _models_behind(url: str) -> list[Input]:
+    """Return the models that a URL stands for: itself, those in a folder, or those that match a pattern."""
+    listed = list_models(url, (".onnx", TEXT_SUFFIX))
+    if listed is None:
+        return [Input(url)]
+    start, found = listed
+    branches = [(each, each.removeprefix(start).strip("/").rpartition("/")[0]) for each in found]
+    return [Input(each, True, start, branch) for each, branch in branches]
+
+
+def _fixed_folder(pattern: str) -> str:
+    """Return the folder of a pattern before its first wildcard."""
+    folder = os.path.dirname(pattern)
+    while glob.has_magic(folder):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _tree_of(path: str, start: str) -> str:
+    """Return the folder of a path below the one in which a search began."""
+    tree = os.path.relpath(os.path.dirname(path) or os.curdir, start or os.curdir)
+    return "" if tree == os.curdir else tree
+
+
 def _matching_paths(pattern: str, listing: _Listing) -> list[str]:
     """Return the paths that a pattern matches; ** is any number of folders, and no wildcard matches hidden names."""
     drive, rest = os.path.splitdrive(pattern)
@@ -180,6 +239,13 @@ class Output(NamedTuple):
     folder: str = ""
     in_place: bool = False
 
+    def absolute(self) -> Output:
+        """Return the destination with absolute paths."""
+        file, folder = (
+            each if not each or is_remote(each) else os.path.abspath(each) for each in (self.file, self.folder)
+        )
+        return self._replace(file=file, folder=folder)
+
     def result_path(self, model: Input, suffix: str) -> tuple[str, str]:
         """Return the folder to which a result is written, and its path below it.
 
@@ -187,7 +253,7 @@ class Output(NamedTuple):
         or .onnxtxt if the input is text; in place it has the input's name.
         """
         if self.folder:
-            folder, below = self.folder, model.below or ""
+            folder, below = self.folder, model.branch or ""
         elif model.below is not None:
             folder, below = model.root, model.below
         else:
@@ -233,7 +299,7 @@ def output_for(given: str | None, in_place: bool, inputs: list[Input]) -> Output
         return Output(stream=True, text=given == TEXT_STREAM)
     if not (given.endswith(("/", os.sep)) or os.path.isdir(given)):
         # Models that were found go into a folder, unless the name is that of one model.
-        several = len(inputs) > 1 or inputs[0].below is not None
+        several = len(inputs) > 1 or inputs[0].branch is not None
         found = any(model.found for model in inputs) and not given.endswith(MODEL_SUFFIXES)
         if not several:
             return Output(file=given)
@@ -251,7 +317,7 @@ def _check_distinct_names(inputs: list[Input], folder: str) -> None:
     """Raise UsageError U103 if two results would be written to the same file."""
     seen: dict[tuple[str, str], str] = {}
     for model in inputs:
-        place = os.path.join(folder, model.below or "") if folder else os.path.dirname(model.path)
+        place = os.path.join(folder, model.branch or "") if folder else os.path.dirname(model.path)
         key = place, _stem_of(model) + _extension_of(model)
         if key in seen:
             why = f"'{seen[key]}' and '{model.path}' would be written to the same file"

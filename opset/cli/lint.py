@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import click
 
 from opset.cli import output
 from opset.cli.configuration import Folders, folders_for, folders_of, hooks_option, schemas_option
+from opset.cli.findings_formats import FORMATS, write_findings
 from opset.errors import ConversionError, FindingList, safe_text
 from opset.inference import registration as inference
 from opset.model.storage.writing import write_below
@@ -35,6 +36,22 @@ SHOWN = 4
 """Versions that a line names."""
 
 
+@dataclass(frozen=True)
+class LintReport:
+    """The findings in operator YAML, versions that were locked, those that are not, and how much was checked.
+
+    With --fix, these are the files that were written, and those that were left alone for their comments.
+    """
+
+    findings: FindingList
+    locked: Sequence[str]
+    unlocked: Sequence[str]
+    checked: Mapping[str, int]
+    notes: Sequence[str] = ()
+    fixed: Sequence[str] | None = None
+    commented: Sequence[str] | None = None
+
+
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
 @schemas_option
@@ -47,7 +64,7 @@ SHOWN = 4
     help="Only print the JSON Schema of operator files, of types.yaml or of files of runtimes, for editors.",
 )
 @hooks_option
-@output.format_option
+@output.findings_format_option
 def command(
     paths: tuple[Path, ...],
     folders: tuple[Path, ...],
@@ -94,39 +111,33 @@ def command(
     unlocked = [
         f"{domain_name(operator.domain)}.{operator.name}:{since}" for one in checked for operator, since in one.unlocked
     ]
-    listed = output.findings_data(findings)
     counts = {
         "operators": sum(len(report.operators) for report in checked),  # that could be read, at least in part
         "domains": len({operator.domain for report in checked for operator in report.operators}),
         "files": sum(report.files for report in checked),
         "unread": sum(report.unread for report in checked),
     }
-    data: dict[str, Any] = {
-        "findings": listed["errors"],
-        "omitted": listed["omitted"],
-        "locked": locked,
-        "unlocked": [] if locked else unlocked,
-        "checked": counts,
-    }
-    if notes:
-        data["notes"] = notes
+    report = LintReport(findings, locked, [] if locked else unlocked, counts, tuple(notes))
     if fix:
-        data |= {"fixed": fixed, "commented": commented}
+        report = replace(report, fixed=fixed, commented=commented)
+    if form in FORMATS:
+        write_findings(findings, form, sys.stdout)
+        return 1 if findings else 0
     done = [f"fixed {safe_text(path)}" for path in fixed]
     done += [f"left alone, for its comments: {safe_text(path)}" for path in commented]
     if form == "text" and findings:
         output.write_errors(findings, sys.stdout)
-    output.write_product(data, lambda: done + _report_lines(data, len(findings) + findings.omitted), form)
+    output.write_product(report, lambda: done + _report_lines(report, len(findings) + findings.omitted), form)
     return 1 if findings else 0
 
 
-def _report_lines(data: dict[str, Any], findings: int) -> list[str]:
+def _report_lines(report: LintReport, findings: int) -> list[str]:
     """Return locked and unlocked versions, and the number of findings, as text."""
-    lines = [f"locked {safe_text(name)}" for name in data["locked"]]
-    if unlocked := data["unlocked"]:
+    lines = [f"locked {safe_text(name)}" for name in report.locked]
+    if unlocked := report.unlocked:
         more = f" and {len(unlocked) - SHOWN:,} more" if len(unlocked) > SHOWN else ""
         lines.append(f"not released, since the lock does not have them: {safe_text(', '.join(unlocked[:SHOWN]))}{more}")
-    counts = data["checked"]
+    counts = report.checked
     operators = (
         f"{output.count_text(counts['operators'], 'operator')} of {output.count_text(counts['domains'], 'domain')}"
     )

@@ -6,7 +6,7 @@ import click
 
 from opset.cli.assumed_opsets import Assumed, assume_option
 from opset.cli.batch import Call, writing_options
-from opset.cli.convert import Settings, convert_files
+from opset.cli.convert import Settings, check_option, convert_files
 from opset.cli.inputs import dims_option, freeze_option
 from opset.cli.verification import Verifying, verify_options
 from opset.version_converter import target_without
@@ -22,6 +22,7 @@ from opset.version_converter import target_without
     help="Operators that the runtime lacks: Attention, com.example.Scale. Repeatable.",
 )
 @click.option("--plan", "plan_only", is_flag=True, help="Only show what would happen.")
+@check_option
 @assume_option
 @dims_option
 @freeze_option
@@ -33,6 +34,7 @@ def command(
     dims: dict[str, int | str],
     freeze: tuple[str, ...],
     plan_only: bool,
+    check: bool,
     assumed: Assumed,
     verifying: Verifying,
     call: Call,
@@ -44,4 +46,5 @@ def command(
     """
     names = [name.strip() for argument in ops for name in argument.split(",") if name.strip()]
     target = target_without(names, call.known.registry())
-    return convert_files(inputs, call, Settings(target, dims, freeze, plan_only, assumed, verifying))
+    settings = Settings(target, dims, freeze, plan_only or check, assumed, verifying, check)
+    return convert_files(inputs, call, settings)

@@ -8,9 +8,10 @@ from typing import IO, NamedTuple
 
 import click
 
-from opset.cli.batch import Call, ModelReport, Verb, load_input, process_files, write_report, writing_options
+from opset.cli.batch import Call, Reporting, Verb, load_input, process_files, write_report, writing_options
 from opset.cli.inputs import STREAM, Input, parse_input
 from opset.cli.output import count_text
+from opset.cli.records import ModelReport
 from opset.cli.target_options import TargetChoice, target_options
 from opset.composition.merging import Joint, Merging, merge_models
 from opset.errors import SHOWN, Finding, FindingList, UsageError, brief_name, safe_text
@@ -89,7 +90,7 @@ def command(
     target = choice.target(call.known.registry(), keeps_opsets=False) if asked else None
     pairs = [_parse_pair(text) for text in connect] or None
     joint = Joint(pairs, prefixes, target, (first, second))
-    return process_files((first,), call, VERB, merge_file, Settings(inputs[1], joint), _write_report)
+    return process_files((first,), call, VERB, merge_file, Settings(inputs[1], joint), Reporting(_write_report))
 
 
 def _parse_pair(text: str) -> tuple[str, str]:

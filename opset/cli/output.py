@@ -7,13 +7,13 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from itertools import islice
-from typing import IO, Any
+from typing import IO
 
 import click
 
-from opset.errors import SHOWN, Finding, FindingList, OpsetError, escape_text, safe_text
+from opset.errors import SHOWN, Finding, FindingList, NodeLocation, OpsetError, escape_text, safe_text
 from opset.opsets.faults import format_traceback
 from opset.plain_text import fit_lines, style_text
 
@@ -42,14 +42,31 @@ def write_product(report: object, text: Callable[[], Iterable[str]], form: str, 
     if form == "text":
         stream.writelines(f"{line}\n" for line in text())
         return
-    # With everything beyond ASCII and all control characters escaped, it is safe on a terminal too.
-    encoder = json.JSONEncoder(indent=2, default=json_object, allow_nan=False)
     document = json_object(report) if is_dataclass(report) else _json_value(report)
-    document = {"schema_version": SCHEMA_VERSION, **document} if isinstance(document, dict) else document
-    parts = encoder.iterencode(document)
+    write_json({"schema_version": SCHEMA_VERSION, **document} if isinstance(document, dict) else document, stream)
+
+
+def write_json(document: object, stream: IO[str] | None = None) -> None:
+    """Write a document as JSON to stdout or another stream."""
+    stream = stream or sys.stdout
+    # With everything beyond ASCII and all control characters escaped, it is safe on a terminal too.
+    parts = _ENCODER.iterencode(document)
     while batch := list(islice(parts, _BATCH)):  # the whole text may be many times as large as the data
         stream.write("".join(batch).replace("\x7f", "\\u007f"))
     stream.write("\n")
+
+
+@dataclass(frozen=True)
+class ErrorReport:
+    """The errors of a call that is wrong itself, so that there is no other report."""
+
+    errors: FindingList
+    exit_status: int
+
+
+def pretty_text(report: object) -> str:
+    """Return a report as JSON for readers, without the version of its form."""
+    return _ENCODER.encode(json_object(report)).replace("\x7f", "\\u007f")
 
 
 def json_text(report: object) -> str:
@@ -60,11 +77,6 @@ def json_text(report: object) -> str:
 def count_text(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural if needed: "no findings", "1 file", "1,000 files"."""
     return f"{f'{number:,}' if number else 'no'} {noun}{'' if number == 1 else 's'}"
-
-
-def findings_data(findings: FindingList) -> dict[str, Any]:
-    """Return findings as plain data: `errors` has the first ones, `omitted` is the number of others."""
-    return {"errors": [*findings], "omitted": findings.omitted}
 
 
 def json_object(report: object) -> dict[str, object] | str:
@@ -91,10 +103,14 @@ def json_object(report: object) -> dict[str, object] | str:
     return data
 
 
+_ENCODER = json.JSONEncoder(indent=2, default=json_object, allow_nan=False)
+
+
 def _json_value(value: object) -> object:
     """Return a value of a report as JSON can hold it: numbers that are not finite as text, named tuples as objects."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        value = value._asdict()
+        place = value.place if isinstance(value, Finding) else ""
+        value = value._asdict() | ({"at": place.at} if isinstance(place, NodeLocation) else {})
     if isinstance(value, Mapping):
         return {key: _json_value(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):

@@ -8,9 +8,10 @@ from typing import IO, NamedTuple
 
 import click
 
-from opset.cli.batch import Call, ModelReport, Verb, load_input, process_files, write_report, writing_options
+from opset.cli.batch import Call, Reporting, Verb, load_input, process_files, write_report, writing_options
 from opset.cli.inputs import Input, dims_option
 from opset.cli.output import count_text
+from opset.cli.records import ModelReport
 from opset.cli.target_options import TargetChoice, target_options
 from opset.errors import Finding, FindingList, UsageError, safe_text
 from opset.opsets.registry import Registry
@@ -114,7 +115,7 @@ def command(
         raise UsageError(Finding("U103", wrong, help=help))
     target = choice.target(call.known.registry(), keeps_opsets=False) if names_target else None
     settings = Settings(target, node, differs, failing, contains, seconds, dims, tries)
-    return process_files(models, call, VERB, reduce_file, settings, _write_report)
+    return process_files(models, call, VERB, reduce_file, settings, Reporting(_write_report))
 
 
 def reduce_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[ReductionReport]:

@@ -171,7 +171,7 @@ def _probe(spec: str, operator: str | None, given: str | None, force: bool, form
     if given is not None and not force and os.path.lexists(given):  # before work that takes long
         raise output_exists_error(given)
     runtime = installed_runtime(spec.strip().lower().removeprefix(INSTALLED))
-    with show_progress(False, 1) as show:
+    with show_progress(False, "operators") as show:
         document = probe_runtime(runtime, default_registry(), operator or "", show)
     text = runtime_text(document)
     if given is not None:

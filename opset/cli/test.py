@@ -17,6 +17,7 @@ import click
 from opset.budget import Limits
 from opset.cli import INTERNAL, output, signals
 from opset.cli.configuration import Folders, folders_for, hooks_option, schemas_option
+from opset.cli.findings_formats import FORMATS, write_findings
 from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
 from opset.cli.processes import run_in_processes
@@ -58,7 +59,7 @@ def _parse_parts(ctx: click.Context, param: click.Parameter, value: str | None) 
 @hooks_option
 @limits_options
 @click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, metavar="N", help="Number of processes.")
-@output.format_option
+@output.findings_format_option
 def command(
     targets: tuple[str, ...],
     parts: tuple[str, ...],
@@ -108,7 +109,7 @@ def command(
     work = partial(_worker, known, Limits(limits.max_steps, limits.max_bytes, seconds), tested)
     lost = partial(_lost_report, registry, seconds)
     reports = run_in_processes(work, chosen, min(jobs, max(len(chosen), 1)), lost, seconds + 1)
-    with closing(reports) as results, show_progress(False, 10) as show:
+    with closing(reports) as results, show_progress(False, "examples") as show:
         for number, outcome in enumerate(results, 1):
             if isinstance(outcome, str):
                 failure = failure or outcome
@@ -224,6 +225,9 @@ class ExamplesReport:
 def _write_report(report: Report, parts: Sequence[str], form: str) -> None:
     """Write the report as text or JSON."""
     findings = FindingList(report.findings)
+    if form in FORMATS:
+        write_findings(findings, form, sys.stdout)
+        return
     if form == "text" and findings:
         output.write_errors(findings, sys.stdout)
     skipped = {part: {why: count for (of, why), count in report.skipped.items() if of == part} for part in parts}

@@ -26,8 +26,6 @@ from opset.workflow.corpus.cases import Corpus, Pick, build_corpus, pick_cases, 
 
 SECONDS = 3600.0
 """Time that all examples may take together, unless --timeout is given."""
-STEP = 20
-"""Cases between two lines of progress."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ def command(
     notes = known.note_left_out(form == "json", "adapters.py", "inference.py", "kernels.py")
 
     def work(budget: Budget) -> int:
-        with show_progress(form == "json", STEP) as show:
+        with show_progress(form == "json", "cases") as show:
             test_corpus = build_corpus(registry, picks, show, budget)
         return _write_cases(folder, test_corpus, notes, form)
 

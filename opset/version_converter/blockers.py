@@ -103,21 +103,31 @@ def with_releases(report: BlockersReport, target: Target, later: Iterable[Runtim
     return replace(report, blockers=blockers)
 
 
-def sum_blockers(reports: Iterable[BlockersReport]) -> list[TotalBlocker]:
-    """Return the blockers of several models by operator and reason, first those of most models, then of most nodes."""
-    totals: dict[tuple[object, ...], TotalBlocker] = {}
-    for report in reports:
+class BlockerSums:
+    """The blockers of several models by operator and reason; `models` is how many were added."""
+
+    def __init__(self) -> None:
+        self.models = 0
+        self._totals: dict[tuple[object, ...], TotalBlocker] = {}
+
+    def add(self, blockers: Iterable[Blocker]) -> None:
+        """Add the blockers of a model."""
+        self.models += 1
         seen = set()
-        for each in report.blockers:
+        for each in blockers:
             finding = Finding(each.code, "", why=each.why)
             key = (each.domain, each.operator, finding.kind)
-            total = totals.get(key)
+            total = self._totals.get(key)
             if total is None:
                 total = TotalBlocker(each.domain, each.operator, 0, 0, each.code, each.why, each.help)
             models = total.models + (key not in seen)
-            totals[key] = total._replace(nodes=total.nodes + each.nodes, models=models)
+            self._totals[key] = total._replace(nodes=total.nodes + each.nodes, models=models)
             seen.add(key)
-    return sorted(totals.values(), key=lambda each: (-each.models, -each.nodes, each.operator, each.why))
+
+    def rows(self) -> list[TotalBlocker]:
+        """Return the sums, first those of most models, then of most nodes."""
+        totals = self._totals.values()
+        return sorted(totals, key=lambda each: (-each.models, -each.nodes, each.operator, each.why))
 
 
 def _parts_of(finding: Finding) -> tuple[str, str, str, str, str]:

@@ -83,7 +83,7 @@ def test_sarif_names_rules_places_and_fingerprints(models):
     assert result.exit_code == 3
     log = json.loads(result.stdout)
     (made,) = log["runs"]
-    assert [rule["id"] for rule in made["tool"]["driver"]["rules"]] == ["G324", "M301", "W101"]
+    assert [rule["id"] for rule in made["tool"]["driver"]["rules"]] == ["W101", "G324", "M301"]
     found = made["results"]
     assert [each["level"] for each in found] == ["warning", "error", "error", "error"]
     assert [made["tool"]["driver"]["rules"][each["ruleIndex"]]["id"] for each in found] == [

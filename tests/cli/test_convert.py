@@ -11,7 +11,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from opset.cli import batch
 from opset.cli.configuration import MAX_BYTES, MAX_FOLDERS
-from opset.errors import Finding, FindingList
+from opset.cli.records import finding_of_json
+from opset.errors import FindingList
 from opset.version_converter.report import (
     ConversionReport,
     ImportedVersion,
@@ -205,7 +206,7 @@ def test_json_holds_all_that_the_text_shows(name, to, more, small, refused):
         )
         shown = [f"{data['input']}: {headline(result)}", *report_lines(result)]
         assert text.stdout.splitlines()[: len(shown)] == shown
-    findings = FindingList((Finding(**each) for each in data["errors"]), data["omitted"])
+    findings = FindingList(map(finding_of_json, data["errors"]), data["omitted"])
     for finding in findings.group_by_kind():
         assert str(finding) in text.stdout + text.stderr
     assert data["exit_status"] == text.exit_code
@@ -291,10 +292,14 @@ def test_a_model_that_is_there_already_is_copied_byte_for_byte(small, folder):
 
 def test_quiet_writes_errors_alone(small, refused):
     assert run("convert", "small.onnx", "--to", 21, "-q").output == ""
-    assert run("convert", "small.onnx", "--to", 22, "-q", "--format", "json").output == ""
-    result = run("convert", "refused.onnx", "nope.onnx", "--to", 12, "-o", "to/", "-q", "--format", "json")
+    result = run("convert", "refused.onnx", "nope.onnx", "--to", 12, "-o", "to/", "-q")
     assert (result.exit_code, result.stdout) == (3, "")
     assert result.stderr.count("error[C") == 3 and "error[M101]" in result.stderr
+
+
+def test_json_is_written_quietly_as_ever(small):
+    report = run("convert", "small.onnx", "--to", 22, "--plan", "--format", "json").output
+    assert run("convert", "small.onnx", "--to", 22, "--plan", "-q", "--format", "json").output == report != ""
 
 
 # Outputs.

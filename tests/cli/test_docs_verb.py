@@ -43,15 +43,17 @@ def test_the_report_and_the_files(acme, folder):
 def test_progress_is_shown_on_a_terminal_alone(monkeypatch):
     shown = io.StringIO()
     monkeypatch.setattr(sys, "stderr", shown)
-    with progress_of(False, 10) as progress:
+    with progress_of(False, "pages") as progress:
         assert progress is None
     shown.isatty = lambda: True
-    with progress_of(True, 10) as progress:
+    with progress_of(True, "pages") as progress:
         assert progress is None
-    with progress_of(False, 10) as progress:
+    with progress_of(False, "pages") as progress:
         for done in range(1, 13):
             progress(done, 12)
-    assert shown.getvalue() == "\r[10/12]\r[12/12]\r\x1b[K"
+    *_, last, erased, end = shown.getvalue().split("\r")
+    assert "/12 [" in last and "pages/s]" in last
+    assert erased.strip() == end == ""  # nothing of the line is left
 
 
 def test_domains_are_in_the_order_of_the_registry(acme, folder):

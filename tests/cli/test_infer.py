@@ -25,7 +25,7 @@ def test_the_report_tells_coverage_and_with_an_option_every_value(folder):
     result = run("infer", "m.onnx")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == "m.onnx: 2 values: 2 with variables\n"
-    assert run("infer", "m.onnx", "--report").stdout.splitlines()[1:] == [
+    assert run("infer", "m.onnx", "--values").stdout.splitlines()[1:] == [
         "  value  type           where",
         "  a      float[2*N, 3]  graph 'main', node number 0 (Concat)",
         "  y      float[3, 2*N]  graph 'main', node number 1 (Transpose)",
@@ -35,7 +35,7 @@ def test_the_report_tells_coverage_and_with_an_option_every_value(folder):
 
 def test_the_json_holds_what_the_text_shows(folder):
     save("m.onnx", GAP, folder)
-    (model,) = run_json("infer", "m.onnx", "--report")["models"]
+    (model,) = run_json("infer", "m.onnx", "--values")["models"]
     assert model["coverage"] == {"known": 0, "symbolic": 1, "rank": 0, "type": 0, "nothing": 1}
     assert model["graphs"] == ["graph 'main'"]
     mix, transpose = model["nodes"]
@@ -150,4 +150,4 @@ def test_names_of_a_model_are_escaped(folder):
     model.graph.node[0].output[0] = model.graph.node[1].input[0] = "\x1b[31m"
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "\x1b[32m"
     onnx.save(model, "m.onnx")
-    assert "\x1b" not in run("infer", "m.onnx", "--report").output
+    assert "\x1b" not in run("infer", "m.onnx", "--values").output

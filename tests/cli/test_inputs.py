@@ -84,7 +84,7 @@ def test_what_is_known_of_an_input(tree):
     ]
     assert expand_inputs(["deep"], products=False)[2] == Input("deep/er/a.onnx", True, "deep", "er")
     assert expand_inputs(["a.*", "deep/er/b[1].onnx"], products=False) == [
-        Input("a.onnx", True),
+        Input("a.onnx", True, tree=""),
         Input("deep/er/b[1].onnx", True),
     ]
     assert [parse_input(each) for each in ("-", "text:-", "a")] == [Input("-"), Input("-", text=True), Input("a")]

@@ -6,13 +6,12 @@ To write the tables anew: python -m tests.cli.test_json
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import is_dataclass
 from pathlib import Path
 
 import pytest
 
 from opset.catalog import OperatorSet, OperatorSetDifference
-from opset.cli.batch import BatchReport, ModelReport
 from opset.cli.blockers import BlockersBatch
 from opset.cli.bump import LockReport
 from opset.cli.check import CheckBatch, CheckReport
@@ -22,11 +21,15 @@ from opset.cli.extract import ExtractionReport
 from opset.cli.import_ import ImportReport
 from opset.cli.infer import InferenceReport
 from opset.cli.inline import InliningReport
+from opset.cli.lint import LintReport
 from opset.cli.list import ListedDomain, ListedOperator, ListedRelease, ListedRuntime
 from opset.cli.merge import MergingReport
 from opset.cli.model_versions import ModelDifference
 from opset.cli.new import AuthoringReport
+from opset.cli.output import ErrorReport
+from opset.cli.records import BatchReport, ModelReport
 from opset.cli.reduce import ReductionReport
+from opset.cli.report_schemas import keys_of
 from opset.cli.run import RunReport
 from opset.cli.show import ModelContents
 from opset.cli.targets import ListedTarget, TargetRelease, TargetReport
@@ -38,6 +41,7 @@ from opset.errors import Finding, FindingList
 from opset.verification.report import Verification
 from opset.version_converter.blockers import BlockersReport
 from opset.version_converter.report import ConversionReport
+from opset.workflow.breaking.report import BreakingReport
 
 PAGE = Path(__file__).parents[2] / "docs" / "json.md"
 REPORTS = {
@@ -46,6 +50,7 @@ REPORTS = {
     "`verify`, and `--verify` of others": [VerificationReport, Verification],
     "`blockers`": [BlockersBatch, BlockersReport],
     "`info`": [ModelDescription],
+    "a call that is wrong": [ErrorReport],
     "`check`": [CheckBatch, CheckReport],
     "`infer`": [InferenceReport],
     "`inline`": [InliningReport],
@@ -58,6 +63,8 @@ REPORTS = {
     "`targets`": [ListedTarget, TargetRelease, TargetReport],
     "`diff` of two versions of an operator set": [OperatorSetDifference],
     "`diff` of two models": [ModelDifference],
+    "`lint`": [LintReport],
+    "`breaking`": [BreakingReport],
     "`test`": [ExamplesReport],
     "`testgen`": [CorpusReport, ListedCase],
     "`conformance`": [ConformanceReport],
@@ -65,18 +72,6 @@ REPORTS = {
     "`new`, `bump`": [AuthoringReport, LockReport],
 }
 WORDS = {str: "text", int: "number", float: "number", bool: "true or false", types.NoneType: "null"}
-
-
-def keys_of(kind):
-    """Yield key and type of each field of a report's class, and whether the field may be left out."""
-    hints = typing.get_type_hints(kind)
-    if not is_dataclass(kind):
-        yield from ((name, hints[name], False) for name in kind._fields)
-        return
-    for each in fields(kind):
-        yield each.metadata.get("key", each.name), hints[each.name], each.default is not MISSING
-        if hints[each.name] is FindingList:
-            yield "omitted", int, False
 
 
 def parts_of(hint):

@@ -91,7 +91,7 @@ def test_an_attribute_of_a_call_is_named_by_no_text(tmp_path):
     model.graph.node[0].attribute.add(name="other", type=2, i=1)
     path = tmp_path / "model.onnx"
     path.write_bytes(renamed(model, b"other", b"\x80" * 5).SerializeToString())
-    own(attack("infer", path, "--report"), 0)
+    own(attack("infer", path, "--values"), 0)
 
 
 def test_a_constant_has_two_outputs(tmp_path):

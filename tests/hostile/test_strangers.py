@@ -46,7 +46,7 @@ def test_time_ends_what_looks_at_no_clock(arguments, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "verb", [["convert", "--to", "21"], ["infer", "--report"], ["lower", "--ops", "Gelu"]], ids="-".join
+    "verb", [["convert", "--to", "21"], ["infer", "--values"], ["lower", "--ops", "Gelu"]], ids="-".join
 )
 def test_reports_are_the_same_with_a_time(verb, tmp_path):
     (tmp_path / "m.onnx").write_bytes(SAMPLE)

@@ -55,8 +55,8 @@ LONG_NAMES = {
 }
 VERBS = [
     (["show"], "text"),
-    (["infer", "--report"], "text"),
-    (["infer", "--report"], "json"),
+    (["infer", "--values"], "text"),
+    (["infer", "--values"], "json"),
     (["convert", "--to", "13"], "text"),
     (["convert", "--to", "7", "--plan"], "json"),
     (["run", "--random", "--dim", "N=2", "--trace"], "text"),
@@ -85,7 +85,7 @@ def test_names_that_begin_alike_are_told_apart(tmp_path):
 def test_a_table_is_not_padded_to_the_longest_name(tmp_path):
     nodes = chain("Relu", 5000)
     written(tmp_path, model(*nodes, ("Relu", ["x"], [LONG[:50_000]])))
-    outcome = own(attack("infer", "model.onnx", "--report", cwd=tmp_path), 0)
+    outcome = own(attack("infer", "model.onnx", "--values", cwd=tmp_path), 0)
     assert len(outcome.stdout) < 5000 * 250
 
 
@@ -207,7 +207,7 @@ def commands(path):
     yield ["convert", "missing" + path, *there]
     yield from ([*convert, option, EVIL] for option in ("--to", "--for", "--release", "--dim"))
     yield from ([*convert, *there, "--dim", f"{EVIL}=3"], [*convert, *there, "-o", f"{EVIL}/"])
-    yield from (["convert", EVIL, "--in-place", *there], ["infer", path], ["infer", path, "--report"])
+    yield from (["convert", EVIL, "--in-place", *there], ["infer", path], ["infer", path, "--values"])
     yield from (["infer", path, "--dim", f"{EVIL}=3"], ["infer", path, "-o", f"out{EVIL}.onnx"])
     yield from (run, [*run, "--random", "--trace"], [*run, "--set", f"{EVIL}=3"], [*run, f"{EVIL}.npz"])
     yield from ([*run, option, EVIL] for option in ("--value", "--compare", "--max-bytes", "--seed"))

@@ -108,7 +108,7 @@ VERBS = [
     ("blockers", "model.onnx", "--to", "14"),
     ("info", "model.onnx", "--runtime", "tensorrt"),
     ("check", "model.onnx", "--for", "onnxruntime==1.17"),
-    ("infer", "model.onnx", "--report"),
+    ("infer", "model.onnx", "--values"),
     ("run", "model.onnx", "--set", "x=[1, 2]", "--trace", "--format", "json"),
     ("verify", "model.onnx", "model.onnx", "--seeds", "1"),
     ("convert", "model.onnx", "--to", "21", "--verify", "-o", "verified.onnx"),
@@ -135,6 +135,7 @@ VERBS = [
     ("import", "document.onnxopset", "-o", "imported"),
     ("explain", "C105"),
     ("examples", "new"),
+    ("schema", "convert"),
     ("completion", "bash"),
     ("convert", "--help"),
 ]

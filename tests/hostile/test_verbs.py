@@ -127,8 +127,8 @@ FORMS = {
     "infer": {
         "MODELS": {
             "": ["-", "--check-types"],
-            "report": ["IT", "--report", "--format", "json"],
-            "written": ["IT", "--report", "-o", "OUT", "--overwrite", "--strict"],
+            "report": ["IT", "--values", "--format", "json"],
+            "written": ["IT", "--values", "-o", "OUT", "--overwrite", "--strict"],
         },
         "SCHEMAS": {"": ["SAMPLE", "--schemas", "FOLDER/schemas"]},
         "DOCUMENTS": {"": ["SAMPLE", "--schemas", "IT"]},
@@ -388,6 +388,7 @@ FORMS = {
     },
     "examples": {"CONFIGURATIONS": {"": ["OUT"]}, "ARGUMENTS": {"": ["IT"]}},
     "explain": {"CONFIGURATIONS": {"": ["C204"]}, "ARGUMENTS": {"": ["IT"]}},
+    "schema": {"CONFIGURATIONS": {"": ["check"]}, "ARGUMENTS": {"": ["IT"]}},
     "completion": {"CONFIGURATIONS": {"": ["bash"]}, "ARGUMENTS": {"": ["IT"]}},
 }  # fmt: skip
 # Reads commands from stdin and runs each as the command line would; behind each is a line with the exit status.

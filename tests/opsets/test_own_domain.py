@@ -152,7 +152,7 @@ def test_on_the_command_line(tmp_path, monkeypatch):
         done = run("run", name, "--set", "x=[[1, 2], [3, 4]]", "--format", "json", "-o", f"{name}.json", *own)
         assert done.exit_code == 0, done.output
         assert json.loads(Path(f"{name}.json").read_text())["y"] == [[1, 2, 1, 2, 1, 2], [3, 4, 3, 4, 3, 4]]
-        assert "[N, 6]" in run("infer", name, "--report", *own).stdout
+        assert "[N, 6]" in run("infer", name, "--values", *own).stdout
     assert run("lint", OWN).stdout.endswith("no findings in 1 operator of 1 domain\n")
     assert "adapter" not in run("convert", "model.onnx", "--to", "22", "-o", "other.onnx").output
 

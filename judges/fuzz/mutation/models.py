@@ -125,7 +125,7 @@ def convert_command(folder: Path, to: str, form: str) -> int:
 
 
 def infer_command(folder: Path, to: str, form: str) -> int:
-    return command("infer", folder / FILE, "--report", "-o", folder / "inferred.onnx", "--format", form)
+    return command("infer", folder / FILE, "--values", "-o", folder / "inferred.onnx", "--format", form)
 
 
 def run_command(folder: Path, to: str, form: str) -> int:

@@ -17,6 +17,7 @@ from opset.model.elements import BOOL, ELEMENTS, STRING, Element
 from opset.model.storage import external
 from opset.model.storage.encoding import element_count, tensor_error
 from opset.model.storage.parts import ModelParts
+from opset.model.storage.remote import RemoteSource
 from opset.model.storage.tensor import SMALL, held_entries, raw_range, whole_tensor
 from opset.model.storage.wire import Segment
 
@@ -188,7 +189,7 @@ def _checksum_faults(stored: StoredTensor, context: CheckContext, segment: Segme
         yield Finding("G511", message, stored.place, why, "write the digest of the whole file, or remove the entry")
     elif context.options.verify_checksums and context.data_files is not None and segment is not None:
         file = segment.source
-        assert isinstance(file, external.ExternalFile)
+        assert isinstance(file, external.ExternalFile | RemoteSource)
         found = context.data_files.checksum(file)
         if found != stated.lower():
             message = "the file of external data does not have its checksum"

@@ -189,5 +189,5 @@ def _drop_unused(graph: Any, names: set[str]) -> None:
         (graph.node, lambda each: each.op_type == "Constant" and unused.issuperset(each.output)),
         (graph.value_info, lambda each: each.name in unused),
     ):
-        for position in reversed([number for number, each in enumerate(found) if is_unused(each)]):
+        for position in reversed([number for number, each in enumerate(found) if is_unused(each)]):  # type: ignore[no-untyped-call]
             del found[position]

@@ -13,7 +13,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from opset.errors import Finding, FindingList, ModelError, brief_name, listing, quote, safe_text
+from opset.errors import (
+    Finding,
+    FindingList,
+    ModelError,
+    NodeLocation,
+    NodeReference,
+    brief_name,
+    listing,
+    quote,
+    safe_text,
+)
 from opset.model.graph.walking import function_key, subgraphs
 from opset.model.limits import MAX_LOCATION_LEVELS
 
@@ -75,9 +85,12 @@ class Body:
             parts.insert(-1, f"… {left_out} levels …")
         return ", ".join([body.name, *reversed(parts)])
 
-    def location(self, index: int) -> str:
+    def location(self, index: int) -> NodeLocation:
         """Path of the node at `index`, as messages show it: "graph 'main', node 'up1' (Resize)"."""
-        return f"{self.label}, {self.node_label(index)}"
+        label = self.label
+        op_type, domain = self.operators[index]
+        at = NodeReference(label, self.names[index], domain, op_type, index)
+        return NodeLocation(f"{label}, {self.node_label(index)}", at)
 
     def node_label(self, index: int) -> str:
         """Return a node's name and operator, as messages show it: "node 'up1' (Resize)"."""

@@ -18,6 +18,7 @@ from opset.model.storage import tensor, wire, writing
 from opset.model.storage.external import Folder
 from opset.model.storage.parts import TEXT_SUFFIX, ModelParts, Piece, chunks, parse_message
 from opset.model.storage.reading import open_model_file, read_stream
+from opset.model.storage.remote import RemoteFolder, RemoteSource, is_remote, local_path
 from opset.model.storage.source import BytesSource, Source
 from opset.model.types import described_type
 
@@ -254,7 +255,7 @@ def load_file(path: str, allow_external_roots: Iterable[str | os.PathLike[str]] 
     """Return the model of a path.
 
     Args:
-        path: The file of a model, or of its text if it ends with .onnxtxt.
+        path: The file of a model, or of its text if it ends with .onnxtxt; its URL as well.
         allow_external_roots: Folders, besides the model's own, that external data may be in.
         pipes: Whether a named pipe is read to its end.
 
@@ -262,6 +263,10 @@ def load_file(path: str, allow_external_roots: Iterable[str | os.PathLike[str]] 
         ModelError: As `load` does; M101 if the path is a named pipe and `pipes` is false.
     """
     text = path.endswith(TEXT_SUFFIX)
+    if is_remote(path):
+        remote = RemoteSource(path)
+        return Model(_from_text(remote) if text else remote, "path", RemoteFolder(path))
+    path = local_path(path)
     file, kind = open_model_file(path, pipes=pipes, text=text)
     file = _from_text(file) if text else file
     return Model(file, kind, Folder(path, allow_external_roots) if kind == "path" else None)

@@ -16,7 +16,7 @@ import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from opset.errors import Finding, FindingList, ModelError, quote
 from opset.model.limits import MAX_OFFSET
@@ -27,6 +27,7 @@ from opset.model.storage.source import (
     NO_WAIT,
     OPEN,
     Access,
+    Source,
     access_of,
     file_changed_error,
     file_state,
@@ -49,6 +50,12 @@ class Reference(NamedTuple):
     checksum: str
 
 
+class DataFile(Source, Protocol):
+    """A file of external data; `real` is its path with every link resolved."""
+
+    real: str
+
+
 class Folder:
     """The folder of a model file, and the folders that its external data may be in."""
 
@@ -60,7 +67,7 @@ class Folder:
             self._own.append(os.path.dirname(resolve_links(path)))
         self._allowed = [resolve_links(os.fsdecode(root)) for root in allowed]
 
-    def file(self, location: str, where: str) -> ExternalFile:
+    def file(self, location: str, where: str) -> DataFile:
         """Return the file at a location.
 
         Raises:
@@ -68,14 +75,14 @@ class Folder:
                 M209 if it has other names.
         """
         if "\0" in location:
-            raise _outside_error(location, where, "the location holds a NUL character")
+            raise outside_error(location, where, "the location holds a NUL character")
         real = self.real_path(location)
         for roots, trusted in ((self._allowed, True), (self._own, False)):
             for root in roots:
                 if real.startswith(os.path.join(root, "")):
                     name = os.path.join(self.path, location)
                     return ExternalFile(root, os.path.relpath(real, root), name, where, trusted)
-        raise _outside_error(location, where, f"it leads to {real}")
+        raise outside_error(location, where, f"it leads to {real}")
 
     def real_path(self, location: str) -> str:
         """Return the path that a location leads to with every link resolved, or "" if it cannot lead anywhere."""
@@ -94,7 +101,7 @@ class JoinedFolder(Folder):
         self.path = first.path
         self._first, self._second, self._located = first, second, located
 
-    def file(self, location: str, where: str) -> ExternalFile:
+    def file(self, location: str, where: str) -> DataFile:
         """Return the file at a location; raise ModelError as the folder that it belongs to does."""
         if location in self._located:
             return self._second.file(self._located[location], where)
@@ -189,9 +196,9 @@ class KnownFiles:
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
-        self._found: dict[str, ExternalFile | ModelError] = {}
+        self._found: dict[str, DataFile | ModelError] = {}
 
-    def file(self, location: str, where: str) -> ExternalFile:
+    def file(self, location: str, where: str) -> DataFile:
         """Return the file at a location; raise ModelError as `Folder.file` does, `where` being the first one asked."""
         if location not in self._found:
             try:
@@ -268,7 +275,7 @@ def locate(folder: Folder | KnownFiles | None, tensor: Any) -> tuple[Segment | N
         faults += tensor_error(tensor, why).findings
     if folder is None:
         if leads_out(said.location) and not posixpath.isabs(said.location):
-            faults += _outside_error(said.location, tensor_label(tensor), "it begins above the model's folder").findings
+            faults += outside_error(said.location, tensor_label(tensor), "it begins above the model's folder").findings
         return None, faults
     try:
         file = folder.file(said.location, tensor_label(tensor))
@@ -382,7 +389,7 @@ def _is_plain_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= MAX_OFFSET
 
 
-def _outside_error(location: str, where: str, why: str) -> ModelError:
+def outside_error(location: str, where: str, why: str) -> ModelError:
     """Return the error M201 for a location outside of all allowed folders."""
     help = "allow its folder if you trust the model: allow_external_roots, or --allow-external-root DIR"
     message = f"external data {quote(location)} lies outside the model's folder"
@@ -409,7 +416,7 @@ def _open_below(root: str, relative: str, name: str, where: str) -> int:
             raise _not_regular_error(name, where, "it is a socket or a device") from error
         if code == errno.ELOOP:
             why = "there is a link on the way: it leads in a circle, or was put there meanwhile"
-            raise _outside_error(name, where, why) from error
+            raise outside_error(name, where, why) from error
         why = getattr(error, "strerror", None) or str(error)
         raise ModelError(Finding("M202", "an external data file cannot be opened", where, why, file=name)) from error
     finally:

@@ -25,6 +25,7 @@ from opset.model.storage.atomic import TEMPORARY, Files, OpenFolder, Place, outp
 from opset.model.storage.copying import ALIGNMENT, data_ranges
 from opset.model.storage.encoding import data_size
 from opset.model.storage.parts import TEXT_SUFFIX, ModelParts, Piece, chunks
+from opset.model.storage.remote import is_remote, local_path, write_remote
 from opset.model.storage.source import NO_WAIT, OPEN, Source, resolve_links
 
 MODES: Final = ("auto", "keep", "copy", "link", "inline", "move")
@@ -32,7 +33,10 @@ MODES: Final = ("auto", "keep", "copy", "link", "inline", "move")
 
 def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "auto", force: bool = False) -> None:
     """Write a model to a path; see `Model.save`."""
-    output = os.fsdecode(path)
+    output = local_path(os.fsdecode(path))
+    if is_remote(output):
+        _save_remote(model, output, external, force)
+        return
     with _report_os_errors(output):
         if (stream := _open_stream(output)) is not None:
             with stream:
@@ -53,11 +57,33 @@ def save_below(model: ModelParts, folder: str, relative: str, *, external: str =
     Folders that do not exist are made. Raises UsageError U104 if a link is on the way.
     """
     output = os.path.join(folder, relative)
+    if is_remote(output):
+        _save_remote(model, output, external, force)
+        return
     with _report_os_errors(output):
         _check_output(model, output, force)
         with Files(force, _names_of_files(model)) as files:
             *parents, name = relative.split(os.sep)
             _write_model(model, Place(files.inside(files.folder(folder or os.curdir), parents), name), external, files)
+
+
+def _save_remote(model: ModelParts, url: str, external: str, force: bool) -> None:
+    """Write a model, and its external data if it goes to another folder, to a URL."""
+    if external not in ("auto", "keep", "copy", "inline"):
+        why = f"external={quote(external)} needs a folder of this system"
+        raise UsageError(Finding("U103", "the mode does not fit a URL", why=why, help="keep, copy or inline", file=url))
+    folder, _, name = url.rpartition("/")
+    kept = model.folder is None or model.folder.is_own(folder)
+    files: dict[str, Iterator[bytes]] = {}
+    if external == "inline":
+        model = _inline_data(model)
+    elif (external == "copy" or (external == "auto" and not kept)) and (origin := _data_folder(model)) is not None:
+        for location, where in external_data.locations(model.proto).items():
+            file = origin.file(location, where)
+            target = "/".join((folder, *_location_parts(location, name)))
+            files[target] = chunks([wire.Segment(file, 0, file.size)])
+    files[url] = chunks(_output_pieces(model, name.endswith(TEXT_SUFFIX)))
+    write_remote(files, force)
 
 
 def save_in_place(
@@ -333,8 +359,7 @@ def _bring_data_files(model: ModelParts, output: Place, files: Files, *, link: b
                 if not files.force:
                     raise output_exists_error(target.path)
             if link:
-                with file.descriptor() as descriptor:
-                    files.link(target, file.real, descriptor)
+                _link_file(files, target, location, file)
             else:
                 files.write(target, [wire.Segment(file, 0, file.size)], [file])
         except NotADirectoryError as error:
@@ -344,6 +369,14 @@ def _bring_data_files(model: ModelParts, output: Place, files: Files, *, link: b
     if problems:
         kind = ModelError if any(finding.code.startswith("M") for finding in problems) else UsageError
         raise kind(problems)
+
+
+def _link_file(files: Files, target: Place, location: str, file: external_data.DataFile) -> None:
+    """Make another name for a data file; raise UsageError U103 if it is behind a URL."""
+    with file.descriptor() as descriptor:
+        if descriptor is None:
+            raise _location_error(location, "it is behind a URL, and cannot be linked")
+        files.link(target, file.real, descriptor)
 
 
 def _location_parts(location: str, output: str) -> tuple[str, ...]:
@@ -368,12 +401,14 @@ def _location_error(location: str, why: str) -> UsageError:
     return UsageError(Finding("U103", message, why=why, help=help))
 
 
-def _has_same_content(file: external_data.ExternalFile, target: Place) -> bool:
+def _has_same_content(file: external_data.DataFile, target: Place) -> bool:
     """Whether the file at a place holds the same bytes as a data file, with the same holes."""
     status = target.status()
     if status is None or not stat.S_ISREG(status.st_mode) or status.st_size != file.size or status.st_nlink > 1:
         return False
     with open(target.folder.open(target.name, os.O_RDONLY | NO_WAIT), "rb") as other, file.descriptor() as one:
+        if one is None:
+            return False
         ranges = [*data_ranges(one, 0, file.size)]
         if ranges != [*data_ranges(other.fileno(), 0, file.size)]:
             return False  # or else both would have to be read, however large their holes are

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -43,9 +43,18 @@ class Break(NamedTuple):
         name = f"{domain_name(self.domain)}.{self.operator}" if self.operator else domain_name(self.domain)
         return f"{name} {self.version}" if self.version else name
 
-    def data(self) -> dict[str, Any]:
-        """Return the finding as plain data."""
-        return {**self._asdict(), "domain": domain_name(self.domain)}
+
+class BreakingReport(NamedTuple):
+    """The findings of a comparison as JSON has them: whether it is clean, what it requires, and how many there are."""
+
+    compared: str
+    operators: int
+    versions: int
+    clean: bool
+    requires: str
+    counts: Mapping[str, int]
+    notes: Sequence[str]
+    findings: Sequence[Break]
 
 
 @dataclass(frozen=True)
@@ -79,16 +88,19 @@ class Report:
 
     def data(self, strict: bool = False) -> dict[str, Any]:
         """Return the report as plain data."""
-        return {
-            "compared": self.compared,
-            "operators": self.operators,
-            "versions": self.versions,
-            "clean": self.status(strict) == 0,
-            "requires": self.requires,
-            "counts": self.counts(),
-            "notes": list(self.notes),
-            "findings": [each.data() for each in self.findings],
-        }
+        clean = self.status(strict) == 0
+        findings = [each._replace(domain=domain_name(each.domain)) for each in self.findings]
+        whole = BreakingReport(
+            self.compared,
+            self.operators,
+            self.versions,
+            clean,
+            self.requires,
+            self.counts(),
+            list(self.notes),
+            findings,
+        )
+        return whole._asdict() | {"findings": [each._asdict() for each in findings]}
 
     def counts(self) -> dict[str, int]:
         """Return the number of errors, warnings and notices that nobody approved, and of approved findings."""

@@ -1,0 +1,158 @@
+"""The JSON Schema of each report, made of its class: the fields are the keys, and their types the types of values."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from importlib import import_module
+from typing import Any
+
+from opset.cli.output import SCHEMA_VERSION, ErrorReport
+from opset.cli.records import BatchReport, ModelReport
+from opset.errors import Finding, FindingList, NodeReference
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+REPORTS: Mapping[str, tuple[str, ...]] = {
+    "convert": ("version_converter.report:ConversionReport",),
+    "lower": ("version_converter.report:ConversionReport",),
+    "inline": ("cli.inline:InliningReport",),
+    "blockers": ("version_converter.blockers:BlockersReport", "cli.blockers:BlockersBatch"),
+    "info": ("description.report:ModelDescription",),
+    "check": ("cli.check:CheckReport", "cli.check:CheckBatch"),
+    "infer": ("cli.infer:InferenceReport",),
+}
+"""The class of the result of each verb that works on models, and that of the report on all models."""
+OTHERS: Mapping[str, tuple[str, ...]] = {
+    "run": ("cli.run:RunReport",),
+    "lint": ("cli.lint:LintReport",),
+    "breaking": ("workflow.breaking.report:BreakingReport",),
+    "test": ("cli.test:ExamplesReport",),
+    "testgen": ("cli.testgen:CorpusReport",),
+    "conformance": ("cli.conformance:ConformanceReport",),
+    "targets": ("cli.targets:TargetReport", "cli.targets:TargetRelease"),
+    "diff": ("cli.model_versions:ModelDifference", "catalog:OperatorSetDifference"),
+    "show": ("cli.show:ModelContents", "catalog:OperatorSet"),
+    "import": ("cli.import_:ImportReport",),
+    "new": ("cli.new:AuthoringReport",),
+    "bump": ("cli.new:AuthoringReport", "cli.bump:LockReport"),
+    "error": ("cli.output:ErrorReport",),
+}
+"""The classes of the objects that other verbs write; "error" is written where a call itself is wrong."""
+
+
+def report_schema(name: str) -> dict[str, Any]:
+    """Return the JSON Schema of a verb's output with `--format json`, or of `error`, for calls that are wrong."""
+    schemas = _Schemas()
+    if name in REPORTS:
+        result, *batch = map(_class_of, REPORTS[name])
+        schemas.result = result
+        objects = [batch[0] if batch else BatchReport]
+    else:
+        objects = [*map(_class_of, OTHERS[name])]
+    objects += [ErrorReport] if ErrorReport not in objects else []
+    wholes = [schemas.of_object(each) for each in objects]
+    for each in wholes:
+        each["properties"] = {"schema_version": {"const": SCHEMA_VERSION}, **each["properties"]}
+        each["required"] = ["schema_version", *each["required"]]
+    title = {"$schema": DIALECT, "title": f"opset {name} --format json"}
+    if name in REPORTS:
+        schemas.refer(ModelReport)
+    return {**title, **(wholes[0] if len(wholes) == 1 else {"anyOf": wholes}), "$defs": schemas.definitions}
+
+
+def line_schema(name: str) -> dict[str, Any]:
+    """Return the JSON Schema of a line of the file that a verb writes with `--report FILE`."""
+    schemas = _Schemas()
+    schemas.result = _class_of(REPORTS[name][0])
+    line = schemas.of_object(ModelReport)
+    marks = {"schema_version": {"const": SCHEMA_VERSION}, "call": {"type": "string"}, "size": {"type": "integer"}}
+    line["properties"] = {**marks, "mtime": {"type": ["integer", "string"]}, **line["properties"]}
+    line["required"] = [*marks, "mtime", *line["required"]]
+    title = {"$schema": DIALECT, "title": f"a line of opset {name} --report FILE"}
+    return {**title, **line, "$defs": schemas.definitions}
+
+
+def _class_of(path: str) -> type:
+    """Return the class that a path names."""
+    module, _, name = path.partition(":")
+    found: type = getattr(import_module(f"opset.{module}"), name)
+    return found
+
+
+def keys_of(kind: Any) -> Iterator[tuple[str, Any, bool]]:
+    """Yield key and type of each field of a report's class, and whether the field may be left out."""
+    hints = typing.get_type_hints(kind)
+    if not is_dataclass(kind):
+        yield from ((name, hints[name], False) for name in kind._fields)
+        if kind is Finding:
+            yield "at", NodeReference, True
+        return
+    for each in fields(kind):
+        yield each.metadata.get("key", each.name), hints[each.name], each.default is not MISSING
+        if hints[each.name] is FindingList:
+            yield "omitted", int, False
+
+
+class _Schemas:
+    """Schemas of classes, each once; `result` is the class of the result in a report on a model."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, Any] = {}
+        self.result: type | None = None
+
+    def refer(self, kind: Any) -> dict[str, Any]:
+        """Return the reference to the schema of a class, which is made if it is not there."""
+        if kind.__name__ not in self.definitions:
+            self.definitions[kind.__name__] = {}
+            self.definitions[kind.__name__] = self.of_object(kind)
+        return {"$ref": f"#/$defs/{kind.__name__}"}
+
+    def of_object(self, kind: Any) -> dict[str, Any]:
+        """Return the schema of the objects of a class; a further key may come at any time."""
+        properties: dict[str, Any] = {}
+        required: list[str] = []
+        for key, hint, may_lack in keys_of(kind):
+            if key:
+                properties[key] = self.of_hint(hint)
+                required += [] if may_lack else [key]
+                continue
+            inner = self.result if kind is ModelReport else next(_classes_in(hint))
+            below = self.of_object(inner)
+            properties |= below["properties"]
+            required += [] if kind is ModelReport else below["required"]  # of a model that failed there is no result
+        does = (kind.__doc__ or "").partition("\n\n")[0].replace("\n    ", " ")
+        return {"description": does, "type": "object", "properties": properties, "required": [*dict.fromkeys(required)]}
+
+    def of_hint(self, hint: Any) -> dict[str, Any]:
+        """Return the schema of the values of a type."""
+        origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+        if hint is FindingList:
+            return {"type": "array", "items": self.refer(Finding)}
+        if hint in _NAMES:
+            return {"type": _NAMES[hint]}
+        if origin in (typing.Union, types.UnionType):
+            return {"anyOf": [self.of_hint(each) for each in arguments if each is not types.EllipsisType]}
+        if origin in (Sequence, list, tuple):
+            return {"type": "array", "items": self.of_hint(arguments[0])}
+        if origin in (Mapping, dict):
+            return {"type": "object", "additionalProperties": self.of_hint(arguments[1])}
+        kind = origin or hint
+        return self.refer(kind) if is_dataclass(kind) or hasattr(kind, "_fields") else {}
+
+
+_NAMES: Mapping[Any, str | list[str]] = {
+    str: "string",
+    int: "integer",
+    float: ["number", "string"],  # those that are not finite are texts
+    bool: "boolean",
+    types.NoneType: "null",
+}
+
+
+def _classes_in(hint: Any) -> Iterator[Any]:
+    """Yield the classes of objects in a type."""
+    for each in typing.get_args(hint) or (hint,):
+        if is_dataclass(each) or hasattr(each, "_fields"):
+            yield each

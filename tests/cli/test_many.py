@@ -1,0 +1,262 @@
+"""Many models: one line for each, a sum, a report from which a call goes on, shards, limits, executors."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import onnx.parser
+import pytest
+
+from opset.cli import batch
+from opset.cli.working import WINDOW, in_order
+from tests.cli.commands import REFUSED, SMALL, run, run_json
+from tests.cli.test_process import ENVIRONMENT, finish, process
+
+
+@pytest.fixture
+def many(folder):
+    """Twelve models in folders, of which two are refused below opset 20."""
+    models = [onnx.parser.parse_model(text).SerializeToString() for text in (SMALL, REFUSED)]
+    for number in range(12):
+        path = folder / "in" / "abc"[number % 3] / f"m{number:02}.onnx"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(models[number in (4, 7)])
+    return folder
+
+
+def written(folder="out"):
+    return sorted(str(path.relative_to(folder)) for path in Path(folder).rglob("*.onnx"))
+
+
+def lines_of(path="out.jsonl"):
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def test_a_line_for_each_model_and_the_sum_of_refusals(many):
+    result = run("convert", "in", "--to", 12, "-o", "out")
+    *lines, total = result.stdout.split("12 models: ")
+    assert (result.exit_code, result.stderr, len(lines)) == (1, "", 1)
+    each = lines[0].splitlines()
+    assert len(each) == 12
+    assert each[0] == "in/a/m00.onnx: converted, ai.onnx 11 -> 12, IR version 6, wrote out/a/m00-opset12.onnx"
+    assert each[5].startswith("in/b/m04.onnx: refused, ai.onnx 20 -> 12, IR version 9 -> 7, C")
+    assert total.splitlines()[0] == "10 converted, 2 refused"
+    sums = [line for line in total.splitlines() if "StringConcat" in line]
+    assert sums[0].startswith("C201 StringConcat: 4 findings in 2 models: ")
+    data = run_json("convert", "in", "--to", 12, "-o", "other")
+    assert {(row["operator"], row["findings"], row["models"]) for row in data["totals"]} >= {("StringConcat", 4, 2)}
+    assert run("convert", "in", "--to", 12, "--plan", "-v").stdout.count("nodes: ") == 12
+
+
+def test_quiet_writes_a_line_for_each_failure_alone(many):
+    result = run("convert", "in", "--to", 12, "-o", "out", "-q", "-j", 2)
+    assert result.stdout == ""
+    assert [line.partition(":")[0] for line in sorted(result.stderr.splitlines())] == ["in/b/m04.onnx", "in/b/m07.onnx"]
+
+
+def test_the_tree_of_a_folder_and_of_a_pattern_is_kept(many):
+    run("convert", "in", "--to", 21, "-o", "out")
+    run("convert", "in/*/m*.onnx", "--to", 21, "-o", "other")
+    assert written("out") == written("other")
+    assert "b/m01-opset21.onnx" in written()
+    for name in "abc":
+        os.rename(min((many / "in" / name).glob("*.onnx")), many / "in" / name / "model.onnx")
+    assert run("convert", "in/*/model.onnx", "--to", 21, "-o", "same").exit_code == 0
+    assert written("same") == [f"{name}/model-opset21.onnx" for name in "abc"]
+
+
+def test_a_report_is_a_line_for_each_model_and_goes_on(many):
+    call = ("convert", "in", "--to", 12, "-o", "out", "--report", "out.jsonl")
+    first = run(*call)
+    reports = lines_of()
+    assert [each["input"] for each in reports] == [each.path for each in batch.expand_inputs(["in"], products=True)]
+    assert {each["schema_version"] for each in reports} == {1} and "started" not in Path("out.jsonl").read_text()
+    whole = Path("out.jsonl").read_bytes()
+    again = run(*call)
+    assert (again.exit_code, again.stderr) == (1, "")
+    assert again.stdout.splitlines()[:2] == [
+        "12 models: 10 converted, 2 refused",
+        "  12 of them were in out.jsonl already",
+    ]
+    assert Path("out.jsonl").read_bytes() == whole
+    assert again.stdout.splitlines()[2:] == first.stdout.splitlines()[13:]
+    # What changed is done again: a model, and a result that is gone.
+    os.utime("in/a/m00.onnx", (1, 1))
+    os.remove("out/a/m00-opset12.onnx")
+    os.remove("out/b/m01-opset12.onnx")
+    assert "  10 of them were" in run(*call).stdout
+    assert lines_of()[0]["mtime"] == 10**9
+    # So is everything with other options.
+    assert "already" not in run(*call, "--force", "--freeze", "all").stdout
+
+
+def test_a_torn_line_is_cut_and_a_result_without_a_line_is_written_again(many):
+    call = ("convert", "in", "--to", 12, "-o", "out", "--report", "out.jsonl")
+    run(*call)
+    whole = Path("out.jsonl").read_bytes()
+    lines = whole.splitlines(keepends=True)
+    call_of = lines_of()[0]["call"]
+    begun = [
+        json.dumps({"call": call_of, "started": json.loads(line)["input"], "time": 1}).encode() + b"\n"
+        for line in lines
+    ]
+    Path("out.jsonl").write_bytes(b"".join([*begun[:6], *lines[:4], lines[4][:40]]))
+    result = run(*call)
+    assert result.exit_code == 2 and "4 of them were" in result.stdout
+    # The results of those of which no work had begun are not ours to replace.
+    states = [each["errors"][0]["code"] if each["errors"] else each["status"] for each in lines_of()]
+    assert states[:5] == ["converted"] * 5 and states[5] == "C201"
+    assert "U102" in states[6:]
+
+
+@pytest.mark.parametrize("content", ["{}\n", "import os\n", '{"a": 1}', "\x08\x07"])
+def test_a_file_that_is_no_report_is_left_alone(content, small):
+    Path("out.jsonl").write_text(content)
+    result = run("convert", "small.onnx", "--to", 21, "--report", "out.jsonl")
+    assert result.exit_code == 2 and "error[U102] the file is there, and holds no report" in result.stderr
+    assert Path("out.jsonl").read_text() == content
+
+
+def test_other_forms_are_made_of_the_report(many):
+    call = ("check", "in", "--report", "out.jsonl", "--format")
+    first = [run(*call, form).stdout for form in ("sarif", "json", "junit")]
+    assert [run(*call, form).stdout for form in ("sarif", "json", "junit")] == first
+    assert first == [run("check", "in", "--format", form).stdout for form in ("sarif", "json", "junit")]
+    totals = run_json("blockers", "in", "--to", 12, "--report", "b.jsonl")["blockers"]
+    assert totals == run_json("blockers", "in", "--to", 12, "--report", "b.jsonl")["blockers"] != []
+
+
+def test_calls_that_are_killed_and_run_again_give_the_same_report(many):
+    call = ["convert", "in", "--to", "12", "-o", "out", "--report", "out.jsonl", "-j", "2"]
+    run(*call[:5], "whole", "--report", "whole.jsonl")
+    killed = 0
+    for seconds in (0.2, 0.3, 0.35, 0.4, 0.45, 0.5):
+        started = process(*call)
+        time.sleep(seconds)
+        started.send_signal(signal.SIGKILL)
+        killed += finish_or_killed(started)
+    assert finish(process(*call))[0] == 1
+    assert killed
+
+    def plain(path, output):
+        return [
+            {key: value for key, value in each.items() if key != "call"} | {"output": each["output"] and output}
+            for each in lines_of(path)
+        ]
+
+    assert plain("out.jsonl", "") == plain("whole.jsonl", "")
+    assert written("out") == written("whole")
+
+
+def finish_or_killed(started):
+    started.communicate(timeout=60)
+    return started.returncode == -signal.SIGKILL
+
+
+def test_shards_are_parts_of_the_whole(many):
+    parts = [run_json("check", "in", "--shard", f"{number}/3")["models"] for number in (1, 2, 3)]
+    names = [each["input"] for part in parts for each in part]
+    assert sorted(names) == [each.path for each in batch.expand_inputs(["in"], products=True)]
+    (many / "in/a/a.onnx").write_bytes((many / "in/a/m00.onnx").read_bytes())
+    more = run_json("check", "in", "--shard", "1/3")["models"]
+    assert {each["input"] for each in parts[0]} <= {each["input"] for each in more}
+    for wrong in ("0/3", "4/3", "1", "a/b"):
+        assert run("check", "in", "--shard", wrong).exit_code == 2
+
+
+BAD = r"""
+import multiprocessing, os, signal, sys, time
+multiprocessing.set_start_method("fork")  # so that workers find what is replaced here
+import opset.cli.convert
+from opset.cli import main
+
+convert = opset.cli.convert.convert_model
+
+def misbehave(model, *others, **more):
+    kind = os.path.basename(model.path).split(".")[0]
+    if kind == "hang":
+        time.sleep(600)
+    elif kind == "eat":
+        hoard = [bytes(1 << 20) for _ in range(4096)]
+    elif kind == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return convert(model, *others, **more)
+
+opset.cli.convert.convert_model = misbehave
+main()
+"""
+
+
+def test_models_that_hang_eat_memory_or_crash_are_records(many):
+    data = (many / "in/a/m00.onnx").read_bytes()
+    for name in ("hang", "eat", "crash"):
+        (many / "in" / f"{name}.onnx").write_bytes(data)
+    limits = ["--timeout", "3", "--max-memory", "300M", "-j", "2", "--report", "out.jsonl"]
+    call = ["convert", "in", "--to", "21", "-o", "out", "-q", *limits]
+    finished = subprocess.run([sys.executable, "-c", BAD, *call], env=ENVIRONMENT, capture_output=True, timeout=120)
+    assert (finished.returncode, finished.stdout) == (70, b"")
+    reports = {each["input"]: each for each in lines_of()}
+    codes = {name: each["errors"][0]["code"] for name, each in reports.items() if each["status"] == "failed"}
+    assert codes == {"in/hang.onnx": "C401", "in/eat.onnx": "U106", "in/crash.onnx": "U108"}
+    assert len(written()) == 12 - 2 and len(reports) == 15
+
+
+def test_records_that_wait_too_long_for_another_are_not_held():
+    late = [*range(1, WINDOW + 10), 0, WINDOW + 10]
+    found = [index for index, _ in in_order((index, None) for index in late)]
+    assert sorted(found) == sorted(late) and found.index(0) > WINDOW
+    assert [index for index, _ in in_order((index, None) for index in (2, 1, 0, 3))] == [0, 1, 2, 3]
+
+
+def test_check_tells_what_would_change_and_writes_nothing(many):
+    before = sorted(Path("in").rglob("*"))
+    assert run("convert", "in/a", "--to", 11, "--check").exit_code == 0
+    assert run("convert", "in/a", "--to", 21, "--check").exit_code == 1
+    assert run("lower", "in/a", "--ops", "Relu", "--check").exit_code == 1
+    assert run("lower", "in/a", "--ops", "Gelu", "--check").exit_code == 0
+    assert run("inline", "in/a", "--check").exit_code == 0
+    assert sorted(Path("in").rglob("*")) == before
+
+
+def test_an_executor_from_python_runs_the_same_tasks(many):
+    from opset.cli.working import Job, run_on_executor
+    from tests.cli.shops import make_shop
+
+    shop = make_shop()
+    models = batch.expand_inputs(["in"], products=True)
+    with ThreadPoolExecutor(2) as executor:
+        found = dict(run_on_executor(shop, map(Job, models), executor))
+    assert [found[index].report.input for index in range(12)] == [each.path for each in models]
+    assert [found[index].report.status for index in range(12)].count("refused") == 2
+
+
+def test_the_same_on_a_dask_cluster(many):
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address.removeprefix("tcp://")
+        result = run("convert", "in", "--to", 12, "-o", "out", "--executor", f"dask://{address}", "--format", "json")
+    data = json.loads(result.stdout)
+    assert (result.exit_code, data["summary"]["converted"], data["summary"]["refused"]) == (1, 10, 2)
+    assert [each["input"] for each in data["models"]] == [
+        os.path.abspath(each.path) for each in batch.expand_inputs(["in"], products=True)
+    ]
+    assert len(written()) == 10
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--executor", "ray://somewhere"], "U103"),
+        (["--executor", "dask://127.0.0.1:1"], "U110"),
+        (["--executor", "dask://127.0.0.1:1", "--max-memory", "1G"], "U103"),
+    ],
+)
+def test_executors_that_cannot_be_used(options, code, small):
+    result = run("convert", "small.onnx", "--to", 21, *options)
+    assert result.exit_code == 2 and f"error[{code}]" in result.stderr
