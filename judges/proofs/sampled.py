@@ -1,0 +1,130 @@
+"""Proofs by samples: examples of the YAML, node cases of the standard, and drawn nodes, before and after."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from judges.conformance.bodies import Use, uses
+from judges.fuzz.drawing.models import ML, make_case, schema_at
+from judges.proofs.running import Outcome, use_of
+from judges.proofs.subjects import REGISTRY, Part, Subject
+from opset.model.arrays import dtype_of_element
+from opset.model.elements import NUMBERS
+from opset.schemas.model import OpSchema
+
+SEEDS = range(1, 9)
+"""Seeds of the drawn nodes of each subject; each is run on two sets of inputs."""
+LOWER = (21, 17, 13, 11, 9, 7)
+DRAWN = {"": range(1, 27), ML: range(1, 6)}
+"""Opsets at which nodes can be drawn, by domain."""
+
+
+def prove(subject: Subject) -> tuple[list[Part], list[str]]:
+    """Return what samples show, and what is wrong."""
+    fixed, drawn = Outcome(), Outcome()
+    for schema in _schemas(subject):
+        for use in uses(schema, ("examples", "node")):
+            for to in _targets(subject):
+                fixed.add(subject, use, to)
+    seeds = {seed for seed, use in drawings(subject) if drawn.add(subject, use)}
+    shown = f"{_count(fixed.cases, 'case')} of examples and node tests"
+    if seeds:
+        shown += f", {_count(drawn.cases, 'run')} of drawn nodes (seeds {min(seeds)}-{max(seeds)})"
+    return _parts(shown, fixed, drawn)
+
+
+def prove_emulated(subject: Subject) -> tuple[list[Part], list[str]]:
+    """Return what samples show of each type that is computed in another one: examples of the other, in this type."""
+    parts: list[Part] = []
+    wrong: list[str] = []
+    for narrow, wide in subject.step.derived.emulate.items():
+        outcome = Outcome()
+        for use in uses(subject.source, ("examples", "node")):
+            if (retyped := _retyped(use, narrow, wide)) is not None:
+                outcome.add(subject, retyped)
+        found, faults = _parts(f"{_count(outcome.cases, 'case')} of {wide}, cast to it", outcome, about=narrow)
+        parts += found
+        wrong += faults
+    return parts, wrong
+
+
+def _parts(shown: str, *outcomes: Outcome, about: str = "") -> tuple[list[Part], list[str]]:
+    """Return the statements about what was compared, and what was refused; and what is wrong."""
+    worst = max(outcomes, key=lambda each: each.worst)
+    refused = sum((each.refused for each in outcomes), Counter[str]())
+    parts = []
+    if any(each.cases for each in outcomes):
+        parts.append(Part("sampled", about, f"{shown}: {worst.distance}"))
+    if refused:
+        codes = ", ".join(f"{code} ({count})" for code, count in sorted(refused.items()))
+        nodes = "some nodes" if parts else "all nodes that were tried"
+        parts.append(Part("refused", f"{about}: {nodes}" if about else nodes, codes))
+    return parts, [line for each in outcomes for line in each.wrong]
+
+
+def _schemas(subject: Subject) -> list[OpSchema]:
+    """Return the versions whose nodes take this way: all of an operator that is lowered."""
+    if subject.direction != "lowering":
+        return [subject.source]
+    return [*REGISTRY.versions(subject.operator, subject.domain)]
+
+
+def _targets(subject: Subject) -> list[int]:
+    """Return the opsets to convert to: for a lowering, those of docs/lowerings.md, too, which cross further steps."""
+    if subject.direction != "lowering" or subject.is_in_place or subject.domain:
+        return [subject.to]
+    return sorted({subject.to, *(to for to in LOWER if to < subject.since)}, reverse=True)
+
+
+def drawings(subject: Subject) -> Iterator[tuple[int, Use]]:
+    """Yield drawn nodes of the version that nodes have before the conversion, each with its seed."""
+    version = _drawn_at(subject)
+    if not version:
+        return
+    for seed in SEEDS:
+        name = f"{subject.domain or 'ai.onnx'}/{subject.operator}/{version}/proof.{seed}"
+        try:
+            case = make_case(name)
+        except Exception:  # it cannot be drawn
+            continue
+        for number, feeds in enumerate(case.feeds):
+            yield seed, use_of(f"{name} run {number}", case.model, feeds)
+
+
+def _drawn_at(subject: Subject) -> int:
+    """Return the last opset at which nodes of the version can be drawn and converted by one step, 0 for none."""
+    sinces = {schema.since_version for schema in _schemas(subject) if not schema.deprecated}
+    opsets = [
+        version
+        for version in DRAWN.get(subject.domain, ())
+        if schema_at(subject.domain, subject.operator, version) in sinces
+        and (version < subject.since if subject.direction == "up" else version >= subject.since)
+    ]
+    latest = subject.direction == "up" or subject.is_in_place
+    return max(opsets, default=0) if latest else min(opsets, default=0)
+
+
+def _retyped(use: Use, narrow: str, wide: str) -> Use | None:
+    """Return a model with inputs of a narrow type in place of a wide one; None if it has none of the wide type."""
+    model = type(use.model).FromString(use.model.SerializeToString())
+    given: Any = (*model.graph.input, *model.graph.output)
+    values = [each.type.tensor_type for each in given if each.type.HasField("tensor_type")]
+    chosen = [each for each in values if each.elem_type == NUMBERS[wide]]
+    if not chosen or model.graph.initializer:
+        return None
+    for each in chosen:
+        each.elem_type = NUMBERS[narrow]
+    dtypes = [dtype_of_element(each) for each in (narrow, wide)]
+    feeds = {
+        name: value.astype(dtypes[0]) if isinstance(value, np.ndarray) and value.dtype == dtypes[1] else value
+        for name, value in use.feeds.items()
+    }
+    return Use(f"{use.name} in {narrow}", model, feeds)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
