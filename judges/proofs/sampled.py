@@ -14,11 +14,13 @@ from judges.proofs.running import Outcome, use_of
 from judges.proofs.subjects import REGISTRY, Part, Subject
 from opset.model.arrays import dtype_of_element
 from opset.model.elements import NUMBERS
+from opset.schemas.constraints.signature import DATA_TYPE
 from opset.schemas.model import OpSchema
 
 SEEDS = range(1, 9)
 """Seeds of the drawn nodes of each subject; each is run on two sets of inputs."""
 LOWER = (21, 17, 13, 11, 9, 7)
+INT = 2  # AttributeProto.INT
 DRAWN = {"": range(1, 27), ML: range(1, 6)}
 """Opsets at which nodes can be drawn, by domain."""
 
@@ -44,12 +46,20 @@ def prove_emulated(subject: Subject) -> tuple[list[Part], list[str]]:
     for narrow, wide in subject.step.derived.emulate.items():
         outcome = Outcome()
         for use in uses(subject.source, ("examples", "node")):
-            if (retyped := _retyped(use, narrow, wide)) is not None:
+            if (retyped := _retyped(use, subject.source, narrow, wide)) is not None:
                 outcome.add(subject, retyped)
         found, faults = _parts(f"{_count(outcome.cases, 'case')} of {wide}, cast to it", outcome, about=narrow)
         parts += found
         wrong += faults
-    return parts, wrong
+    return merged(parts), wrong
+
+
+def merged(parts: list[Part]) -> list[Part]:
+    """Return parts that say the same of several types as one."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for part in parts:
+        groups.setdefault((part.kind, part.shown), []).append(part.about)
+    return [Part(kind, ", ".join(abouts), shown) for (kind, shown), abouts in groups.items()]
 
 
 def _parts(shown: str, *outcomes: Outcome, about: str = "") -> tuple[list[Part], list[str]]:
@@ -108,7 +118,7 @@ def _drawn_at(subject: Subject) -> int:
     return max(opsets, default=0) if latest else min(opsets, default=0)
 
 
-def _retyped(use: Use, narrow: str, wide: str) -> Use | None:
+def _retyped(use: Use, schema: OpSchema, narrow: str, wide: str) -> Use | None:
     """Return a model with inputs of a narrow type in place of a wide one; None if it has none of the wide type."""
     model = type(use.model).FromString(use.model.SerializeToString())
     given: Any = (*model.graph.input, *model.graph.output)
@@ -118,12 +128,25 @@ def _retyped(use: Use, narrow: str, wide: str) -> Use | None:
         return None
     for each in chosen:
         each.elem_type = NUMBERS[narrow]
+    _retype_attributes(model.graph.node[0], schema, narrow, wide)
     dtypes = [dtype_of_element(each) for each in (narrow, wide)]
     feeds = {
         name: value.astype(dtypes[0]) if isinstance(value, np.ndarray) and value.dtype == dtypes[1] else value
         for name, value in use.feeds.items()
     }
     return Use(f"{use.name} in {narrow}", model, feeds)
+
+
+def _retype_attributes(node: Any, schema: OpSchema, narrow: str, wide: str) -> None:
+    """Name the narrow type where a node's attributes name the wide one, or where this is the default."""
+    for name, declared in schema.attributes.items():
+        if declared.kind != DATA_TYPE or declared.type != "int":
+            continue
+        stated = [each for each in node.attribute if each.name == name]
+        if not stated and declared.default == NUMBERS[wide]:
+            stated = [node.attribute.add(name=name, type=INT, i=NUMBERS[wide])]
+        for each in stated:
+            each.i = NUMBERS[narrow] if each.i == NUMBERS[wide] else each.i
 
 
 def _count(number: int, noun: str) -> str:
