@@ -82,9 +82,10 @@ def _opaque(name: str) -> Callable[..., Term]:
     """Return a function of data, or that of integers if all arguments are integers."""
 
     def function(*terms: Term) -> Term:
-        if any(isinstance(each, z3.ExprRef) and each.sort() == Value for each in terms):
+        is_data = [isinstance(each, z3.ExprRef) and each.sort() == Value for each in terms]
+        if all(is_data):
             return z3.Function(name, *[Value] * len(terms), Value)(*terms)
-        return INTEGERS[name](*terms)
+        return INTEGERS[name](*(_whole(each) if own else each for each, own in zip(terms, is_data, strict=True)))
 
     return function
 
@@ -157,6 +158,8 @@ def cast(call: Call) -> Tensor:
             return term if is_bool else z3.BoolVal(term != 0) if isinstance(term, int) else term != 0
         if to in (NUMBERS["int64"], NUMBERS["int32"]):
             return m.when(term, 1, 0) if is_bool else term
+        if to in (NUMBERS["float"], NUMBERS["double"]) and isinstance(m.plain(term), int) and abs(m.plain(term)) < 2**24:
+            return term
         raise NotReadError("a Cast to another type")
 
     return Tensor(x.shape, lambda index: convert(x.at(index)))
@@ -372,7 +375,23 @@ def expand(call: Call) -> Tensor:
     sizes = call.terms("shape", 1)
     assert sizes is not None
     whole = m.broadcast_shape(call.demands, x.shape, sizes)
-    return Tensor(whole, m.broadcast(x, whole))
+    if x.flat is None or x.rank != len(whole):
+        return Tensor(whole, m.broadcast(x, whole))
+    unchanged = m.both(*(a == b for a, b in zip(x.shape, whole, strict=True) if not m.same(a, b)))
+    flat = x.flat
+    return Tensor(
+        whole, m.broadcast(x, whole), lambda position: m.when(unchanged, flat(position), z3.FreshConst(Value, "other"))
+    )
+
+
+def _whole(term: Term) -> int:
+    """Return the whole number that a constant of data is."""
+    if isinstance(term, int):
+        return term
+    kind, _, text = str(term).partition(" ")
+    if kind != "constant":
+        raise NotReadError(f"{term} is no number")
+    return int(float(text))
 
 
 def tile(call: Call) -> Tensor:
@@ -380,8 +399,8 @@ def tile(call: Call) -> Tensor:
     x = call.tensor(0)
     counts = m.elements(call.tensor(1))
     if call.version < 6:
-        axis = m.number(m.elements(call.tensor(2))[0])
-        counts = [counts[0] if each == axis else 1 for each in range(x.rank)]
+        axis = _whole(m.elements(call.tensor(2))[0])
+        counts = [_whole(counts[0]) if each == axis else 1 for each in range(x.rank)]
     sizes = tuple(m.plain(size * count) for size, count in zip(x.shape, counts, strict=True))
 
     def at(index: Index) -> Term:
