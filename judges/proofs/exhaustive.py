@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -87,7 +86,9 @@ def sweeps(schema: OpSchema, emulated: Sequence[str] = ()) -> Iterator[tuple[str
         for number, chosen in enumerate(attributes.values()):
             feeds = {f"x{index}": column for index, column in enumerate(columns)}
             if schema.name == "Clip" and len(columns) > 1:  # bounds are scalars
-                feeds |= {name: np.asarray(feeds[name][len(columns[0]) // part]) for name, part in (("x1", 3), ("x2", 2))}
+                feeds |= {
+                    name: np.asarray(feeds[name][len(columns[0]) // part]) for name, part in (("x1", 3), ("x2", 2))
+                }
             if schema.name == "BitShift" and schema.since_version < DEFINED_SHIFTS:
                 feeds["x1"] = feeds["x1"] % (8 * columns[1].itemsize)
             model = _model(schema, examples[0], element, chosen, feeds)

@@ -121,7 +121,9 @@ def case(
 def _result(subject: Subject, inputs: Sequence[Given | None]) -> str:
     """Return the element type of the output."""
     output = subject.source.outputs[0].type
-    return "bool" if output == "tensor(bool)" or subject.source.types.get(output) == ("tensor(bool)",) else inputs[0].element  # type: ignore[union-attr]  # fmt: skip
+    is_bool = output == "tensor(bool)" or subject.source.types.get(output) == ("tensor(bool)",)
+    first = inputs[0]
+    return "bool" if is_bool or first is None else first.element
 
 
 def _declare(value: Any, given: Given) -> None:
@@ -148,9 +150,10 @@ def listed(schema: OpSchema, **lists: Sequence[int] | None) -> Iterator[tuple[di
     if any(name not in formals and values is not None for name, values in others.items()):
         return
     for is_constant in (True, False) if any(values is not None for values in others.values()) else (True,):
-        yield attributes, {
-            name: integers(values, is_constant) if values is not None else None for name, values in others.items()
-        }
+        yield (
+            attributes,
+            {name: integers(values, is_constant) if values is not None else None for name, values in others.items()},
+        )
 
 
 def in_order(schema: OpSchema, first: Given, others: Mapping[str, Given | None]) -> list[Given | None]:
@@ -175,7 +178,7 @@ def slices(subject: Subject) -> Iterator[Case]:
             for number, (start, end) in enumerate(bounds):
                 starts, ends = ([start, 1][:count], [end, -1][:count])
                 for step in (None, 2, -1, -3) if since >= 10 else (None,):
-                    if (rank > 1 or count > 1) and number % 4 or rank * count > 6:
+                    if ((rank > 1 or count > 1) and number % 4) or rank * count > 6:
                         continue
                     steps = None if step is None else [step, 1][:count]
                     for attributes, given in listed(schema, starts=starts, ends=ends, axes=axes, steps=steps):
@@ -407,7 +410,9 @@ def reversals(subject: Subject) -> Iterator[Case]:
     for rank, batch in product(RANKS[1:], (0, 1)):
         dims = names(rank)
         function = z3.Function("length", z3.IntSort(), z3.IntSort())
-        lengths = Given("int64", [dims[batch]], Tensor((z3.Int(str(dims[batch])),), lambda index, f=function: f(index[0])))
+        lengths = Given(
+            "int64", [dims[batch]], Tensor((z3.Int(str(dims[batch])),), lambda index, f=function: f(index[0]))
+        )
         yield case(subject, rank, [open_data("x", dims), lengths], {"batch_axis": batch, "time_axis": 1 - batch})
 
 
@@ -416,9 +421,7 @@ def element_gathers(subject: Subject) -> Iterator[Case]:
     for rank in RANKS:
         for axis in range(-rank, rank):
             indices = _open_indices(names(rank, "K"))
-            premises = [
-                z3.Int(f"K{other}") <= z3.Int(f"N{other}") for other in range(rank) if other != axis % rank
-            ]
+            premises = [z3.Int(f"K{other}") <= z3.Int(f"N{other}") for other in range(rank) if other != axis % rank]
             yield case(subject, rank, [open_data("x", names(rank)), indices], {"axis": axis}, premises=premises)
 
 
@@ -436,7 +439,9 @@ CASES: dict[str, Callable[[Subject], Iterator[Case]]] = {
     "Expand": expands,
     "DepthToSpace": blocks,
     "SpaceToDepth": blocks,
-    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "And", "Or", "Xor", "Equal", "Greater", "Less", "Pow"), old_broadcasts),
+    **dict.fromkeys(
+        ("Add", "Sub", "Mul", "Div", "And", "Or", "Xor", "Equal", "Greater", "Less", "Pow"), old_broadcasts
+    ),
     **dict.fromkeys(("Sum", "Mean", "Max", "Min"), variadic),
     "Trilu": triangles,
     "ReverseSequence": reversals,

@@ -74,7 +74,9 @@ def number(term: Term) -> int:
 def same(a: Term, b: Term) -> bool:
     """Whether two terms are the same in their simplest form."""
     a, b = plain(a), plain(b)
-    return bool(a == b) if isinstance(a, int) and isinstance(b, int) else not isinstance(a, int) and not isinstance(b, int) and a.eq(b)  # fmt: skip
+    if isinstance(a, int) or isinstance(b, int):
+        return isinstance(a, int) and isinstance(b, int) and a == b
+    return bool(a.eq(b))
 
 
 def when(condition: Term, then: Term, otherwise: Term) -> Term:
@@ -109,12 +111,26 @@ def times(terms: Sequence[Term]) -> Term:
 
 def floor_div(a: Term, b: Term) -> Term:
     """Return a quotient rounded down, of a divisor that is positive."""
-    return a // b if isinstance(a, int) and isinstance(b, int) else a if same(b, 1) else plain(z3.IntVal(a) / b if isinstance(a, int) else a / b)  # fmt: skip
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    return a if same(b, 1) else plain(_term(a) / b)
 
 
 def floor_mod(a: Term, b: Term) -> Term:
     """Return a remainder of a divisor that is positive."""
-    return 0 if same(b, 1) else a % b if isinstance(a, int) and isinstance(b, int) else (z3.IntVal(a) if isinstance(a, int) else a) % b  # fmt: skip
+    if isinstance(a, int) and isinstance(b, int):
+        return a % b
+    return 0 if same(b, 1) else _term(a) % b
+
+
+def _term(value: Term) -> Any:
+    """Return a number as a term of z3."""
+    return z3.IntVal(value) if isinstance(value, int) else value
+
+
+def holds(comparison: Term) -> Any:
+    """Return a comparison, of numbers or terms, as a term."""
+    return z3.BoolVal(comparison) if isinstance(comparison, bool) else comparison
 
 
 def quotient(a: Term, b: Term) -> Term:
@@ -186,7 +202,9 @@ def data(name: str, shape: Sequence[Term], is_flat: bool = False) -> Tensor:
     """Return an input of opaque elements, a function of the index, or of the position in row-major order."""
     if is_flat:
         function = z3.Function(name, z3.IntSort(), Value)
-        return Tensor(tuple(shape), lambda index: function(position_of(index, shape)), lambda position: function(position))
+        return Tensor(
+            tuple(shape), lambda index: function(position_of(index, shape)), lambda position: function(position)
+        )
     if not shape:
         return scalar(z3.Const(name, Value))
     function = z3.Function(name, *[z3.IntSort()] * len(shape), Value)

@@ -99,9 +99,9 @@ INTEGERS: dict[str, Callable[..., Term]] = {
     "Neg": lambda a: -a,
     "Max": lambda *terms: _folded(m.most, terms),
     "Min": lambda *terms: _folded(m.least, terms),
-    "Less": lambda a, b: z3.BoolVal(a < b) if isinstance(a, int) and isinstance(b, int) else a < b,
-    "Greater": lambda a, b: z3.BoolVal(a > b) if isinstance(a, int) and isinstance(b, int) else a > b,
-    "Equal": lambda a, b: z3.BoolVal(a == b) if isinstance(a, int) and isinstance(b, int) else a == b,
+    "Less": lambda a, b: m.holds(a < b),
+    "Greater": lambda a, b: m.holds(a > b),
+    "Equal": lambda a, b: m.holds(a == b),
     "And": z3.And,
     "Or": z3.Or,
     "Xor": z3.Xor,
@@ -158,7 +158,11 @@ def cast(call: Call) -> Tensor:
             return term if is_bool else z3.BoolVal(term != 0) if isinstance(term, int) else term != 0
         if to in (NUMBERS["int64"], NUMBERS["int32"]):
             return m.when(term, 1, 0) if is_bool else term
-        if to in (NUMBERS["float"], NUMBERS["double"]) and isinstance(m.plain(term), int) and abs(m.plain(term)) < 2**24:
+        if (
+            to in (NUMBERS["float"], NUMBERS["double"])
+            and isinstance(m.plain(term), int)
+            and abs(m.plain(term)) < 2**24
+        ):
             return term
         raise NotReadError("a Cast to another type")
 
@@ -218,7 +222,9 @@ def _bounds(size: Term, start: Term, end: Term, step: Term) -> tuple[Term, Term,
     if isinstance(step, int) and step == 1:
         return first, m.plain(m.most(last - first, 0)), step
     count = m.when(
-        step > 0, m.floor_div(last - first + step - 1, m.most(step, 1)), m.floor_div(first - last - step - 1, m.most(-step, 1))
+        step > 0,
+        m.floor_div(last - first + step - 1, m.most(step, 1)),
+        m.floor_div(first - last - step - 1, m.most(-step, 1)),
     )
     return first, m.plain(m.most(count, 0)), step
 
@@ -241,7 +247,7 @@ def concat(call: Call) -> Tensor:
             before = ends[number - 1] if number else 0
             if m.same(ends[number], before) or (isinstance(place, int) and isinstance(before, int) and place < before):
                 continue
-            inside = m.plain(place < ends[number]) if not isinstance(place, int) or not isinstance(ends[number], int) else place < ends[number]  # fmt: skip
+            inside = place < ends[number]
             if isinstance(inside, bool) and not inside:
                 continue
             element = tensors[number].at([*index[:axis], m.plain(place - before), *index[axis + 1 :]])
@@ -277,7 +283,9 @@ def reshape(call: Call) -> Tensor:
         call.demands.add(z3.BoolVal(False))
     unsure = [axis for axis, size in enumerate(sizes) if not isinstance(size, int) and _has_choice(size)]
     for free in [stated.index(-1)] if -1 in stated else unsure[:1]:
-        left = _left_over(call.demands, x.shape, [size for axis, size in enumerate(sizes) if axis != free], free in unsure)
+        left = _left_over(
+            call.demands, x.shape, [size for axis, size in enumerate(sizes) if axis != free], free in unsure
+        )
         sizes[free] = left if free not in unsure else m.when(sizes[free] == -1, left, sizes[free])
     return m.reshape(call.demands, x, sizes)
 
@@ -503,14 +511,15 @@ def pad(call: Call) -> Tensor:
     axes = [m.number(each) % x.rank for each in (call.terms("axes", 3) or range(len(pads) // 2))]
     mode = call.attributes.get("mode", "constant")
     mode = mode.decode() if isinstance(mode, bytes) else mode
-    fill = m.elements(call.tensor(2))[0] if call.given(2) else z3.Const(f"constant {float(call.attributes.get('value', 0.0))!s}", Value)  # fmt: skip
+    value = z3.Const(f"constant {float(call.attributes.get('value', 0.0))!s}", Value)
+    fill = m.elements(call.tensor(2))[0] if call.given(2) else value
     before = {axis: pads[at] for at, axis in enumerate(axes)}
     after = {axis: pads[at + len(axes)] for at, axis in enumerate(axes)}
     for axis in axes:
         size = x.shape[axis]
         call.demands.add(size + m.least(before[axis], 0) + m.least(after[axis], 0) >= 0)
         if mode != "constant":
-            added = z3.Or(before[axis] > 0, after[axis] > 0) if not isinstance(before[axis], int) or not isinstance(after[axis], int) else z3.BoolVal(before[axis] > 0 or after[axis] > 0)  # fmt: skip
+            added = z3.Or(m.holds(before[axis] > 0), m.holds(after[axis] > 0))
             call.demands.add(z3.Implies(added, size + m.least(before[axis], 0) + m.least(after[axis], 0) > 0))
     sizes = [size + before.get(axis, 0) + after.get(axis, 0) for axis, size in enumerate(x.shape)]
 

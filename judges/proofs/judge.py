@@ -74,7 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found: dict[str, Facts] = {}
     failed = 0
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-        for number, parts, wrong, seconds in pool.imap(_proved_by_z3 if options.symbolic else _proved, chosen, 4):
+        for number, parts, wrong, seconds in pool.imap_unordered(
+            _proved_by_z3 if options.symbolic else _proved, chosen
+        ):
             subject = subjects[number]
             if options.symbolic:
                 found |= {subject.key: Facts("", parts)} if parts else {}
@@ -83,8 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 wrong = wrong if parts or wrong else ["nothing is shown of it"]
             failed += bool(wrong)
             if wrong or (options.verbose and parts):
-                print(f"{subject.key} ({seconds:.1f} s)", *(f"  {part.kind}: {part.about}: {part.shown}" for part in parts),
-                      *(f"  WRONG: {line}" for line in wrong[:5]), sep="\n", flush=True)  # fmt: skip
+                print(f"{subject.key} ({seconds:.1f} s)")
+                print(*(f"  {part.kind}: {part.about or 'all'}: {part.shown}" for part in parts), sep="\n")
+                print(*(f"  WRONG: {line}" for line in wrong[:5]), sep="\n", flush=True)
     print(f"{len(found)} subjects, {failed} with faults, in {time.perf_counter() - start:.0f} s")
     if options.symbolic:
         return int(failed > 0)

@@ -6,7 +6,8 @@ import hashlib
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import pairwise
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -75,7 +76,7 @@ def _subjects() -> Iterator[Subject]:
         for name in REGISTRY.operators(domain):
             versions = REGISTRY.versions(name, domain)
             sinces = [each.since_version for each in versions]
-            for before, since in zip(sinces, sinces[1:], strict=False):
+            for before, since in pairwise(sinces):
                 for direction, version, final in (("up", since - 1, since), ("down", since, since - 1)):
                     step = routes.step(domain, name, version, final)
                     assert isinstance(step, RouteStep), (name, since, direction, step)
@@ -121,7 +122,7 @@ def _plain(value: Any) -> Any:
 
 
 def _sources(adapter: Callable[..., Any]) -> Iterator[str]:
-    """Yield the code of an adapter, and of all functions, classes and constants of adapters that it uses, on one line."""
+    """Yield the code of an adapter, and of all functions, classes and constants of adapters that it uses."""
     pending: list[Any] = [adapter]
     seen: set[Any] = set()
     while pending:
@@ -150,7 +151,7 @@ def _is_of_adapters(value: Any) -> bool:
     return (value.__module__ or "").startswith("opset.adapters.")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _source(function: Callable[..., Any]) -> str:
     """Return the code of a function or class on one line."""
     return " ".join(inspect.getsource(function).split())

@@ -89,12 +89,12 @@ def _compare(case: Case, before: Reading, after: Reading, premises: list[Any]) -
         if want.rank != have.rank:
             return "wrong", f"rank {have.rank} instead of {want.rank}"
         goals = [(term, "a demand") for term in after.demands.terms]
-        goals += [(a == b, "a size") for a, b in zip(want.shape, have.shape, strict=True) if not m.same(a, b)]
+        goals += [(m.holds(a == b), "a size") for a, b in zip(want.shape, have.shape, strict=True) if not m.same(a, b)]
         index = [z3.Int(f"index {axis}") for axis in range(want.rank)]
-        inside = [z3.And(0 <= at, at < size) for at, size in zip(index, want.shape, strict=True)]
+        inside = [z3.And(at >= 0, at < size) for at, size in zip(index, want.shape, strict=True)]
         element = want.at(index)
         legal = m.both(*inside, *before.demands.reads)
-        goals.append((z3.Implies(legal, _equal(element, have.at(index))), "an element"))
+        goals.append((z3.Implies(legal, m.holds(element == have.at(index))), "an element"))
         for goal, what in goals:
             found = _refutation(solver, goal)
             if found is not None:
@@ -102,15 +102,9 @@ def _compare(case: Case, before: Reading, after: Reading, premises: list[Any]) -
     return "proved", ""
 
 
-def _equal(a: Any, b: Any) -> Any:
-    """Return whether two terms are equal; a number of Python becomes a term."""
-    result = a == b
-    return z3.BoolVal(result) if isinstance(result, bool) else result
-
-
 def _refutation(solver: Any, goal: Any) -> str | None:
     """Return values for which a goal does not hold, "unknown" if z3 did not decide, None if it holds."""
-    goal = z3.BoolVal(goal) if isinstance(goal, bool) else z3.simplify(goal, som=True)
+    goal = z3.simplify(m.holds(goal), som=True)
     if z3.is_true(goal):
         return None
     solver.push()

@@ -18,7 +18,7 @@ KINDS = {
     "identity": "no node changes, and one kernel defines both versions; nothing is left to prove",
     "exhaustive": "all values of 8 and 16 bits were computed before and after, and all pairs of 8 bits",
     "symbolic": "output indices lead to the same input indices for all sizes: z3 found no size for which they do not",
-    "sampled": "examples, node tests of the standard and drawn nodes were computed before and after",
+    "sampled": "examples and drawn nodes were computed before and after",
     "refused": "the nodes are not converted, so there is nothing to be equal",
 }
 """The kinds of statements with what each means, strongest first."""
@@ -123,28 +123,30 @@ A conversion takes a node across transitions, from one version of its operator t
 operator that the target lacks by older ones, which is a lowering. Each of the {transitions} transitions in both
 directions, and each of the {lowerings} lowerings, has a row here, which says what was proved of it and how:
 
-- **identity**: the difference of the two signatures shows that no node changes. It stays as it is, or is refused where
-  it has what the other version lacks; and both versions have one and the same kernel, which is the definition that
-  this project computes with. There is nothing left to prove.
+- **identity**: the difference of the two signatures shows that no node changes. It stays as it is, or is refused if it
+  has something that the other version lacks; and both versions have one and the same kernel, which is the definition
+  that this project computes with. There is nothing left to prove.
 - **exhaustive**: an operator that works on one element at a time, with each list of attributes among its examples, was
   computed before and after the conversion on all values of the types of 8 and 16 bits, and all pairs of values of 8
   bits. It holds for these types and attributes without exception, and says nothing of wider types.
 - **symbolic**: the operator moves elements. The converted model was read as a map from the indices of its output to
-  those of its inputs, with sizes that are variables, and z3 found the map equal to the operator's own for all sizes, up to
-  the rank that the row names. The adapter's own result is read, not a copy of it; attributes, and what is constant, were
-  chosen from a grid, which the row counts. Integers are unbounded there: overflow of INT64 is left out.
-- **sampled**: examples of the operator's YAML, node tests of the standard, special values and drawn nodes were computed
-  before and after, and the row has their number, their seeds and the worst difference in units of the last digit (ulp).
-  This is evidence, not a proof: what was not drawn was not seen.
+  those of its inputs, with sizes that are variables, and z3 found the map equal to the operator's own for all sizes,
+  of the ranks that the row names. The adapter's own result is read, not a copy of it. Axes, modes and constants are
+  those of a grid, and the row has the number of forms; computed integers are variables, too, or values of the grid.
+  Integers are unbounded there: an overflow of INT64 is left out. Forms that z3 did not decide are not counted.
+- **sampled**: examples of the operator's YAML, special values and drawn nodes were computed before and after, and the
+  row has their number, their seeds and the worst difference in units of the last digit (ulp); ~ marks units of the
+  largest value around, if sums cancel. Of random operators, types and shapes alone are compared. This is evidence, not
+  a proof: it says nothing of what was not drawn.
 - **refused**: these nodes are not converted; the codes say why (`opset explain C204`). Nothing can be wrong there.
 
-Both sides are computed by the reference evaluator, so that a wrong kernel would be wrong twice: kernels are compared with
-onnxruntime and with the standard's expected outputs elsewhere ([How exact lowerings are](lowerings.md),
-[What judges say of the corpus](judgements.md)). A row that has several statements counts as the weakest of them,
-refusals apart:
+Both sides are computed by the reference evaluator, so that a wrong kernel would be wrong twice: kernels are compared
+with onnxruntime and with the standard's expected outputs elsewhere ([What judges say of the corpus](judgements.md)).
+[How exact lowerings are](lowerings.md) has figures for more opsets and the standard's node tests. A row that has
+several statements counts as the weakest of them, refusals apart:
 
 {counts}
 
-`python -m judges proofs` proves everything anew and compares it with this page; `python -m judges proofs --write` writes
-it. A test finds a row whose adapter, declarations or signatures have changed since it was proved.
+`python -m judges proofs` proves everything anew and compares it with what is recorded; `python -m judges proofs
+--write` writes this page. A test finds a row whose adapter, declarations or signatures have changed since.
 """
