@@ -307,15 +307,16 @@ def group_normalization_lowered(op: Builder, node: Node) -> Result:
     return _ungroup(op, node, _scale_and_shift(op, y, scale, bias, element))
 
 
-def _has_known_sizes(node: Node) -> bool:
-    """Whether all sizes of an image are known, but for the number of images."""
-    shape = node.shape(0)
-    return bool(shape) and all(isinstance(size, int) for size in shape[1:])
+def _image_sizes(node: Node) -> list[int] | None:
+    """Return the sizes of an image, the channels first; None if they are not all known."""
+    sizes = (node.shape(0) or (None,))[1:]
+    known_sizes = [size for size in sizes if isinstance(size, int)]
+    return known_sizes if sizes and len(known_sizes) == len(sizes) else None
 
 
 def _ungroup(op: Builder, node: Node, y: str) -> str:
     """Return the groups in the shape of the data, in which an unknown size may be 0."""
-    return str(op.Reshape(y, op.Shape(node.input(0)), allowzero=None if _has_known_sizes(node) else 1))
+    return str(op.Reshape(y, op.Shape(node.input(0)), allowzero=1 if _image_sizes(node) is None else None))
 
 
 def _normalized_groups(op: Builder, node: Node, element: str, stash: str) -> str:
@@ -335,8 +336,9 @@ def _grouped(op: Builder, node: Node, x: str, groups: int) -> str:
 
     An unknown size may be 0, which Reshape would copy from the data unless it is told not to.
     """
-    if _has_known_sizes(node):
-        return str(op.Reshape(x, op.const([0, groups, prod((node.shape(0) or ())[1:]) // groups])))
+    sizes = _image_sizes(node)
+    if sizes is not None:
+        return str(op.Reshape(x, op.const([0, groups, prod(sizes) // groups])))
     inner = op.ReduceProd(op.Shape(node.input(0), start=1), keepdims=1)
     images = op.Shape(node.input(0), start=0, end=1)
     shape = op.Concat(images, op.const([groups]), op.Div(inner, op.const([groups])), axis=0)
