@@ -136,7 +136,7 @@ def _sources(adapter: Callable[..., Any]) -> Iterator[str]:
             if not inspect.isfunction(function):
                 continue
             cells = [cell.cell_contents for cell in function.__closure__ or ()]
-            pending += [each for each in cells if inspect.isfunction(each)]
+            pending += [each for each in cells if inspect.isfunction(each) and _is_written(each)]
             for name in sorted(_names_in(function.__code__)):
                 value = function.__globals__.get(name)
                 if (inspect.isfunction(value) or inspect.isclass(value)) and _is_of_adapters(value):
@@ -145,6 +145,11 @@ def _sources(adapter: Callable[..., Any]) -> Iterator[str]:
                     yield f"{name} = {json.dumps(_plain(value))}"
                     values = value.values() if isinstance(value, Mapping) else ()
                     pending += [each for each in values if inspect.isfunction(each)]
+
+
+def _is_written(function: Any) -> bool:
+    """Whether a function stands in a file, and is not made by a dataclass."""
+    return not function.__code__.co_filename.startswith("<")
 
 
 def _is_of_adapters(value: Any) -> bool:
