@@ -5,6 +5,7 @@ The node tests of the standard, and many more drawn nodes, are run by the judges
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -134,10 +135,12 @@ def _retyped(use: Use, schema: OpSchema, narrow: str, wide: str) -> Use | None:
         each.elem_type = NUMBERS[narrow]
     _retype_attributes(model.graph.node[0], schema, narrow, wide)
     dtypes = [dtype_of_element(each) for each in (narrow, wide)]
-    feeds = {
-        name: value.astype(dtypes[0]) if isinstance(value, np.ndarray) and value.dtype == dtypes[1] else value
-        for name, value in use.feeds.items()
-    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what the narrow type cannot hold becomes something that it can
+        feeds = {
+            name: value.astype(dtypes[0]) if isinstance(value, np.ndarray) and value.dtype == dtypes[1] else value
+            for name, value in use.feeds.items()
+        }
     return Use(f"{use.name} in {narrow}", model, feeds)
 
 
