@@ -42,7 +42,7 @@ def prove(subject: Subject) -> tuple[list[Part], list[str]]:
         number = counts["proved"]
         sizes = "all sizes" if not lowest else f"all sizes from {lowest} on"
         shown = f"{number:,} forms of nodes for {sizes}, rank {_range(ranks)}"
-        parts.append(Part("symbolic", "", shown))
+        parts.append(Part("symbolic", "open sizes", shown))
     if refused and counts["proved"]:
         codes = ", ".join(f"{code} ({count})" for code, count in sorted(refused.items()))
         parts.append(Part("refused", "forms with open sizes", codes))

@@ -67,8 +67,13 @@ def faults_of(facts: Mapping[str, Facts]) -> Iterator[str]:
 
 
 def covering(parts: list[Part]) -> str:
-    """Return the kind that a subject counts as: that of its weakest part, unless all nodes are refused."""
+    """Return the kind that a subject counts as: symbolic if it has such a part, else that of its weakest part.
+
+    Refusals count if there is nothing else.
+    """
     kinds = {part.kind for part in parts} - {"refused"}
+    if "symbolic" in kinds:
+        return "symbolic"
     return max(kinds, key=list(KINDS).index) if kinds else "refused"
 
 
@@ -82,8 +87,8 @@ def page(facts: Mapping[str, Facts]) -> str:
     totals = [sum(counts[each, kind] for kind in KINDS) for each in DIRECTIONS]
     lines.append("| all | " + " | ".join(map(str, totals)) + " |")
     shown = Counter(kind for subject in subjects for kind in {part.kind for part in facts[subject.key].parts})
-    lines += ["", "Many have several statements, each about some types or forms of nodes. With such a statement among "]
-    lines[-1] += "theirs: " + ", ".join(f"{kind} {shown[kind]}" for kind in KINDS) + "."
+    lines += ["", "Many have several statements, each about some types or forms of nodes. With such a statement:"]
+    lines += [", ".join(f"{kind} {shown[kind]}" for kind in KINDS) + "."]
     head = HEAD.format(transitions=transition_count(), lowerings=totals[2], counts="\n".join(lines))
     return head + "\n".join(_sections(facts))
 
@@ -143,7 +148,8 @@ directions, and each of the {lowerings} lowerings, has a row here, which says wh
 Both sides are computed by the reference evaluator, so that a wrong kernel would be wrong twice: kernels are compared
 with onnxruntime and with the standard's expected outputs elsewhere ([What judges say of the corpus](judgements.md)).
 [How exact lowerings are](lowerings.md) has figures for more opsets and the standard's node tests. A row that has
-several statements counts as the weakest of them, refusals apart:
+several statements counts here as symbolic if one of them is, as samples repeat such a proof with stated sizes and other
+attributes; else as the weakest of them, refusals apart:
 
 {counts}
 
