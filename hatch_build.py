@@ -1,4 +1,4 @@
-"""Builds the package: a wheel has the compiled YAML, the guides and the examples; the description has no links to files."""
+"""Builds the package: a wheel has the compiled YAML, guides and examples; the description has no links to files."""
 
 from __future__ import annotations
 

@@ -384,6 +384,16 @@ def test_groups_of_an_empty_batch(check, version, to, stated, batches):
         check(group, version, to, {"x": x}, weights, shapes={"x": stated}, rtol=1e-5, atol=1e-6, expect=expect)
 
 
+@pytest.mark.parametrize(("version", "to"), [(18, 17), (18, 12), (21, 20), (21, 12)])
+def test_groups_of_images_that_turn_out_to_be_empty(build, version, to):
+    weights = {name: RNG.random(2 if version == 18 else 4, np.float32) for name in "sb"}
+    group = node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=2)
+    x = np.zeros((2, 4, 5, 0, 0), np.float32)
+    made = opset.convert(build(group, version, {"x": x}, weights, shapes={"x": ("N", "C", "H", "W", "D")}), to)
+    (y,) = opset.ReferenceEvaluator(made).run(None, {"x": x})
+    assert y.shape == x.shape
+
+
 @pytest.mark.parametrize(("op", "version"), [("LayerNormalization", 17), ("RMSNormalization", 23)])
 @pytest.mark.parametrize("to", [16, 9, 7])
 def test_onnxruntime_fuses_the_formula(build, op, version, to):

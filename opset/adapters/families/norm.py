@@ -287,7 +287,7 @@ def group_normalization_21_down(op: Builder, node: Node) -> Result:
         raise Refusal("C103", f"the input has {rank} dimensions, too few for channels")
     if 0 in (node.shape(0) or ()):
         return op.Identity(node.input(0))
-    y = op.Reshape(_normalized_groups(op, node, element, stash), op.Shape(node.input(0)))
+    y = _ungroup(op, node, _normalized_groups(op, node, element, stash))
     y = _round_to_stash(op, y, stash, element)
     scale, bias = (
         op.Unsqueeze(name, op.const(list(range(1, rank - 1)))) if rank > 2 else name for name in node.inputs[1:3]
@@ -304,7 +304,19 @@ def group_normalization_lowered(op: Builder, node: Node) -> Result:
         return op.Identity(node.input(0))
     y = _round_to_stash(op, _normalized_groups(op, node, element, element), element, element)
     scale, bias = (unsqueeze(op, name, [1]) for name in node.inputs[1:3])
-    return op.Reshape(_scale_and_shift(op, y, scale, bias, element), op.Shape(node.input(0)))
+    return _ungroup(op, node, _scale_and_shift(op, y, scale, bias, element))
+
+
+def _image_sizes(node: Node) -> list[int] | None:
+    """Return the sizes of an image, the channels first; None if they are not all known."""
+    sizes = (node.shape(0) or (None,))[1:]
+    known_sizes = [size for size in sizes if isinstance(size, int)]
+    return known_sizes if sizes and len(known_sizes) == len(sizes) else None
+
+
+def _ungroup(op: Builder, node: Node, y: str) -> str:
+    """Return the groups in the shape of the data, in which an unknown size may be 0."""
+    return str(op.Reshape(y, op.Shape(node.input(0)), allowzero=1 if _image_sizes(node) is None else None))
 
 
 def _normalized_groups(op: Builder, node: Node, element: str, stash: str) -> str:
@@ -316,18 +328,21 @@ def _normalized_groups(op: Builder, node: Node, element: str, stash: str) -> str
         raise Refusal("C204", f"'num_groups' {groups} cannot be expressed", label=label)
     x = cast(op, cast(op, node.input(0), element, stash), stash, wide)
     ones, zeros = (op.const([value] * groups, wide) for value in (1.0, 0.0))
-    rows = op.Reshape(x, _shape_of_groups(op, node, groups))
-    return op.InstanceNormalization(rows, ones, zeros, epsilon=node.attr("epsilon"))
+    return op.InstanceNormalization(_grouped(op, node, x, groups), ones, zeros, epsilon=node.attr("epsilon"))
 
 
-def _shape_of_groups(op: Builder, node: Node, groups: int) -> str:
-    """Return the shape with the groups as channels, without -1, which would not do for a batch of no images."""
-    sizes = (node.shape(0) or (None,))[1:]
-    known_sizes = [size for size in sizes if isinstance(size, int)]
-    if sizes and len(known_sizes) == len(sizes):
-        return op.const([0, groups, prod(known_sizes) // groups])
+def _grouped(op: Builder, node: Node, x: str, groups: int) -> str:
+    """Return data with the groups as channels, without a -1, which would not do for a batch of no images.
+
+    An unknown size may be 0, which Reshape would copy from the data unless it is told not to.
+    """
+    sizes = _image_sizes(node)
+    if sizes is not None:
+        return str(op.Reshape(x, op.const([0, groups, prod(sizes) // groups])))
     inner = op.ReduceProd(op.Shape(node.input(0), start=1), keepdims=1)
-    return op.Concat(op.const([0, groups]), op.Div(inner, op.const([groups])), axis=0)
+    images = op.Shape(node.input(0), start=0, end=1)
+    shape = op.Concat(images, op.const([groups]), op.Div(inner, op.const([groups])), axis=0)
+    return str(op.Reshape(x, shape, allowzero=1))
 
 
 @down("InstanceNormalization", since=6)
