@@ -101,6 +101,13 @@ BROKEN = [
          d = Concat<axis=0>(u, t) y, z = Split(x, d) }"""),
     (13, "C2: sizes [N, 1], dimension N", """(float[N] x) => (float[] y, float[] z) <int64[1] t = {1}> {
         s = Shape(x) d = Concat<axis=0>(s, t) y, z = Split(x, d) }"""),
+    (6, "C1: B of shape [2, 3] does not fit into [3] from axis -1 on",
+     "(float[3] x, float[2,3] s) => (float[] y) { y = Add<broadcast=1>(x, s) }"),
+    (6, "C1: B of shape [2] does not fit into [2, 3] from axis 2 on",
+     "(float[2,3] x, float[2] s) => (float[] y) { y = Add<broadcast=1, axis=2>(x, s) }"),
+    (6, "C1: a size is 3 and 2", "(float[2,3] x, float[2] s) => (float[] y) { y = Add<broadcast=1>(x, s) }"),
+    (6, "C1: a size is 3 and 2", "(float[2,3] x, float[2] s) => (float[] y) { y = Add<broadcast=1, axis=1>(x, s) }"),
+    (6, "C1: shape(B) = [2, 1] for [2, 3]", "(float[2,3] x, float[2,1] s) => (float[] y) { y = Add(x, s) }"),
     (6, "C1: the shapes are [2, 3] and [2]", "(float[2,3] x, float[2] s) => (float[] y) { y = PRelu(x, s) }"),
     (6, "C1: the shapes are [2] and [2]", "(float[2] x, float[2] s) => (float[] y) { y = PRelu(x, s) }"),
     (6, "C1: the shapes are [2, 3] and [1, 3]", "(float[2,3] x, float[1,3] s) => (float[] y) { y = PRelu(x, s) }"),

@@ -275,3 +275,18 @@ def test_which_values_of_an_attribute_became_legal_or_illegal(tmp_path, before, 
     states = [{"Thin": text.replace("doc: it", f"doc: it{each and ', '}{each}")} for each in (before, after)]
     messages = found(tmp_path, *states, ["B127"])
     assert messages == [f"com.acme.Thin 1: {moved}"] * bool(moved)
+
+
+@pytest.mark.parametrize("checked", ["the old", "the new"])
+def test_a_constraint_that_an_attribute_checks_instead_is_checked_as_before(tmp_path, checked):
+    """A range or choices of an attribute may name the constraint that other values break, in place of a condition."""
+    text = THIN.partition("examples:")[0].replace("  shape:", "  constraints:\n    C1: {rank: {X: 1}}\n  shape:")
+    moved = text.replace("C1: {rank: {X: 1}}", "C1: alpha is above 0")
+    named = moved.replace("default: 1.0,", 'default: 1.0, range: "> 0", constraint: C1,')
+    for other, message in (
+        (moved, {"the old": "is no longer checked", "the new": "is checked now"}[checked]),
+        (named, ""),
+    ):
+        pair = ({"Thin": text}, {"Thin": other})[:: 1 if checked == "the old" else -1]
+        messages = found(tmp_path / f"{bool(message)}", *pair, ["B143"])
+        assert len(messages) == bool(message) and all(message in each for each in messages)
