@@ -178,6 +178,15 @@ def test_graphs_of_functions_that_inference_does_not_enter_keep_what_they_state(
     assert [[dim.dim_value for dim in each.type.tensor_type.shape.dim] for each in (entered, left)] == [[2, 3], [7]]
 
 
+def test_a_call_decides_some_of_the_attributes_of_a_node_whose_others_are_the_same():
+    """What was found of one call is not taken for another."""
+    function = """<domain: "local", opset_import: ["": 11]> Total <over> (a) => (b) {
+        b = ReduceSum <keepdims = 0, axes: ints = @over> (a) }"""
+    body = "y = local.Total <over = [0]> (x)  z = local.Total <over = [1]> (x)  w = local.Total <over = [0, 1]> (x)"
+    found = infer(model(body, "main (float[2, 3] x) => (float[?] y)", opset=11, more=function))
+    assert [str(found.type(name)) for name in "yzw"] == ["float[3]", "float[2]", "float[]"]
+
+
 def test_variables_that_a_function_states_are_not_those_of_its_callers():
     function = """<domain: "local", opset_import: ["": 17]> Hits (a) => (b)
         <int64[2, N] n> { n = NonZero (a)  b = Cast <to = 1> (n) }"""

@@ -880,6 +880,32 @@ def test_an_output_that_is_left_out_does_not_end_the_comparison(wrong, codes):
     assert [each.code for each in report.findings] == codes and report.gaps == []
 
 
+@pytest.mark.parametrize(
+    ("name", "example", "forms"),
+    [
+        ("Relu", "", ["values", "dim_params"]),
+        ("Reshape", "", ["values", "dim_params", "dim_params, no values"]),
+        ("Where", "", ["values", "dim_params", "dim_params, no values"]),
+        ("Resize", "nearest", ["values", "dim_params", "dim_params"]),
+    ],
+)
+def test_the_forms_in_which_an_example_is_inferred(monkeypatch, name, example, forms):
+    """Without values there is a form of its own if whole numbers are given; small floats are tried if sizes lack."""
+    tried = []
+
+    class Run(_InferenceRun):
+        def check(self, model, sizes):
+            tried.append(self.form)
+            return super().check(model, sizes)
+
+    monkeypatch.setattr("opset.workflow.examples.inference._InferenceRun", Run)
+    registry, report = default_registry(), Report()
+    schema = registry.versions(name)[-1]
+    chosen = next(each for each in registry.examples(name) if not each.error and (not example or each.name == example))
+    check_inference(ExampleRunner(registry), schema, chosen, report)
+    assert (tried, report.findings, report.gaps) == (forms, [], [])
+
+
 def main():
     sections = []
     for failure, (changes, _) in FAILURES.items():
