@@ -54,9 +54,8 @@ def judge(mutant: Mutant, reach: Reach, copy: Scratch, budget: float) -> Verdict
     """Run the tests that reach a mutant, the closest first, until one fails."""
     if mutant.key in listed():
         return Verdict(mutant, LISTED, listed()[mutant.key])
-    tests = reach.tests(mutant)
-    if not tests:
-        return Verdict(mutant, UNREACHED, "no test")
+    reaching = reach.tests(mutant)
+    tests = reaching or reach.tests_of_file(mutant)
     copy.write(mutant.file, mutant.text)
     try:
         for part in stages(mutant.file, tests):
@@ -64,7 +63,9 @@ def judge(mutant: Mutant, reach: Reach, copy: Scratch, budget: float) -> Verdict
                 return Verdict(mutant, KILLED, failed)
     finally:
         copy.restore()
-    return Verdict(mutant, SURVIVED, f"{len(tests)} tests reach it")
+    return (
+        Verdict(mutant, SURVIVED, f"{len(tests)} tests reach it") if reaching else Verdict(mutant, UNREACHED, "no test")
+    )
 
 
 def stages(file: str, tests: Sequence[Case]) -> Iterator[list[Case]]:

@@ -157,6 +157,14 @@ class Reach:
             spans = [(mutant.line - 1, mutant.last)]  # compiled, the condition before it may jump on its own
         if mutant.function == "" or mutant.kind == "default changed":
             spans = [(1, 10**9)]  # what runs at import is recorded with the first test that imports it
+        return self._sorted(mutant, spans)
+
+    def tests_of_file(self, mutant: Mutant) -> list[Case]:
+        """Return the tests that reach the file of a mutant, also by lines that run in processes without a record."""
+        return self._sorted(mutant, [(1, 10**9)])
+
+    def _sorted(self, mutant: Mutant, spans: Iterable[tuple[int, int]]) -> list[Case]:
+        """Return the tests that reach some lines, the closest and quickest first."""
         found = {test for span in spans for test in self._between(mutant.file, *span)}
         return sorted(found, key=lambda test: (closeness(test.module, mutant.file), test.seconds))
 
