@@ -20,6 +20,7 @@ from opset.inference.building.dimensions import (
     parse_size,
     product,
     substitute,
+    upper_bound,
     variable,
     variables,
 )
@@ -275,6 +276,21 @@ def test_bounds_and_comparisons_are_true_of_all_values(left, right, values):
     assert equal(a, a) is True
     assert at_most(a, a) is True
     assert less(a, a) is False
+
+
+@pytest.mark.parametrize(
+    ("size", "low", "high"),
+    [
+        (N, 0, None), (N + 3, 3, None), (5 - N, None, 5), (2 * N * M + 1, 1, None), (minimum(N, 7), 0, 7),
+        (minimum(N, 7, 3 - M), None, 3), (minimum(5 - N, 3 - M), None, 3), (maximum(N + 1, M + 4), 4, None),
+        (minimum(N, M), 0, None), (maximum(N, 3), 3, None),
+        (maximum(3 - N, 1 - M), None, 3), (maximum(4, 5 - N, minimum(M, 9)), 4, 9), ((N + 7) // 2, 3, None),
+        ((7 - N) // 2, None, 3), (N // (M + 1), 0, None), (minimum(N, 7) // (M + 1), 0, 7), ((3 - N) // M, None, None),
+        (minimum(N, 2) * minimum(M, 3), 0, 6), (2 * minimum(N, 2) - minimum(M, 3), -3, 4), (broadcast(N, M), 0, None),
+    ],
+)  # fmt: skip
+def test_bounds_that_follow(size, low, high):
+    assert (lower_bound(size), upper_bound(size)) == (low, high)
 
 
 def test_functions_are_taken_apart_to_be_compared():

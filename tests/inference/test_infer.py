@@ -178,6 +178,32 @@ def test_graphs_of_functions_that_inference_does_not_enter_keep_what_they_state(
     assert [[dim.dim_value for dim in each.type.tensor_type.shape.dim] for each in (entered, left)] == [[2, 3], [7]]
 
 
+@pytest.mark.parametrize("first", [2, 3])
+def test_a_size_that_some_call_contradicts_is_left_open_in_the_function(first):
+    function = (
+        """<domain: "local", opset_import: ["": 17]> Turned (a) => (b) <float[3] t> { t = Neg (a)  b = Neg (t) }"""
+    )
+    head = f"main (float[{first}] x, float[{5 - first}] z) => (float[?] y, float[?] w)"
+    found = infer(model("y = local.Turned (x)  w = local.Turned (z)", head, more=function), overwrite=True)
+    (dim,) = found.written(True).proto.functions[0].value_info[0].type.tensor_type.shape.dim
+    assert not dim.dim_value and not infer(found.written(True)).findings
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        ("Conv <strides = [1, 1]> (x, w)", "float[?, ?, ?, ?]"), ("Conv <dilations = [1]> (x, w)", "float[?, ?, ?]"),
+        ("Conv <pads = [0, 0, 0, 0]> (x, w)", "float[?, ?, ?, ?]"),
+        ("Conv <kernel_shape = [1]> (x, w)", "float[?, ?, ?]"),
+        ("Conv (x, w)", "float"), ("CenterCropPad (x, s)", "float[4, 5]"), ("CenterCropPad (x, r)", "float[?, ?]"),
+        ("CenterCropPad <axes = [0, 1]> (x, s)", "float"), ("CenterCropPad (x, q)", "float"),
+    ],
+)  # fmt: skip
+def test_what_is_known_of_an_input_without_a_rank(node, expected):
+    head = "main (float[] x, float[] w, int64[2] r, int64[] q) => (float[] y) <int64[2] s = {4, 5}>"
+    assert re.sub(r"y_d\d", "?", str(infer(model(f"y = {node}", head, opset=18)).type("y"))) == expected
+
+
 def test_a_call_decides_some_of_the_attributes_of_a_node_whose_others_are_the_same():
     """What was found of one call is not taken for another."""
     function = """<domain: "local", opset_import: ["": 11]> Total <over> (a) => (b) {
