@@ -293,6 +293,36 @@ def test_bounds_that_follow(size, low, high):
     assert (lower_bound(size), upper_bound(size)) == (low, high)
 
 
+MANY = [variable(f"v{number:02}") for number in range(MAX_SIZE + 1)]
+
+
+@pytest.mark.parametrize(
+    ("made", "most"),
+    [
+        (lambda count: sum(MANY[:count], start=0), MAX_SIZE // 2),
+        (lambda count: maximum(*MANY[:count]), MAX_SIZE // 2 - 1),
+        (lambda count: minimum(*MANY[:count]), MAX_SIZE // 2 - 1),
+        (lambda count: sum(MANY[:2], start=0) * sum(MANY[2 : 2 + count], start=0), MAX_SIZE // 6),
+    ],
+)
+def test_as_many_parts_as_an_expression_may_have(made, most):
+    assert isinstance(made(most), Dim)
+    for count in (most + 1, 2 * most + 1):
+        with pytest.raises(TooComplex):
+            made(count)
+
+
+def test_a_product_of_long_sums_is_not_multiplied_out():
+    first, second = sum(MANY[:16], start=0), sum(MANY[16:32], start=0)
+    with pytest.raises(TooComplex):
+        first * second
+
+
+def test_text_in_more_brackets_than_an_expression_may_have_is_none():
+    for depth in (2, MAX_SIZE, MAX_SIZE + 1, 100, 3000):
+        assert parse_size("floor(" * depth + "N" + "/2)" * depth) is None
+
+
 def test_functions_are_taken_apart_to_be_compared():
     assert at_most(N // 2, N) is True
     assert minimum(N // 2, N) == N // 2
