@@ -319,8 +319,9 @@ def test_a_product_of_long_sums_is_not_multiplied_out():
 
 
 def test_text_in_more_brackets_than_an_expression_may_have_is_none():
-    for depth in (2, MAX_SIZE, MAX_SIZE + 1, 100, 3000):
+    for depth in (2, MAX_SIZE, MAX_SIZE + 1, 100, 380, 3000):
         assert parse_size("floor(" * depth + "N" + "/2)" * depth) is None
+        assert parse_size("(" * min(depth, 380) + "N") is None
 
 
 def test_functions_are_taken_apart_to_be_compared():

@@ -91,6 +91,16 @@ def test_every_type_set_that_was_edited_is_named_also_where_no_version_changed()
     assert [(each.message, each.severity) for each in found] == [(message.format(each), "INFO") for each in one]
 
 
+@pytest.mark.parametrize("gained", [True, False])
+def test_a_type_set_that_only_gained_or_lost_types_is_named(gained):
+    few, many = ({"first": types} for types in (("tensor(float)",), ("tensor(double)", "tensor(float)")))
+    state = golden.state("B152", "old")
+    states = [replace(state, sets=each) for each in ((few, many) if gained else (many, few))]
+    (found,) = compare(*states, rules=["B182"]).findings
+    assert found.message.startswith(f"the type set 'first' changed: {'+' if gained else '-'}tensor(double); ")
+    assert not compare(states[0], states[0], rules=["B182"]).findings
+
+
 def test_what_an_operator_of_the_standard_lacks_is_at_its_version():
     relu = standard_state().operators["", "Relu"]
     assert relu.place(14, "attributes", "X") == relu.place(14) != relu.place(14, "inputs", "X")
