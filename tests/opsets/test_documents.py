@@ -474,6 +474,19 @@ def test_a_document_is_read_up_to_a_number_of_operators_and_levels(tmp_path, mon
         node_of([value], Findings(""))
 
 
+@pytest.mark.parametrize(
+    ("version", "why"), [(3, ""), (4, "version 4: 3 is the highest version of an operator"), (0, "it has no operators")]
+)
+def test_import_says_what_a_folder_does_not_hold(tmp_path, monkeypatch, foreign, version, why):
+    monkeypatch.chdir(tmp_path)
+    foreign.opset_version = version or 3
+    if not version:
+        del foreign.operator[:], foreign.functions[:]
+    Path("foreign").write_bytes(foreign.SerializeToString())
+    done = run("import", "foreign")
+    assert done.exit_code == 0 and ("a folder does not say" in done.stdout) is bool(why) and why in done.stdout
+
+
 def test_what_import_writes_passes_lint(tmp_path, monkeypatch, foreign):
     monkeypatch.chdir(tmp_path)
     foreign.operator[2].doc_string = "Something odd."
