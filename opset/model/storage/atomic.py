@@ -244,8 +244,7 @@ class Files:
 
     def commit(self) -> None:
         """Rename every file to its place, the last one when the others are safe on the disk."""
-        *before, last = self._waiting
-        for group in (before, [last]):
+        for group in (self._waiting[:-1], self._waiting[-1:]):
             for temporary, place in group:
                 existed = place.status() is not None
                 self._rename(temporary, place)
