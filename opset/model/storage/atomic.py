@@ -244,7 +244,10 @@ class Files:
 
     def commit(self) -> None:
         """Rename every file to its place, the last one when the others are safe on the disk."""
-        for group in (self._waiting[:-1], self._waiting[-1:]):
+        if not self._waiting:
+            return
+        *before, last = self._waiting
+        for group in (before, [last]):
             for temporary, place in group:
                 existed = place.status() is not None
                 self._rename(temporary, place)
