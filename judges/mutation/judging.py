@@ -5,10 +5,11 @@
     python -m judges mutation --raises [--package model]
 
 Each mutant is one change (`--kind` chooses some kinds) in a scratch copy. Tests of the same family and package run
-first, up to the first failure; `--budget` bounds their seconds. `--raises` removes each `raise` of an exception of this
-package. Mutants that survive are printed as a diff. `survivors.yaml` lists those that change nothing that anybody
-relies on, with the reason. The first run records which tests reach which lines, which takes as long as all tests;
-`--tests` restricts both. The exit status is 1 where a mutant survives that is not listed.
+first, up to the first failure; `--budget` bounds their seconds, and if all pass, those that it left out get it twice.
+`--raises` removes each `raise` of an exception of this package. Mutants that survive are printed as a diff.
+`survivors.yaml` lists those that change nothing that anybody relies on, with the reason. The first run records which
+tests reach which lines, which takes as long as all tests; `--tests` restricts both. The exit status is 1 where a mutant
+survives that is not listed.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from judges.mutation.reach import Case, Reach, choose, closeness, record, test_m
 from judges.mutation.scratch import Scratch, scratch, table
 
 SURVIVORS = Path(__file__).parent / "survivors.yaml"
+AGAIN = 2
+"""How many times the budget the tests have that it left out, once all others pass."""
 KILLED, SURVIVED, UNREACHED, LISTED = "killed", "survived", "not reached", "listed"
 
 
@@ -54,17 +57,23 @@ def judge(mutant: Mutant, reach: Reach, copy: Scratch, budget: float) -> Verdict
     """Run the tests that reach a mutant, the closest first, until one fails."""
     if mutant.key in listed():
         return Verdict(mutant, LISTED, listed()[mutant.key])
-    tests = reach.tests(mutant)
-    if not tests:
-        return Verdict(mutant, UNREACHED, "no test")
+    reaching = reach.tests(mutant)
+    tests = reaching or reach.tests_of_file(mutant)
     copy.write(mutant.file, mutant.text)
+    left: list[Case] = []
     try:
         for part in stages(mutant.file, tests):
-            if failed := _failure(choose(part, budget), copy):
+            chosen = choose(part, budget)
+            if failed := _failure(chosen, copy):
                 return Verdict(mutant, KILLED, failed)
+            left += [each for each in part if each not in {*chosen}]
+        if left and (failed := _failure(choose(left, AGAIN * budget), copy)):
+            return Verdict(mutant, KILLED, failed)
     finally:
         copy.restore()
-    return Verdict(mutant, SURVIVED, f"{len(tests)} tests reach it")
+    return (
+        Verdict(mutant, SURVIVED, f"{len(tests)} tests reach it") if reaching else Verdict(mutant, UNREACHED, "no test")
+    )
 
 
 def stages(file: str, tests: Sequence[Case]) -> Iterator[list[Case]]:

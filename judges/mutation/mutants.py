@@ -167,7 +167,7 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
                 continue
             if isinstance(child, ast.Raise) and child.exc is not None:
                 yield ast.copy_location(ast.Raise(exc=ast.copy_location(ast.Constant(""), child)), child)
-            elif isinstance(child, ast.Assign) and _is_hint(child):
+            elif isinstance(child, ast.Assign) and (_is_hint(child) or _is_bound(child)):
                 continue
             elif not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)):
                 yield child
@@ -187,6 +187,14 @@ def _is_hint(node: ast.Assign) -> bool:
         return True
     words = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
     return isinstance(value, ast.Subscript | ast.BinOp) and bool(words & {"Callable", "Union", "Optional", "Iterator"})
+
+
+def _is_bound(node: ast.Assign) -> bool:
+    """Whether an assignment names a round number that somebody chose: nobody relies on one more or less."""
+    value, target = node.value, node.targets[0]
+    if not (isinstance(target, ast.Name) and target.id.isupper() and isinstance(value, ast.Constant)):
+        return False
+    return type(value.value) is int and value.value >= 50 and value.value % 10 == 0
 
 
 def _of_node(node: ast.AST) -> Iterator[Change]:

@@ -104,11 +104,18 @@ def _hash(file: str, root: Path = ROOT) -> str:
     return hashlib.sha256((root / file).read_bytes()).hexdigest()[:16]
 
 
+def _tests_hash(module: str, root: Path = ROOT) -> str:
+    """Return a hash of a module of tests, and of the names of files from which it makes tests: transcripts/."""
+    data = (root / module).with_name(Path(module).stem.removeprefix("test_"))
+    names = sorted(each.name for each in data.glob("*.txt"))
+    return hashlib.sha256(f"{_hash(module, root)} {names}".encode()).hexdigest()[:16] if names else _hash(module, root)
+
+
 def _keep(module: str, made: dict[str, Any], root: Path) -> None:
     """Write a record, with the text of each file of the copy that was reached."""
     sources = cache_folder() / "sources"
     sources.mkdir(parents=True, exist_ok=True)
-    made["test"] = _hash(module, root)
+    made["test"] = _tests_hash(module, root)
     made["sources"] = {file: _hash(file, root) for file in made["files"]}
     for file, name in made["sources"].items():
         if not (sources / name).exists():
@@ -134,7 +141,7 @@ def _record(module: str) -> dict[str, Any] | None:
     if not path.exists():
         return None
     made: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return made if made["test"] == _hash(module) else None
+    return made if made["test"] == _tests_hash(module) else None
 
 
 class Reach:
@@ -157,6 +164,14 @@ class Reach:
             spans = [(mutant.line - 1, mutant.last)]  # compiled, the condition before it may jump on its own
         if mutant.function == "" or mutant.kind == "default changed":
             spans = [(1, 10**9)]  # what runs at import is recorded with the first test that imports it
+        return self._sorted(mutant, spans)
+
+    def tests_of_file(self, mutant: Mutant) -> list[Case]:
+        """Return the tests that reach the file of a mutant, also by lines that run in processes without a record."""
+        return self._sorted(mutant, [(1, 10**9)])
+
+    def _sorted(self, mutant: Mutant, spans: Iterable[tuple[int, int]]) -> list[Case]:
+        """Return the tests that reach some lines, the closest and quickest first."""
         found = {test for span in spans for test in self._between(mutant.file, *span)}
         return sorted(found, key=lambda test: (closeness(test.module, mutant.file), test.seconds))
 

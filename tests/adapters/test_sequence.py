@@ -7,6 +7,7 @@ from onnx import TensorProto, helper
 
 import opset
 from opset.errors import ConversionError
+from opset.version_converter.stacking import _insert_splits
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 TENSOR = helper.make_tensor_type_proto(TensorProto.FLOAT, [2, 3])
@@ -515,3 +516,18 @@ def test_elements_of_unknown_size_are_not_joined(build):
     with pytest.raises(ConversionError) as caught:
         opset.convert(model, 9)
     assert "C207" in {finding.code for finding in caught.value.findings}
+
+
+def test_empty_sequences_that_nothing_reads_go_with_what_is_said_of_them():
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y)
+        <seq(float[2]) q, float[2] r, seq(float) s> {
+        q = SequenceEmpty ()
+        r = Relu (x)
+        s = SequenceEmpty ()
+        n = SequenceLength (s)
+        y = Neg (r)
+    }"""
+    graph = onnx.parser.parse_model(text).graph
+    _insert_splits(graph, {1: [helper.make_node("Abs", ["r"], ["a"])]})
+    assert [node.op_type for node in graph.node] == ["Relu", "Abs", "SequenceEmpty", "SequenceLength", "Neg"]
+    assert [value.name for value in graph.value_info] == ["r", "s"]

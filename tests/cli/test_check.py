@@ -129,6 +129,15 @@ def test_another_opset_is_assumed(models):
     assert both.exit_code == 2
 
 
+def test_a_version_that_no_node_contradicts_may_not_exist(models):
+    text = STAMPED.partition("main")[0] + "main (float[1, 1, 2, 2] x) => (y, z) {\n"
+    text += "y = Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (x)  z = Gelu (x) }"
+    (models / "torn.onnxtxt").write_text(text)
+    result = run("convert", "torn.onnxtxt", "--to", 18, "--assume-opset", "auto")
+    assert (result.exit_code, [*models.glob("torn*")]) == (1, [models / "torn.onnxtxt"])
+    assert "error[C106] no version of ai.onnx fits: at each one, some node is not valid" in result.stderr
+
+
 def test_a_model_is_mended_where_it_is_said(folder):
     (folder / "a.onnxtxt").write_text(TANGLED)
     result = run("check", "a.onnxtxt", "--fix", "-o", "b.onnx")

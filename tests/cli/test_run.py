@@ -16,6 +16,7 @@ import onnx.parser
 import onnxruntime
 import pytest
 
+from opset.cli.run import _name_in
 from opset.errors import CODES
 from tests.cli.commands import run, run_json, save
 
@@ -277,6 +278,16 @@ def test_what_is_not_expected_is_not_compared(add):
     np.savez("want.npz", z=np.array([[4, 0]], np.float32))
     result = run("run", add, "in.npz", "--compare", "want.npz", "--value", "s", "--value", "z")
     assert result.exit_code == 0 and "s: not compared\n  z: same\n" in result.stdout
+
+
+def test_a_name_may_hold_what_parts_it_from_the_value():
+    names = {"a", "a=b", "=", "a=b=long"}
+    for text, name in (
+        ("a=b=long=1", "a=b=long"), ("a=b=1", "a=b"), ("a=1", "a"), ("a=b", "a"), ("==1", "="), ("=1", ""),
+        ("other=a=1", "other"), ("a", "a"), ("", ""), ("a=b=long", "a=b"),
+    ):  # fmt: skip
+        assert _name_in(text, names) == name
+    assert _name_in("x=1", ()) == "x"
 
 
 @pytest.mark.parametrize(

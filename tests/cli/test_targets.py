@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from opset.opsets.runtimes import runtime_names
+from opset.opsets.runtimes import names, runtime_names
 from tests.cli.commands import SMALL, run, run_json, save
 
 NPU = """runtime: npu
@@ -145,3 +145,11 @@ def test_a_configuration_that_cannot_be_used(folder, targets, words):
         result = run("targets", "list")
     assert result.exit_code == 2 and "error[U103] the configuration cannot be used" in result.stderr
     assert words in result.stderr
+
+
+def test_so_many_files_of_runtimes_are_read(monkeypatch, folder):
+    (folder / "npu.yaml").write_text(NPU)
+    monkeypatch.setattr(names, "MAX_FILES", 1)
+    assert run("targets", "show", "npu", "--target", "npu.yaml").exit_code == 0
+    result = run("targets", "show", "npu", "--target", "npu.yaml", "--target", "npu.yaml")
+    assert result.exit_code == 2 and "2 files of runtimes are given; at most 1 are read" in result.stderr

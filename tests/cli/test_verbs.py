@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 
+import onnx
 import pytest
 
 import opset
@@ -166,6 +167,24 @@ def test_show_gives_what_a_model_holds(folder):
         assert words in shown
     assert run("show", "-", stdin=(folder / "model.onnx").read_bytes()).exit_code == 0
     assert run("show", "model.onnx", 13).exit_code == 2
+
+
+def test_show_counts_every_kind_of_initializer(folder):
+    path = save("model.onnx", SMALL, folder)
+    proto = onnx.load(path)
+    dense = [onnx.helper.make_tensor(name, 1, [1], [1.0]) for name in "abc"]
+    indices = onnx.helper.make_tensor("", 7, [1], [0])
+    proto.graph.initializer.extend(dense)
+    proto.graph.sparse_initializer.append(onnx.helper.make_sparse_tensor(dense[0], indices, [4]))
+    proto.graph.sparse_initializer[0].values.name = "d"
+    path.write_bytes(proto.SerializeToString())
+    data = run_json("show", "model.onnx")
+    operators, opsets = data.pop("operators"), data.pop("opsets")
+    assert (len(operators), len(opsets)) == (3, 1)
+    assert data == {
+        "model": "model.onnx", "ir_version": 6, "producer": "exporter", "graph": "main", "inputs": ["x"],
+        "outputs": ["y"], "initializers": 4, "nodes": 3, "functions": [],
+    }  # fmt: skip
 
 
 # list

@@ -122,6 +122,13 @@ def test_a_withdrawn_operator_becomes_its_replacement():
     assert "Resize" in names(row("Upsample", "", 9, 13)["operators"])
 
 
+@pytest.mark.parametrize("operator", ["OptionalGetElement", "OptionalHasElement"])
+def test_what_may_be_removed_on_the_way_need_not_be_expressed_below(operator):
+    """Of a value that is no optional, nothing is left of the node; of an optional, it is as old as the operator."""
+    assert (row(operator, "", 18, 10)["kind"], row(operator, "", 15, 10)["kind"]) == ("adapt", "refuse")
+    assert {"C201", "C202"} <= {*row(operator, "", 18, 10)["codes"]} and row(operator, "", 18, 10)["targets"] == [1, 14]
+
+
 def test_what_nothing_expresses_is_refused_with_the_reason():
     found = row("ImageDecoder", "", 20, 13)
     assert (found["kind"], found["codes"], found["targets"]) == ("refuse", ["C201"], [1, 19])

@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +15,7 @@ from opset.docgen.runtime_facts import (
     Fates,
     Taken,
     _join,
+    _limit_of_opsets,
     facts_of_runtimes,
     releases_text,
     runtimes_with,
@@ -127,6 +129,36 @@ def test_kernels_are_joined_where_that_says_the_same():
     assert _join(apart) == apart
     limited = [taken(T="float"), taken("rank 4", T="double")]
     assert _join(limited) == limited
+
+
+def test_many_kernels_are_joined_in_any_order():
+    kernels = [
+        *(taken(T=each, U=other) for each in ("float", "double") for other in ("float", "int8")),
+        *(taken("rank 4", T=each) for each in ("float", "int8")),
+        taken("rank 5", T="int8"),
+    ]
+    joined = {taken(T="float double", U="float int8"), taken("rank 4", T="float int8"), taken("rank 5", T="int8")}
+    for start in range(len(kernels)):
+        assert {*_join([*kernels[start:], *kernels[:start]])} == joined
+        assert {*_join([*kernels[start:], *kernels[:start]][::-1])} == joined
+    assert _join([]) == []
+
+
+@pytest.mark.parametrize(
+    ("opsets", "limit"),
+    [
+        ((7, 12), ""), ((1, 99), ""), ((8, 12), "opsets 8 to 12"), ((7, 11), "opsets 7 to 11"),
+        ((12, 12), "opsets 12 to 12"), ((7, 7), "opsets 7 to 7"), ((13, 20), None), ((1, 6), None),
+    ],
+)  # fmt: skip
+def test_a_kernel_is_limited_to_its_opsets_if_others_are_in_force(opsets, limit):
+    relu = REGISTRY.versions("Relu")[0]
+    kernel, runtime = SimpleNamespace(opsets=opsets), SimpleNamespace(opsets={"": (7, 12)})
+    for span in ((6, 12), (7, 12), (6, 99)):
+        assert _limit_of_opsets(kernel, runtime, (relu,), span) == limit
+    assert _limit_of_opsets(kernel, runtime, (), (6, 12)) == ""
+    assert _limit_of_opsets(kernel, runtime, (relu,), (1, 6)) is None
+    assert _limit_of_opsets(kernel, runtime, (relu,), (13, 20)) is None
 
 
 def test_fates_of_operators_without_kernels():

@@ -11,11 +11,13 @@ import pytest
 
 from judges.conformance.coverage import distinguished
 from opset.catalog import brief_type
+from opset.docgen import documentation
 from opset.docgen.paths import Paths
 from opset.errors import CODES
 from opset.file_names import slug, unique_slugs
-from opset.opsets.registry import default_registry
+from opset.opsets.registry import default_registry, registry_with
 from tests.bounds import THOROUGH
+from tests.docgen.domains import operator, write
 
 REGISTRY = default_registry()
 SHARES = 8
@@ -198,3 +200,12 @@ def test_names_that_file_systems_confuse_are_told_apart():
     assert len({each.lower() for each in found.values()}) == 6
     assert found["If"] == "If" and found["index"] == "index-2"
     assert max(map(len, found.values())) <= 82
+
+
+@pytest.mark.parametrize(("form", "first"), [("html", 3), ("markdown", 1), ("json", 1)])
+def test_progress_counts_all_that_is_made(form, first, tmp_path):
+    registry = registry_with([write(tmp_path, "com.acme", operator(), operator("Other"), operator("Third"))])
+    calls = []
+    made = dict(documentation(registry, form, ["com.acme"], lambda done, total: calls.append((done, total))))
+    total = len(html_pages(made)) if form == "html" else 3
+    assert calls == [(done, total) for done in range(first, total + 1)]

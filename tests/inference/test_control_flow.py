@@ -257,6 +257,18 @@ def test_scan_of_a_batch_without_steps():
     assert typed(scan(nodes, ", s0, x"), name="ys", **options) == "float[B, 0, 4]"
 
 
+@pytest.mark.parametrize(
+    ("ends", "length", "size"),
+    [("", "1", "8"), ("", "2", "y_d1"), ("", "N", "y_d1"), ("{1, 1}", "1", "8"), ("{1, 0}", "1", "y_d1"),
+     ("{0, 1}", "1", "y_d1")],
+)  # fmt: skip
+def test_scan_of_a_batch_in_which_sequences_may_be_over_at_once(ends, length, size):
+    """A state that one step makes longer has the longer size only if every sequence has that step."""
+    nodes = scan("t = Concat <axis = 0> (s, e) z = Identity (e)", "l, s0, x" if ends else ", s0, x")
+    nodes = f"l = Constant <value = int64[2] {ends}> () {nodes}" if ends else nodes
+    assert typed(nodes, f"float[2, 4] s0, float[2, {length}, 4] x", "y", '"" : 8') == f"float[2, {size}]"
+
+
 def test_sequence_map():
     nodes = """y, z = SequenceMap (q, w) <body = b (float[N] e, float[N] w) => (float[N] u, v) {
         u = Concat <axis = 0> (e, e) v = Relu (w) }>"""

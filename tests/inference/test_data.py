@@ -10,6 +10,7 @@ from functools import cache
 
 import ml_dtypes  # noqa: F401  registers bfloat16 and small floats with numpy
 import numpy as np
+import onnx.parser
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
@@ -52,6 +53,16 @@ VARYING = (
 """Operators of which sizes do not follow: powers, quotients, long products, and what varies with them."""
 UNFOLLOWED_SIZES = UNFOLLOWED | {"Cast": ["to_bool"], "CastLike": ["to_bool"]}
 FOLLOWED = ("int32", "int64", "bool")
+SHARES = """
+    Abs:93 Add:87 And:100 BitCast:92 Cast:78 CastLike:74 Ceil:77 Clip:73 Compress:95 Concat:96 Constant:13
+    ConstantOfShape:94 CumProd:46 CumSum:60 Div:85 Equal:98 Expand:95 Flatten:1 Floor:78 Gather:95 GatherElements:45
+    GatherND:94 Greater:97 GreaterOrEqual:97 Identity:93 Less:97 LessOrEqual:97 Max:88 Min:90 Mod:80 Mul:79 Neg:91
+    NonZero:92 Not:100 OptionalGetElement:85 OptionalHasElement:100 Or:100 Pad:92 Pow:40 Range:94 Reciprocal:77
+    ReduceMax:79 ReduceMean:49 ReduceMin:83 ReduceProd:45 ReduceSum:41 Relu:96 Reshape:34 Round:78 Scatter:95
+    ScatterElements:93 ScatterND:94 Shape:100 Sign:97 Size:100 Slice:4 Split:93 Sqrt:83 Squeeze:95 Sub:81 Sum:93
+    Tile:94 Transpose:95 Unsqueeze:93 Where:80 Xor:100
+"""
+"""Of how many in a hundred of the elements that are computed below inference knows the value, at least nearly."""
 BUDGET = opset.Limits(max_bytes=2**20)
 """Enough for all examples: a limit that is a shape needs more, and is nothing to compare."""
 
@@ -204,7 +215,7 @@ def constant(schema, example, feeds, attributes):
 
 
 def faults(model, complete=False):
-    """Yield where elements that are followed differ from what the evaluator computes, and those that do not.
+    """Yield each followed element, or None, with the one that the evaluator computes, and whether it is right.
 
     With `complete`, whole numbers have to be followed.
     """
@@ -219,14 +230,11 @@ def faults(model, complete=False):
         constant = scope.constants.get(output.name)
         if not isinstance(array, np.ndarray):
             continue
-        if complete and array.size and array.dtype.name in FOLLOWED:
-            yield from ((None, array, False) for each in (constant.values if constant else [None]) if each is None)
-        if constant is None:
-            continue
-        assert constant.dims == array.shape
-        for ours, theirs in zip(constant.values, array.ravel(), strict=True):
-            if isinstance(ours, bool | int | float):
-                yield ours, theirs, same(ours, theirs)
+        assert constant is None or constant.dims == array.shape
+        due = complete and array.dtype.name in FOLLOWED
+        for ours, theirs in zip(constant.values if constant else [None] * array.size, array.ravel(), strict=True):
+            known = isinstance(ours, bool | int | float)
+            yield (ours, theirs, same(ours, theirs)) if known else (None, theirs, not due)
 
 
 def same(ours, theirs):
@@ -241,12 +249,13 @@ def same(ours, theirs):
 
 @pytest.mark.parametrize("operator", sorted(followed()), ids=lambda key: key[1])
 def test_elements_are_those_that_the_evaluator_computes(operator):
-    wrong, count = [], 0
+    wrong, known, count = [], 0, 0
     with np.errstate(all="ignore"):
         for number, (schema, example) in enumerate(followed()[operator]):
             for feeds, attributes in variants(number, schema, example):
                 for ours, theirs, right in faults(constant(schema, example, feeds, attributes)):
                     count += 1
+                    known += ours is not None
                     if not right:
                         wrong.append((schema.since_version, example.name, feeds, attributes, ours, theirs))
             feeds = in_whole_numbers(schema, example)
@@ -254,7 +263,19 @@ def test_elements_are_those_that_the_evaluator_computes(operator):
                 found = faults(constant(schema, example, feeds, {}), complete=True)
                 wrong += [(schema.since_version, example.name, feeds, *each) for each in found if not each[2]]
     assert wrong == []
-    assert count > 0
+    share = dict(each.split(":") for each in SHARES.split()).get(operator[1], 1)
+    assert THOROUGH or 100 * known / count > int(share) - 3
+
+
+def test_more_floats_than_a_few_are_followed_if_a_node_computed_them():
+    text = """<ir_version: 8, opset_import: ["": 13]> g () => (float[9] y, float[9] z)
+        <float[9] w = {1, 1, 1, 1, 1, 1, 1, 1, 1}, int64[1] size = {9}> {
+            y = Neg (w)
+            ones = ConstantOfShape <value = float[1] {1}> (size)
+            z = Neg (ones)
+        }"""
+    (scope,) = infer(onnx.parser.parse_model(text), data_prop=True)._engine.all_scopes()
+    assert "y" not in scope.constants and scope.constants["z"].values == (-1.0,) * 9
 
 
 @pytest.mark.parametrize("operator", sorted(followed()), ids=lambda key: key[1])

@@ -20,6 +20,7 @@ from opset.inference.building.dimensions import (
     parse_size,
     product,
     substitute,
+    upper_bound,
     variable,
     variables,
 )
@@ -119,6 +120,12 @@ def substituted(size, values):
         (N * M // N, "M"),
         (6 * N * M // (4 * N), "M + floor(M/2)"),
         ((N * N - 1) // (N + 1), "N - 1"),
+        ((4 * N * N - 2 * N) // (2 * N - 1), "2*N"),
+        ((N * N * M + N * M + N + 1) // (N * M + 1), "N + 1"),
+        ((N * N + 1) // (N + 1), "floor((N*N + 1)/(N + 1))"),
+        ((3 * N + 3) // (2 * N + 2), "floor((3*N + 3)/(2*N + 2))"),
+        ((6 * N + 1) // 4, "N + floor(N/2)"),
+        ((4 * N + 2 * M + 3) // 8, "floor((M + 2*N + 1)/4)"),
         (N // M, "floor(N/M)"),
         (5 // N, "floor(5/N)"),
         (-5 // N, "floor((-5)/N)"),
@@ -269,6 +276,52 @@ def test_bounds_and_comparisons_are_true_of_all_values(left, right, values):
     assert equal(a, a) is True
     assert at_most(a, a) is True
     assert less(a, a) is False
+
+
+@pytest.mark.parametrize(
+    ("size", "low", "high"),
+    [
+        (N, 0, None), (N + 3, 3, None), (5 - N, None, 5), (2 * N * M + 1, 1, None), (minimum(N, 7), 0, 7),
+        (minimum(N, 7, 3 - M), None, 3), (minimum(5 - N, 3 - M), None, 3), (maximum(N + 1, M + 4), 4, None),
+        (minimum(N, M), 0, None), (maximum(N, 3), 3, None),
+        (maximum(3 - N, 1 - M), None, 3), (maximum(4, 5 - N, minimum(M, 9)), 4, 9), ((N + 7) // 2, 3, None),
+        ((7 - N) // 2, None, 3), (N // (M + 1), 0, None), (minimum(N, 7) // (M + 1), 0, 7), ((3 - N) // M, None, None),
+        (minimum(N, 2) * minimum(M, 3), 0, 6), (2 * minimum(N, 2) - minimum(M, 3), -3, 4), (broadcast(N, M), 0, None),
+    ],
+)  # fmt: skip
+def test_bounds_that_follow(size, low, high):
+    assert (lower_bound(size), upper_bound(size)) == (low, high)
+
+
+MANY = [variable(f"v{number:02}") for number in range(MAX_SIZE + 1)]
+
+
+@pytest.mark.parametrize(
+    ("made", "most"),
+    [
+        (lambda count: sum(MANY[:count], start=0), MAX_SIZE // 2),
+        (lambda count: maximum(*MANY[:count]), MAX_SIZE // 2 - 1),
+        (lambda count: minimum(*MANY[:count]), MAX_SIZE // 2 - 1),
+        (lambda count: sum(MANY[:2], start=0) * sum(MANY[2 : 2 + count], start=0), MAX_SIZE // 6),
+    ],
+)
+def test_as_many_parts_as_an_expression_may_have(made, most):
+    assert isinstance(made(most), Dim)
+    for count in (most + 1, 2 * most + 1):
+        with pytest.raises(TooComplex):
+            made(count)
+
+
+def test_a_product_of_long_sums_is_not_multiplied_out():
+    first, second = sum(MANY[:16], start=0), sum(MANY[16:32], start=0)
+    with pytest.raises(TooComplex):
+        first * second
+
+
+def test_text_in_more_brackets_than_an_expression_may_have_is_none():
+    for depth in (2, MAX_SIZE, MAX_SIZE + 1, 100, 380, 3000):
+        assert parse_size("floor(" * depth + "N" + "/2)" * depth) is None
+        assert parse_size("(" * min(depth, 380) + "N") is None
 
 
 def test_functions_are_taken_apart_to_be_compared():

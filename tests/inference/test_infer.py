@@ -10,6 +10,7 @@ from onnx import TensorProto, helper, parser
 
 from opset import InferenceError, Model, ModelError, infer, infer_shapes
 from opset.inference.building.dimensions import variable
+from opset.inference.limits import MAX_RANK
 from tests.bounds import draws
 
 N = variable("N")
@@ -176,6 +177,57 @@ def test_graphs_of_functions_that_inference_does_not_enter_keep_what_they_state(
     written = infer(proto, overwrite=True).written(True).proto.functions[0]
     entered, left = written.value_info[0], written.node[0].attribute[0].g.value_info[0]
     assert [[dim.dim_value for dim in each.type.tensor_type.shape.dim] for each in (entered, left)] == [[2, 3], [7]]
+
+
+@pytest.mark.parametrize("first", [2, 3])
+def test_a_size_that_some_call_contradicts_is_left_open_in_the_function(first):
+    function = (
+        """<domain: "local", opset_import: ["": 17]> Turned (a) => (b) <float[3] t> { t = Neg (a)  b = Neg (t) }"""
+    )
+    head = f"main (float[{first}] x, float[{5 - first}] z) => (float[?] y, float[?] w)"
+    found = infer(model("y = local.Turned (x)  w = local.Turned (z)", head, more=function), overwrite=True)
+    (dim,) = found.written(True).proto.functions[0].value_info[0].type.tensor_type.shape.dim
+    assert not dim.dim_value and not infer(found.written(True)).findings
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        ("Conv <strides = [1, 1]> (x, w)", "float[?, ?, ?, ?]"), ("Conv <dilations = [1]> (x, w)", "float[?, ?, ?]"),
+        ("Conv <pads = [0, 0, 0, 0]> (x, w)", "float[?, ?, ?, ?]"),
+        ("Conv <kernel_shape = [1]> (x, w)", "float[?, ?, ?]"),
+        ("Conv (x, w)", "float"), ("CenterCropPad (x, s)", "float[4, 5]"), ("CenterCropPad (x, r)", "float[?, ?]"),
+        ("CenterCropPad <axes = [0, 1]> (x, s)", "float"), ("CenterCropPad (x, q)", "float"),
+        ('Einsum <equation = "...i->..."> (x)', "float"), ('Einsum <equation = "i...,...->i"> (x, w)', "float"),
+        ('NegativeLogLikelihoodLoss <reduction = "none"> (x, q)', "float"),
+        ('NegativeLogLikelihoodLoss <reduction = "sum"> (x, q)', "float[]"),
+        ("ScatterND (x, i, u)", "float[?, 7]"), ("ScatterND (x, i, v)", "float"), ("ScatterND (x, j, u)", "float"),
+    ],
+)  # fmt: skip
+def test_what_is_known_of_an_input_without_a_rank(node, expected):
+    more = "int64[2, 3, 1] i, int64[2, 3, 65] j, float[2, 3, 7] u, float[2] v"
+    head = f"main (float[] x, float[] w, int64[2] r, int64[] q, {more}) => (float[] y) <int64[2] s = {{4, 5}}>"
+    assert re.sub(r"y_d\d", "?", str(infer(model(f"y = {node}", head, opset=18)).type("y"))) == expected
+
+
+@pytest.mark.parametrize(("most", "known"), [(MAX_RANK, True), (MAX_RANK + 1, False)])
+def test_shapes_of_more_sizes_than_numpy_has_are_not_followed(most, known):
+    for node, opset in (
+        (f"Reshape <shape = {[1] * most}> (x)", 1),
+        (f"Unsqueeze <axes = {[*range(most - 1)]}> (x)", 11),
+        (f"Unsqueeze <axes = {[*range(-most, -1)]}> (x)", 11),
+    ):
+        found = infer(model(f"y = {node}", "main (float[1] x) => (float[] y)", opset=opset)).type("y")
+        assert (found.shape == (1,) * most) is known and (found.shape is None) is not known
+
+
+def test_a_call_decides_some_of_the_attributes_of_a_node_whose_others_are_the_same():
+    """What was found of one call is not taken for another."""
+    function = """<domain: "local", opset_import: ["": 11]> Total <over> (a) => (b) {
+        b = ReduceSum <keepdims = 0, axes: ints = @over> (a) }"""
+    body = "y = local.Total <over = [0]> (x)  z = local.Total <over = [1]> (x)  w = local.Total <over = [0, 1]> (x)"
+    found = infer(model(body, "main (float[2, 3] x) => (float[?] y)", opset=11, more=function))
+    assert [str(found.type(name)) for name in "yzw"] == ["float[3]", "float[2]", "float[]"]
 
 
 def test_variables_that_a_function_states_are_not_those_of_its_callers():

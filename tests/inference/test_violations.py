@@ -9,6 +9,10 @@ from opset.inference.limits import MAX_RANK
 ROWS = "(float[2,2] x) => (float[] y, float[] z) { y, z = ai.onnx.ml."
 LABELS = "classlabels_ints=[1, 2]"
 VECTORS = f"{LABELS}, vectors_per_class=[1, 1], support_vectors=[1.0, 2.0, 3.0, 4.0]"
+THREE = (
+    "classlabels_ints=[1, 2, 3], vectors_per_class=[1, 1, 1], support_vectors=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0],"
+    " coefficients=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], rho=[1.0, 2.0, 3.0]"
+)
 LINEAR = f"ai.onnx.ml.LinearClassifier<{LABELS}, coefficients"
 GRAMS = (
     'TfIdfVectorizer<mode="TF", min_gram_length=1, max_gram_length=1, max_skip_count=0, ngram_counts=[0],'
@@ -50,6 +54,14 @@ BROKEN = [
      f"{ROWS} SVMClassifier<{VECTORS}, coefficients=[1.0, 2.0]>(x) }}"),
     (13, "C2: 1 prob_a and 0 prob_b for 1 pairs",
      f"{ROWS} SVMClassifier<{VECTORS}, coefficients=[1.0, 2.0], rho=[1.0], prob_a=[1.0]>(x) }}"),
+    (13, "C2: 3 prob_a and 2 prob_b for 3 pairs",
+     f"{ROWS} SVMClassifier<{THREE}, prob_a=[1.0, 2.0, 3.0], prob_b=[1.0, 2.0]>(x) }}"),
+    (13, "C2: 2 prob_a and 3 prob_b for 3 pairs",
+     f"{ROWS} SVMClassifier<{THREE}, prob_a=[1.0, 2.0], prob_b=[1.0, 2.0, 3.0]>(x) }}"),
+    (13, "C2: 5 coefficients and 3 constants for 3 classes",
+     f"{ROWS} SVMClassifier<{THREE.replace('coefficients=[1.0, ', 'coefficients=[')}>(x) }}"),
+    (13, "C2: 6 coefficients and 2 constants for 3 classes",
+     f"{ROWS} SVMClassifier<{THREE.replace('rho=[1.0, ', 'rho=[')}>(x) }}"),
     (13, "C2: the attributes target_* have different lengths",
      """(float[2,3] x) => (float[] y) { y = ai.onnx.ml.TreeEnsembleRegressor<n_targets=1, nodes_nodeids=[0],
          nodes_treeids=[0], nodes_modes=["LEAF"], nodes_featureids=[0], nodes_values=[1.0], nodes_truenodeids=[0],
@@ -65,6 +77,12 @@ BROKEN = [
          leaf_weights = float[2] {1, 2}, nodes_falseleafs=[1], nodes_falsenodeids=[1], nodes_featureids=[0],
          nodes_modes = uint8[1] {0}, nodes_splits = float[1] {0}, nodes_trueleafs=[1], nodes_truenodeids=[0],
          tree_roots=[0]>(x) }"""),
+    *[
+        (13, f"C2: {count} inputs are not {parts} for each tensor",
+         f"(float r, int64 t, float[2] x) => (float[] y)"
+         f" {{ y = ai.onnx.preview.training.{name}(r, t{', x' * count}) }}")
+        for name, parts in (("Adagrad", 3), ("Momentum", 3), ("Adam", 4)) for count in (parts - 1, parts + 1)
+    ],
     (13, "C3: tensors of double and float",
      """(float r, int64 t, double[2] x, float[2] g, float[2] h) => (float[] y, float[] z) {
          y, z = ai.onnx.preview.training.Adagrad(r, t, x, g, h) }"""),
@@ -83,6 +101,13 @@ BROKEN = [
          d = Concat<axis=0>(u, t) y, z = Split(x, d) }"""),
     (13, "C2: sizes [N, 1], dimension N", """(float[N] x) => (float[] y, float[] z) <int64[1] t = {1}> {
         s = Shape(x) d = Concat<axis=0>(s, t) y, z = Split(x, d) }"""),
+    (6, "C1: B of shape [2, 3] does not fit into [3] from axis -1 on",
+     "(float[3] x, float[2,3] s) => (float[] y) { y = Add<broadcast=1>(x, s) }"),
+    (6, "C1: B of shape [2] does not fit into [2, 3] from axis 2 on",
+     "(float[2,3] x, float[2] s) => (float[] y) { y = Add<broadcast=1, axis=2>(x, s) }"),
+    (6, "C1: a size is 3 and 2", "(float[2,3] x, float[2] s) => (float[] y) { y = Add<broadcast=1>(x, s) }"),
+    (6, "C1: a size is 3 and 2", "(float[2,3] x, float[2] s) => (float[] y) { y = Add<broadcast=1, axis=1>(x, s) }"),
+    (6, "C1: shape(B) = [2, 1] for [2, 3]", "(float[2,3] x, float[2,1] s) => (float[] y) { y = Add(x, s) }"),
     (6, "C1: the shapes are [2, 3] and [2]", "(float[2,3] x, float[2] s) => (float[] y) { y = PRelu(x, s) }"),
     (6, "C1: the shapes are [2] and [2]", "(float[2] x, float[2] s) => (float[] y) { y = PRelu(x, s) }"),
     (6, "C1: the shapes are [2, 3] and [1, 3]", "(float[2,3] x, float[1,3] s) => (float[] y) { y = PRelu(x, s) }"),

@@ -6,10 +6,10 @@ import pytest
 
 from judges.mutation import mutants as module
 from judges.mutation import reach
-from judges.mutation.judging import SURVIVED, judge, listed
+from judges.mutation.judging import KILLED, SURVIVED, UNREACHED, judge, listed
 from judges.mutation.mutants import draw, mutants, raises
 from judges.mutation.reach import Case, choose, closeness
-from judges.mutation.scratch import ROOT
+from judges.mutation.scratch import ROOT, Outcome
 
 CODE = '''
 """A module."""
@@ -77,6 +77,12 @@ def test_keywords_that_state_what_is_so_anyway_are_left_alone(monkeypatch):
     }
 
 
+def test_a_round_number_that_bounds_something_is_left_alone(monkeypatch):
+    lines = b"LONGEST = 2000\nWIDTH = 64\nfewest = 100\nTWO = 2\n".splitlines(keepends=True)
+    monkeypatch.setattr(module, "_lines", lambda file: lines)
+    assert {each.line for each in mutants("opset/found.py")} == {2, 3, 4}
+
+
 def test_a_draw_is_the_same_for_the_same_seed():
     drawn = draw(3, 10, ["tensor_io"])
     assert drawn == draw(3, 10, ["tensor_io"]) != draw(4, 10, ["tensor_io"])
@@ -114,15 +120,21 @@ def test_a_budget_is_shared_by_the_modules():
 class Reached:
     """Records by which one test reaches every mutant."""
 
+    def __init__(self, here=True):
+        self.here = here
+
     def tests(self, mutant):
+        return self.tests_of_file(mutant) if self.here else []
+
+    def tests_of_file(self, mutant):
         return [Case("tests/inference/test_infer.py::test", 1)]
 
 
 class Copy:
-    """A checkout in which no test fails."""
+    """A checkout in which tests end with a status."""
 
-    def __init__(self, folder):
-        self.temporary, self.environment, self.texts = folder, {}, []
+    def __init__(self, folder, status=0):
+        self.temporary, self.environment, self.texts, self.status = folder, {}, [], status
 
     def write(self, name, text):
         self.texts.append(text)
@@ -131,7 +143,7 @@ class Copy:
         self.texts.append("")
 
     def pytest(self, *arguments, seconds):
-        return type("Outcome", (), {"status": 0, "text": ""})
+        return Outcome(self.status, "")
 
 
 def test_what_no_test_finds_survives_and_is_taken_back(code, tmp_path):
@@ -145,3 +157,8 @@ def test_what_is_listed_exists_and_has_a_reason():
         lines = [" ".join(line.split()) for line in (ROOT / file).read_text(encoding="utf-8").splitlines()]
         assert before != after and reason and function is not None
         assert before.split("\n")[0] in lines or before in " ".join(lines), f"{file}: {before}"
+
+
+def test_what_runs_in_processes_without_a_record_is_found_by_tests_of_its_file(code, tmp_path):
+    assert judge(code[0], Reached(here=False), Copy(tmp_path), 60).fate == UNREACHED
+    assert judge(code[0], Reached(here=False), Copy(tmp_path, 1), 60).fate == KILLED

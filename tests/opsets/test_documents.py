@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import re
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +21,8 @@ import opset
 from opset import OperatorSet, SchemaError, UsageError, get_operator_set, load_operator_set
 from opset.extend import parse_model, registry_with
 from opset.model import proto as pb
-from opset.opsets.documents.declarations import declare_until, encode_json, node_of
+from opset.opsets.documents import reading
+from opset.opsets.documents.declarations import MAX_DEPTH, declare_until, encode_json, node_of
 from opset.opsets.documents.reading import MAX_DOCUMENT
 from opset.opsets.documents.writing import CARRIER, FORMS
 from opset.opsets.registry import default_registry
@@ -453,6 +456,35 @@ def test_a_document_that_cannot_be_read_is_an_unreadable_input(tmp_path, monkeyp
     assert run("list", "--schemas", "bad").exit_code == 2
     found = run("lint", "--schemas", "bad")
     assert found.exit_code == 1 and "opset import makes a folder" in found.stdout
+
+
+def test_a_document_is_read_up_to_a_number_of_operators_and_levels(tmp_path, monkeypatch, foreign):
+    count = len(foreign.operator) + len(foreign.functions)
+    (tmp_path / "foreign").write_bytes(foreign.SerializeToString())
+    assert load_operator_set(tmp_path / "foreign").operators
+    for most, words in ((count / 4, "operators$"), ((count - 1) / 4, "operators and functions")):
+        monkeypatch.setattr(reading, "MAX_FILES", most)
+        with pytest.raises(SchemaError) as caught:
+            load_operator_set(tmp_path / "foreign")
+        first = next(iter(caught.value.findings))
+        assert re.search(words, first.why or first.message)
+    value = reduce(lambda inner, _: [inner], range(MAX_DEPTH - 1), 1)
+    assert node_of(value, Findings("")).plain() == value
+    with pytest.raises(SchemaError, match="levels are nested"):
+        node_of([value], Findings(""))
+
+
+@pytest.mark.parametrize(
+    ("version", "why"), [(3, ""), (4, "version 4: 3 is the highest version of an operator"), (0, "it has no operators")]
+)
+def test_import_says_what_a_folder_does_not_hold(tmp_path, monkeypatch, foreign, version, why):
+    monkeypatch.chdir(tmp_path)
+    foreign.opset_version = version or 3
+    if not version:
+        del foreign.operator[:], foreign.functions[:]
+    Path("foreign").write_bytes(foreign.SerializeToString())
+    done = run("import", "foreign")
+    assert done.exit_code == 0 and ("a folder does not say" in done.stdout) is bool(why) and why in done.stdout
 
 
 def test_what_import_writes_passes_lint(tmp_path, monkeypatch, foreign):

@@ -161,3 +161,14 @@ def test_classical_models_compute_with_features_of_doubles(operator, x, wanted, 
 @pytest.mark.parametrize("shape", [(0, 0), (3, 0), (0, 3)])
 def test_no_scores_stay_no_scores(transform, shape):
     assert transform_scores(np.zeros(shape, np.float32), transform).shape == shape
+
+
+@pytest.mark.parametrize("terms", [257, 258, 259, 300, 515, 516, 1100])
+def test_sums_of_products_of_bytes_are_exact_however_long_they_are(terms):
+    """In floats of 24 bits, sums of more than 258 such products are rounded."""
+    rng = np.random.default_rng(terms)
+    a, b = (rng.integers(253, 256, shape).astype(np.uint8) for shape in ((8, terms), (terms, 8)))
+    product_ = computed("MatMulInteger", 10, {"A": a, "B": b}, TensorProto.INT32)
+    np.testing.assert_array_equal(product_, a.astype(np.int64) @ b.astype(np.int64))
+    sums = computed("ConvInteger", 10, {"x": a[:, :, None], "w": b.T[:, :, None]}, TensorProto.INT32)
+    np.testing.assert_array_equal(sums[:, :, 0], product_)

@@ -242,6 +242,16 @@ BROKEN = {
         "S236 20:3",
         "add 'where: {axis: given}'",
     ),
+    "S236 no value, for nodes without": (
+        with_body(
+            ("opset: 13\n    where: {axis: absent}", "a = Constant <value_int: int = @axis> () Y = Gather (X, a)")
+        )
+        .replace("default: 1", "")
+        .replace("int, , doc", "int, doc")
+        .replace("added: int, ", "added: int, old: 1"),
+        "S236 20:3",
+        "add 'where: {axis: given}'",
+    ),
     "S237 order": (with_body(("opset: 13", PRODUCT), ("opset: 14", PRODUCT)), None, None),
     "S237 twice": (with_body(("opset: 13", PRODUCT), ("opset: 13", PRODUCT)), None, None),
     "S238": (with_body(("opset: 13", "Y = com.acme.Scale (X, by)")), "S238 1:1", ""),

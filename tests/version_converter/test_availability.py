@@ -3,6 +3,8 @@
 The runtimes are small files. onnxruntime, or the reference evaluator, computes values before and after.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import onnxruntime
 import pytest
@@ -13,6 +15,8 @@ from opset.errors import ConversionError
 from opset.model import load
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes import find_runtime
+from opset.opsets.runtimes.model import Fault, Kernel
+from opset.version_converter.availability import NO_DEMANDS, _demands_of
 from opset.version_converter.conversion import find_lacks
 from tests.version_converter.npu import ANY, runtime_file, takes
 
@@ -804,3 +808,43 @@ def test_a_release_has_the_versions_of_operators_that_were_in_force(tmp_path):
     after = converted(before, file)
     assert "Attention" not in operators(after)
     assert_equal(before, after, run_before=evaluate, rtol=1e-4, atol=1e-5)
+
+
+PLAIN = Kernel(versions=(1, None))
+SHAPES, CONSTANTS, OUTPUTS = {"shapes": True}, {"constants": True}, {"outputs": True}
+
+
+def fault(**fields):
+    nodes = Kernel(versions=(1, None), **{name: fields.pop(name) for name in [*fields] if hasattr(PLAIN, name)})
+    return Fault(nodes, "fails", "", **fields)
+
+
+@pytest.mark.parametrize(
+    ("asking", "demands"),
+    [
+        (Kernel(attributes={"a": 1}), {"attributes": frozenset("a")}), (Kernel(input_ranks=frozenset([2])), SHAPES),
+        (Kernel(static_shape=True), SHAPES), (Kernel(constant_inputs=frozenset("x")), CONSTANTS),
+        (Kernel(values={"x": 1}), CONSTANTS), (Kernel(outputs=1), OUTPUTS), (Kernel(outputs=()), OUTPUTS),
+        (Kernel(known_ranks=True), {"ranks": True}), (fault(attributes={"a": 1}), {"attributes": frozenset("a")}),
+        (fault(present=frozenset("x")), CONSTANTS | OUTPUTS), (fault(absent=frozenset("x")), CONSTANTS | OUTPUTS),
+        (fault(empty=frozenset("x")), SHAPES), (fault(scalars=frozenset("x")), SHAPES),
+        (fault(values={"x": 1}), CONSTANTS), (fault(computed=frozenset("x")), CONSTANTS),
+        (fault(known=frozenset("x")), CONSTANTS), (fault(captures=True), {"captures": True}),
+        (fault(static_shape=True), SHAPES),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("of_fallback", [False, True])
+def test_what_one_of_several_kernels_and_faults_depends_on_is_asked(asking, demands, of_fallback):
+    """Of a runtime and the one that it falls back to; what no kernel asks is not looked at."""
+    schema = default_registry().versions("Relu")[-1]
+    kernels, faults = [PLAIN, PLAIN], [fault(), fault()]
+    asks = [PLAIN, asking, PLAIN] if isinstance(asking, Kernel) else kernels
+    fails = faults if isinstance(asking, Kernel) else [fault(), asking, fault()]
+
+    def runtime(kernels, faults, fallback):
+        return SimpleNamespace(kernels=lambda *_: kernels, faults=lambda *_: faults, fallback=fallback)
+
+    here = runtime(asks, fails, None)
+    asked = runtime(kernels, faults, here) if of_fallback else runtime(asks, fails, runtime(kernels, faults, None))
+    assert _demands_of(asked, schema, 20) == NO_DEMANDS._replace(**demands)
+    assert _demands_of(runtime(kernels, faults, None), schema, 20) is NO_DEMANDS

@@ -26,12 +26,13 @@ from opset.schemas.index import FOLDER, compile_operators, standard_index
 from opset.schemas.lint.context import LINT, LintContext
 from opset.schemas.lock import read_lock
 from opset.schemas.model import Attribute, OpSchema, Parameter
+from opset.schemas.yaml.keys import GUIDANCE
 from opset.schemas.yaml.layout import dump_operator
 from opset.schemas.yaml.loader import MAX_VERSION, load_operator, operator_files, parse_operator, standard_sets
 from opset.schemas.yaml.reader import MAX_SIZE
 from opset.workflow.authoring import destinations
 from opset.workflow.authoring.blocks import lines_of
-from opset.workflow.authoring.bump import add_version, bump, compare_with_lock, complete_version
+from opset.workflow.authoring.bump import _is_incomplete, add_version, bump, compare_with_lock, complete_version
 from opset.workflow.authoring.destinations import check_since, destination_of, next_version, split_name
 from opset.workflow.authoring.new import _initial_document, new_operator, operator_text
 from opset.workflow.authoring.stubs import (
@@ -651,6 +652,43 @@ def session(folder):
 
 def test_what_is_printed_and_written_word_for_word(folder):
     assert "".join(session(folder.parents[1])) == WRITTEN.read_text()
+
+
+TWICE = """operator: Twice
+family: activation
+versions:
+- since: 2
+  change: {CHANGE}
+  doc: Returns twice `X`, or `n` times.
+  inputs: [{name: X, type: T, doc: values}]
+  outputs: [{name: Y, type: T, doc: results}]
+  attributes: {n: {type: int, default: 2, doc: how often}}
+  types: {T: [float]}
+- since: 1
+  doc: Returns twice `X`.
+  inputs: [{name: X, type: T, doc: values}]
+  outputs: [{name: Y, type: T, doc: results}]
+  types: {T: [float]}
+"""
+ADAPTERS = "adapters: {up: derived, down: derived}"
+
+
+@pytest.mark.parametrize(
+    ("change", "edit", "incomplete"),
+    [
+        ("attributes: {n: {added: int, default: 2}}, ", ("?", ""), False),
+        ("attributes: {n: {added: int, default: 2}}, ", ("- since: 1", f"{GUIDANCE} more\n- since: 1"), True),
+        ("", ("?", ""), True),
+        ("", ("  attributes: {n: {type: int, default: 2, doc: how often}}\n", ""), True),
+        ("meaning: Another. ,", ("  attributes: {n: {type: int, default: 2, doc: how often}}\n", ""), False),
+    ],
+)
+def test_a_newest_version_is_incomplete_with_guidance_or_without_what_changed(change, edit, incomplete):
+    text = TWICE.replace("CHANGE", f"{change}{ADAPTERS}").replace(*edit)
+    operator = parse_operator(text.encode(), "com.acme/Twice.yaml", standard_sets())
+    assert _is_incomplete(operator, text.encode()) is incomplete
+    first = f"{text.partition('- since: 2')[0]}- since: 1{text.partition('- since: 1')[2]}{GUIDANCE}"
+    assert not _is_incomplete(parse_operator(first.encode(), "com.acme/Twice.yaml", standard_sets()), first.encode())
 
 
 def main():

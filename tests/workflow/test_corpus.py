@@ -15,8 +15,9 @@ from onnx import numpy_helper
 import opset
 from opset.errors import Finding, OpsetError, RunError
 from opset.opsets.registry import default_registry, registry_with
+from opset.reference.example_models import model_of
 from opset.schemas.model import Example
-from opset.workflow.corpus.cases import AUTHOR, build_corpus, pick_cases
+from opset.workflow.corpus.cases import AUTHOR, _output_types, build_corpus, pick_cases
 from opset.workflow.corpus.judging import Judge, case_tolerance
 from opset.workflow.examples.runner import ExampleRunner
 from tests.cli.commands import run, run_json
@@ -294,3 +295,21 @@ def test_what_is_written_depends_on_the_operators_alone(tmp_path):
 def test_integers_are_whole():
     data = next(data for path, data in made("Shape").files.items() if path.endswith("output_0.pb"))
     assert numpy_helper.to_array(onnx.TensorProto.FromString(data)).dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("operator", "types"),
+    [
+        ("Gather", ["tensor(float)"]),
+        ("Where", ["tensor(float)"]),
+        ("Concat", ["tensor(float)"]),
+        ("TopK", ["tensor(float)", "tensor(int64)"]),
+    ],
+)
+def test_the_outputs_of_an_invalid_node_have_the_types_that_its_inputs_decide(operator, types):
+    """Each input counts for its own parameter, and those beyond the last for the last."""
+    registry = default_registry()
+    schema = registry.versions(operator)[-1]
+    errors = [each for each in registry.examples(operator) if each.error and each.until is None]
+    example = next(each for each in errors if each.inputs[-1 if operator == "Where" else 0].type == "tensor(float)")
+    assert [*_output_types(model_of(schema, example), schema, example)] == types

@@ -8,7 +8,7 @@ from judges.conformance.corpus import BACKENDS, PASSED, last, loaded, outcome, r
 from judges.conformance.corpus_reasons import reason_for
 from opset.opsets.registry import default_registry
 from opset.workflow.corpus.cases import NODE, build_corpus, pick_cases, write_corpus
-from opset.workflow.corpus.judgements import FILE, Judgements, judgement_data
+from opset.workflow.corpus.judgements import FILE, Judgements, digest, judgement_data
 
 REGISTRY = default_registry()
 # All kinds of values: text, small floats and integers, sequences, optionals, graphs, complex numbers, nothing, scalars.
@@ -59,10 +59,26 @@ def test_judges_are_named_where_they_agree_and_examples_are_the_same():
     assert Judgements(REGISTRY, stored).agreeing_judges(schema, examples[1]) == []
 
 
+def test_a_digest_changes_with_what_is_judged_and_not_with_words():
+    versions, (first, *others) = REGISTRY.versions("Relu"), REGISTRY.examples("Relu")
+    found = digest([first, *others], versions)
+    assert found == digest([first._replace(doc="Other words.", stated="", chosen="Free."), *others], versions)
+    changed = [
+        *(([first._replace(**each), *others], versions) for each in ({"since": 99}, {"name": "x"}, {"inputs": ()})),
+        (others, versions),
+        ([first, *others], versions[1:]),
+    ]
+    assert len({found, *(digest(*each) for each in changed)}) == 6
+
+
 def test_what_is_stored_names_two_judges_and_every_operator():
     stored = json.loads(FILE.read_text(encoding="utf-8"))
     assert sorted(stored["judges"]) == sorted(BACKENDS) and FILE.stat().st_size < 60_000
     assert len(stored["operators"]) > 200
+    known = Judgements(REGISTRY)
+    pairs = [(REGISTRY.versions(name)[0], each) for name in ("Cast", "Mul", "Relu") for each in REGISTRY.examples(name)]
+    # Of an operator whose examples were edited since, nothing is known.
+    assert {judge for pair in pairs for judge in known.agreeing_judges(*pair)} == {*stored["judges"].values()}
 
 
 def test_the_error_of_a_traceback_is_found():

@@ -880,6 +880,53 @@ def test_an_output_that_is_left_out_does_not_end_the_comparison(wrong, codes):
     assert [each.code for each in report.findings] == codes and report.gaps == []
 
 
+@pytest.mark.parametrize("new", ["int64", "float", "double"])
+def test_an_attribute_that_names_the_emulated_type_names_the_other_one(new):
+    """Of Cast to int64: by way of float where int64 is emulated, and as it is where the type of the input is."""
+    (schema, *_), value = default_registry().versions("Cast")[::-1], ExampleValue("tensor(float)", [1.5], (1,))
+    example = Example(
+        "whole", 13, attributes={"to": 7}, inputs=(value,), outputs=(value._replace(type="tensor(int64)"),)
+    )
+    claims = SimpleNamespace(newer=schema)
+    model = ClaimTests.emulating_model(claims, example, [np.array([1])], new, "float" if new == "int64" else "double")
+    targets = [next(each.i for each in node.attribute if each.name == "to") for node in model.graph.node]
+    casts = [(node.input[0], node.output[0], to) for node, to in zip(model.graph.node, targets, strict=True)]
+    assert (
+        casts
+        == {
+            "int64": [("input_0", "wide_output_0", 1), ("wide_output_0", "output_0", 7)],
+            "float": [("input_0", "wide_input_0", 11), ("wide_input_0", "output_0", 7)],
+            "double": [("input_0", "output_0", 7)],
+        }[new]
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "example", "forms"),
+    [
+        ("Relu", "", ["values", "dim_params"]),
+        ("Reshape", "", ["values", "dim_params", "dim_params, no values"]),
+        ("Where", "", ["values", "dim_params", "dim_params, no values"]),
+        ("Resize", "nearest", ["values", "dim_params", "dim_params"]),
+    ],
+)
+def test_the_forms_in_which_an_example_is_inferred(monkeypatch, name, example, forms):
+    """Without values there is a form of its own if whole numbers are given; small floats are tried if sizes lack."""
+    tried = []
+
+    class Run(_InferenceRun):
+        def check(self, model, sizes):
+            tried.append(self.form)
+            return super().check(model, sizes)
+
+    monkeypatch.setattr("opset.workflow.examples.inference._InferenceRun", Run)
+    registry, report = default_registry(), Report()
+    schema = registry.versions(name)[-1]
+    chosen = next(each for each in registry.examples(name) if not each.error and (not example or each.name == example))
+    check_inference(ExampleRunner(registry), schema, chosen, report)
+    assert (tried, report.findings, report.gaps) == (forms, [], [])
+
+
 def main():
     sections = []
     for failure, (changes, _) in FAILURES.items():

@@ -54,6 +54,24 @@ def test_a_table_that_is_not_what_examples_show_is_stale(folder):
     assert file.read_text() == written
 
 
+def test_one_of_several_versions_is_no_reason_to_compare_a_table(folder):
+    assert run(folder, "--record").exit_code == 0
+    file = folder / "com.example" / FILE
+    file.write_text(file.read_text().replace("elements were", "elements had been"))
+    here = ("--schemas", str(folder), "--allow-hooks")
+    assert "T113" in CliRunner().invoke(cli, ["test", "Stretch", *here]).output
+    alone = CliRunner().invoke(cli, ["test", "Stretch@2", *here])
+    assert alone.exit_code == 0 and "T113" not in alone.output
+    assert CliRunner().invoke(cli, ["test", "Stretch@2", *here, "--record"]).exit_code == 2
+
+
+def test_an_operator_without_examples_is_named(folder):
+    for path in (folder / "com.example").glob("*.yaml"):
+        path.write_text(path.read_text().partition("examples:")[0])
+    found = run(folder, "--only", "kernel")
+    assert found.exit_code == 1 and "com.example.Stretch has no examples" in found.output
+
+
 @pytest.mark.parametrize(
     "text",
     ["{", "[]", '{"A": {"1-2": {}}}', '{"A": {"1-2": {"always": [1], "sometimes": [], "stays": 0, "refused": {}}}}'],

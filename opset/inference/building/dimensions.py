@@ -423,10 +423,8 @@ def _floor_quotient(size: Size, divisor: Size) -> Size:
         return _canonical_size(out)
     factor = gcd(divisor, *(coefficient for monomial, coefficient in inner.terms if monomial))
     if factor > 1:  # floor((2*x + 1)/4) = floor(x/2)
-        inner = _canonical_size({m: c // factor for m, c in inner.terms})
+        inner = Dim(tuple([(monomial, c // factor) for monomial, c in inner.terms if c // factor]))
         divisor //= factor
-        if divisor == 1 or isinstance(inner, int):
-            return _canonical_size(out) + inner
     constant = dict(inner.terms).get((), 0)
     nested = _only_atom(inner - constant)
     if isinstance(nested, Function) and nested.name == "floor" and isinstance(by := nested.arguments[1], int):

@@ -244,6 +244,8 @@ class Files:
 
     def commit(self) -> None:
         """Rename every file to its place, the last one when the others are safe on the disk."""
+        if not self._waiting:
+            return
         *before, last = self._waiting
         for group in (before, [last]):
             for temporary, place in group:

@@ -201,7 +201,7 @@ def _initial_document(original: Operator | None, domain: str, sets: TypeSets, sh
         document["shape"] = shape
     if document.get("shape") == FUNCTION:
         del document["shape"]
-    return {key: value for key, value in document.items() if value or key in ("inputs", "outputs")}
+    return document
 
 
 def _type_set_names(expression: Any) -> list[str]:

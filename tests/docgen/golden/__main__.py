@@ -69,7 +69,7 @@ def texts():
     standard = default_registry()
     runtimes = facts_of_runtimes(standard)
     of_standard = Site(standard, Paths(standard, [""]), Convertibility(standard), {}, runtimes)
-    found["pages.txt"] = "".join(f"{line}\n" for line in indexes(standard))
+    found["pages.txt"] = "".join(f"{line}\n" for line in indexes(registry))
     found["Upsample.txt"] = "".join(f"{line}\n" for line in outlined(operator_page(of_standard, "", "Upsample"), EMPTY))
     found["Upsample.md"] = "".join(f"{line}\n" for line in operator_section(standard, "", "Upsample", runtimes))
     found["runtime.txt"] = "".join(f"{line}\n" for line in runtime_page_of(of_standard, "onnxruntime-mobile"))
@@ -85,12 +85,13 @@ def runtime_page_of(of_standard, name):
     return outlined(page, EMPTY)
 
 
-def indexes(standard):
+def indexes(registry):
     """The data of those index pages that are not of one domain, with the first two of what they list."""
-    of_standard = Site(standard, Paths(standard, ["ai.onnx.preview.training"]), Convertibility(standard), {})
+    chosen = Paths(registry, ["ai.onnx.preview.training", *DOMAINS[:1]])
+    of_both = Site(registry, chosen, Convertibility(registry), {})
     few = {"CODES": dict([*CODES.items()][:2]), "RELEASES": RELEASES[:1] + RELEASES[8:9]}
     with patch.multiple(index_pages, **few):
-        pages = [*index_pages.index_pages(of_standard, index_pages.operators_of(of_standard))]
+        pages = [*index_pages.index_pages(of_both, index_pages.operators_of(of_both))]
     for page in pages:
         if page.path == "sets.html":
             page.page["parts"][0]["table"]["rows"][2:] = []

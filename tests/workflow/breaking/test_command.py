@@ -115,15 +115,34 @@ def test_a_release_beside_a_copy_of_the_standard(tmp_path):
     assert result.exit_code == 1 and "error[B125]" in result.stdout
 
 
+NO_NAME, NO_REVISION = "this is no name of a revision", "there is no such revision"
+
+
 @pytest.mark.parametrize(
-    ("what", "code"),
+    ("what", "head", "why"),
     [
-        ("v2", "B191"), ("rev:-x", "B191"), ("rev:", "B191"), ("--output=x", "B191"), ("rev:v1:schemas", "B191"),
-        ("folder:v1", "B192"), ("file:v1", "B192"), ("pipe", "B192"), ("empty", "B193"), ("release:1.16", "B193"),
-        ("other", "B193"), ("broken", "B192"), ("broken.json", "B192"), ("deep.json", "B192"), ("empty.json", "B193"),
+        ("v2", "B191] the revision 'v2' cannot be read", NO_REVISION),
+        ("rev:-x", "B191] the revision '-x' cannot be read", NO_NAME),
+        ("rev:", "B191] the revision '' cannot be read", NO_NAME),
+        ("--output=x", "B191] the revision '--output=x' cannot be read", NO_NAME),
+        ("rev:v1:schemas", "B191] the revision 'v1:schemas' cannot be read", NO_REVISION),
+        ("folder:v1", "B192] the schemas of v1 cannot be read", "1 finding, below"),
+        ("file:v1", "B192] the schemas of v1 cannot be read", "No such file or directory"),
+        ("pipe", "B192] the schemas of pipe cannot be read", "it is no regular file"),
+        ("empty", "B193] no operator was read of empty", ""),
+        ("release:1.16", "B193] nothing to compare with in ONNX 1.16.2",
+         "the releases of ONNX have no operator set of com.acme"),
+        ("other", "B193] the two states have nothing in common", "other has com.example; now has com.acme"),
+        ("broken", "B192] the schemas of broken cannot be read", "2 findings, below"),
+        ("broken.json", "B192] the schemas of broken.json cannot be read",
+         "it is no document of operators: KeyError 'domain'"),
+        ("deep.json", "B192] the schemas of deep.json cannot be read",
+         "it is no document of operators: ValueError it is nested too deeply"),
+        ("empty.json", "B193] empty.json has no operator that is compared",
+         "no domain has an operator empty, and the file's folder names none"),
     ],
 )  # fmt: skip
-def test_a_comparison_that_failed_never_reads_as_clean(repository, what, code):
+def test_a_comparison_that_failed_never_reads_as_clean(repository, what, head, why):
     write(Path("other"), Thick=THIN.replace("Thin", "Thick"))
     Path("other/com.acme").rename("other/com.example")
     write(Path("broken"), Thin=THIN, Thick="operator: Thick\n")
@@ -135,7 +154,8 @@ def test_a_comparison_that_failed_never_reads_as_clean(repository, what, code):
     result = run("breaking", "--schemas", "schemas", "--", what)
     assert result.exit_code == 3
     assert result.stdout == ""
-    assert result.stderr.startswith(f"error[{code}] ")
+    first, second, *_ = result.stderr.splitlines()
+    assert (first, second) == (f"error[{head}", f"  why     {why}" if why else f"  where   {what}")
 
 
 class AtOnce(threading.Timer):

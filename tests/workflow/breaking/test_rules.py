@@ -91,6 +91,16 @@ def test_every_type_set_that_was_edited_is_named_also_where_no_version_changed()
     assert [(each.message, each.severity) for each in found] == [(message.format(each), "INFO") for each in one]
 
 
+@pytest.mark.parametrize("gained", [True, False])
+def test_a_type_set_that_only_gained_or_lost_types_is_named(gained):
+    few, many = ({"first": types} for types in (("tensor(float)",), ("tensor(double)", "tensor(float)")))
+    state = golden.state("B152", "old")
+    states = [replace(state, sets=each) for each in ((few, many) if gained else (many, few))]
+    (found,) = compare(*states, rules=["B182"]).findings
+    assert found.message.startswith(f"the type set 'first' changed: {'+' if gained else '-'}tensor(double); ")
+    assert not compare(states[0], states[0], rules=["B182"]).findings
+
+
 def test_what_an_operator_of_the_standard_lacks_is_at_its_version():
     relu = standard_state().operators["", "Relu"]
     assert relu.place(14, "attributes", "X") == relu.place(14) != relu.place(14, "inputs", "X")
@@ -275,3 +285,18 @@ def test_which_values_of_an_attribute_became_legal_or_illegal(tmp_path, before, 
     states = [{"Thin": text.replace("doc: it", f"doc: it{each and ', '}{each}")} for each in (before, after)]
     messages = found(tmp_path, *states, ["B127"])
     assert messages == [f"com.acme.Thin 1: {moved}"] * bool(moved)
+
+
+@pytest.mark.parametrize("checked", ["the old", "the new"])
+def test_a_constraint_that_an_attribute_checks_instead_is_checked_as_before(tmp_path, checked):
+    """A range or choices of an attribute may name the constraint that other values break, in place of a condition."""
+    text = THIN.partition("examples:")[0].replace("  shape:", "  constraints:\n    C1: {rank: {X: 1}}\n  shape:")
+    moved = text.replace("C1: {rank: {X: 1}}", "C1: alpha is above 0")
+    named = moved.replace("default: 1.0,", 'default: 1.0, range: "> 0", constraint: C1,')
+    for other, message in (
+        (moved, {"the old": "is no longer checked", "the new": "is checked now"}[checked]),
+        (named, ""),
+    ):
+        pair = ({"Thin": text}, {"Thin": other})[:: 1 if checked == "the old" else -1]
+        messages = found(tmp_path / f"{bool(message)}", *pair, ["B143"])
+        assert len(messages) == bool(message) and all(message in each for each in messages)
