@@ -241,5 +241,5 @@ def test_early_versions_that_mean_something_else_are_refused(version, graph):
 
 def test_a_constant_that_inputs_list_is_no_input():
     text = f"{HEAD} g (float[1,2] x, float[1,2] w) => (float[1,2] y) <float[1,2] w = {{1, 2}}> {{ y = Add(x, w) }}"
-    with pytest.raises(opset.UsageError, match="no dimension variable 'w.0'"):
+    with pytest.raises(opset.UsageError, match=r"no dimension variable 'w\.0'"):
         opset.change_sizes(opset.parse_model(text), {"w.0": "N"})
