@@ -1,4 +1,4 @@
-"""Follows an axis of a model's inputs through its main graph, node by node, and collects the changes that this needs."""
+"""Follows an axis of a model's inputs through its main graph, node by node, and collects the changes it needs."""
 
 from __future__ import annotations
 
