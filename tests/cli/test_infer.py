@@ -96,7 +96,7 @@ def test_it_reads_and_writes_streams(folder):
         (["--dim", "M=4"], "U103"),
         (["--dim", "N"], "NAME=N"),
         (["--dim", "N=-1"], "NAME=N"),
-        (["--dim", "N=1", "--dim", "N=2"], "two numbers"),
+        (["--dim", "N=1", "--dim", "N=2"], "two sizes: 1 and 2"),
         (["-o", "x.onnx", "--in-place"], "U103"),
     ],
 )

@@ -56,7 +56,7 @@ def change_sizes(
     """Return a model whose inputs have other sizes, with the constants that follow.
 
     A variable becomes a number; a number becomes a variable or another number if every node takes the slices along that
-    axis on their own, so that the result computes for each slice what the model computes for it.
+    axis on their own, so that the result computes the same for each slice.
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package; it is not changed.
@@ -230,7 +230,7 @@ def _change(
 
 
 def _check_outputs(engine: Engine, tracking: Tracking, before: int, wanted: Mapping[str, int]) -> None:
-    """Raise Stopped unless each output has the axis, where it is wanted."""
+    """Raise Stopped unless each output has the axis, in the wanted place."""
     scope = next(iter(engine.scopes.values()))
     for name in scope.body.output_names():
         place = tracking.places.get(name)
@@ -285,7 +285,7 @@ def _check_resized(engine: Engine, resized: Model, registry: Registry, axes: Seq
 
 
 def _faults_of(engine: Engine) -> Iterator[tuple[str, str]]:
-    """Yield the place of each contradiction and misfit that an inference found, and what it is."""
+    """Yield the place of each contradiction and misfit that an inference found, with its reason."""
     for scope in engine.all_scopes():
         for name, why in scope.conflicts.items():
             yield f"{scope.body.label}, {quote(name)}", why

@@ -21,7 +21,7 @@ _INTS = 7  # AttributeProto.INTS
 
 @dataclass(frozen=True)
 class AxisSource:
-    """Where the new size comes from: a number, or the size of an axis of an input when the model runs."""
+    """The origin of the new size: a number, or the size of an axis of an input when the model runs."""
 
     input: str
     axis: int
@@ -180,14 +180,15 @@ class Edits:
 
 
 def _drop_unused(graph: Any, names: set[str]) -> None:
-    """Remove those of the named constants from a GraphProto that nothing reads any more, and their types."""
+    """Remove the named constants that nothing reads any more, and their types, from a GraphProto."""
     read = names_read(graph.node).union(value.name for value in (*graph.output, *graph.input))
     unused = names - read
-    # By position: to find a message by value would compare weights.
-    for found, is_unused in (
-        (graph.initializer, lambda each: each.name in unused),
-        (graph.node, lambda each: each.op_type == "Constant" and unused.issuperset(each.output)),
-        (graph.value_info, lambda each: each.name in unused),
-    ):
-        for position in reversed([number for number, each in enumerate(found) if is_unused(each)]):  # type: ignore[no-untyped-call]
-            del found[position]
+    _delete(graph.initializer, [tensor.name in unused for tensor in graph.initializer])
+    _delete(graph.value_info, [value.name in unused for value in graph.value_info])
+    _delete(graph.node, [node.op_type == "Constant" and unused.issuperset(node.output) for node in graph.node])
+
+
+def _delete(messages: Any, chosen: Sequence[bool]) -> None:
+    """Delete the chosen messages by position: to find a message by value would compare weights."""
+    for position in reversed([number for number, is_chosen in enumerate(chosen) if is_chosen]):
+        del messages[position]

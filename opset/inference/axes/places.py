@@ -1,7 +1,7 @@
-"""Where the followed axis lies in a value, and the table of functions that say how an operator carries it.
+"""The place of the followed axis in a value, and the table of functions that say how an operator carries it.
 
 A model is followed under one claim. Let the axis have B slices in the model, and N in the resized one. A value with a
-place is, along its axis, a row of such slices, and slice i of it is what the model computes from slice i of the inputs.
+place is, along its axis, a row of such slices, and the model computes slice i of it from slice i of the inputs.
 A value without one is the same in both models. A function of an operator may give an output a place only if the claim
 then holds for it, whatever N is: so the resized model equals the model run slice by slice.
 """

@@ -13,7 +13,7 @@ from opset.inference.building.types import Type
 
 
 class Follower(Protocol):
-    """What a step needs of the pass that it belongs to, a Tracking."""
+    """The part of a pass, a Tracking, that its steps use."""
 
     places: dict[str, Place]
     sized: dict[str, Constant]
@@ -56,7 +56,7 @@ class Step:
         return len(self.call.names)
 
     def place(self, index: int) -> Place | None:
-        """Return where the axis lies in an input, None if the input does not have it."""
+        """Return the place of the axis in an input, None if the input does not have it."""
         return self._tracking.places.get(self.call.names[index]) if self.call.has(index) else None
 
     def own_place(self, index: int) -> Place | None:
@@ -75,7 +75,7 @@ class Step:
 
     def shape_after(self, index: int) -> tuple[Size, ...]:
         """Return the shape of an input in the resized model."""
-        return self._resized(self.shape(index), self.place(index))
+        return self._shape_after(self.shape(index), self.place(index))
 
     def output_shape(self, index: int = 0) -> tuple[Size, ...]:
         """Return the shape of an output in the model as it is. Raises Blocked if it is not known."""
@@ -87,7 +87,7 @@ class Step:
 
     def output_after(self, place: Place, index: int = 0) -> tuple[Size, ...]:
         """Return the shape of an output in the resized model, if the axis lies at this place."""
-        return self._resized(self.output_shape(index), place)
+        return self._shape_after(self.output_shape(index), place)
 
     def elements(self, index: int) -> Constant | None:
         """Return an input with its elements in the resized model, None if they are not known.
@@ -178,7 +178,7 @@ class Step:
             )
         return self._tracking.edits.first_slice(self._index, name, axis)
 
-    def _resized(self, shape: Sequence[Size], place: Place | None) -> tuple[Size, ...]:
+    def _shape_after(self, shape: Sequence[Size], place: Place | None) -> tuple[Size, ...]:
         """Return a shape with the size of the axis in the resized model."""
         if place is None:
             return tuple(shape)

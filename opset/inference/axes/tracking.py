@@ -1,4 +1,4 @@
-"""Follows an axis of a model's inputs through its main graph, node by node, and collects what has to change."""
+"""Follows an axis of a model's inputs through its main graph, node by node, and collects the changes it needs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Stopped(Exception):
 class Tracking:
     """One pass over the nodes of the main graph, in which each decision between places is made as told.
 
-    - `places`: where the axis lies, by value; `sized`: the elements of values that hold sizes that follow it;
+    - `places`: the places of the axis, by value; `sized`: the elements of values that hold sizes that follow it;
     - `options`: how many places each decision had.
     """
 

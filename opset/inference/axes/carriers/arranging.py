@@ -175,7 +175,7 @@ def expand(step: Step) -> Place | None:
     place = step.place(0)
     sized = [axis + rank - len(wanted) for axis, size in enumerate(wanted) if step.is_sized(size)]
     if place is None:
-        return _filled(step, wanted, ((1,) * (rank - len(shape)) + shape)[rank - len(wanted) :])
+        return _place_of_filling(step, wanted, ((1,) * (rank - len(shape)) + shape)[rank - len(wanted) :])
     aligned = place._replace(axis=place.axis + rank - len(shape))
     position = aligned.axis - (rank - len(wanted))
     if sized not in ([], [aligned.axis]):
@@ -190,7 +190,7 @@ def expand(step: Step) -> Place | None:
     return aligned
 
 
-def _filled(step: Step, wanted: Sequence[Size], available: Sequence[Size]) -> Place | None:
+def _place_of_filling(step: Step, wanted: Sequence[Size], available: Sequence[Size]) -> Place | None:
     """Return the place in data without the axis that is repeated to a shape of which one size follows it."""
     sized = [axis for axis, size in enumerate(wanted) if step.is_sized(size)]
     if not sized:
@@ -213,7 +213,7 @@ def constant_of_shape(step: Step) -> Place | None:
     """Return the place at the size that follows the axis: all elements are equal."""
     step.require_shared(0)
     wanted = step.numbers(0) or ()
-    return _filled(step, wanted, (1,) * len(wanted))
+    return _place_of_filling(step, wanted, (1,) * len(wanted))
 
 
 @carries("Tile", sizes=(1,))

@@ -62,7 +62,7 @@ def _keep_end(step: Step, place: Place, ends: Sequence[Size], position: int, who
 
 @carries("Gather")
 def gather(step: Step) -> Place | None:
-    """Return the place in what is picked: that of the indices, or that of the data if they stand for another axis."""
+    """Return the place of the indices, or of the data if elements are picked along another axis."""
     data, indices = step.place(0), step.place(1)
     if data is None and indices is None:
         return None

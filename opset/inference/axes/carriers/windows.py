@@ -118,7 +118,7 @@ def resize(step: Step) -> Place | None:
 
 @carries("Attention")
 def attention(step: Step) -> Sequence[Place | None]:
-    """Return the first axis, which queries, keys, values and what was computed before have; a mask is broadcast."""
+    """Return the first axis, which queries, keys, values and the earlier ones of these have; a mask is broadcast."""
     for index in (0, 1, 2, 4, 5):
         if not step.call.has(index):
             continue
