@@ -261,7 +261,8 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("Clip", 1): _real(-1, 0), ("Clip", 2): _real(0.25, 1.5), ("CenterCropPad", 1): _whole(1, 4),
     ("Attention", 3): _scores, ("Attention", 6): lambda use: Demand(1, use.size(1, -2)),
     ("TensorScatter", 2): _whole(0, 0), ("RotaryEmbedding", 3): lambda use: Demand(0, use.size(1, 0) - 1),
-    ("Cast", 0): _beyond_float8, ("CastLike", 0): _beyond_float8, ("Sqrt", 0): _POSITIVE, ("Log", 0): _POSITIVE, ("Pow", 0): _real(0.2, 2), ("Pow", 1): _real(-1, 2),
+    ("Cast", 0): _beyond_float8, ("CastLike", 0): _beyond_float8,
+    ("Sqrt", 0): _POSITIVE, ("Log", 0): _POSITIVE, ("Pow", 0): _real(0.2, 2), ("Pow", 1): _real(-1, 2),
     ("Acos", 0): _UNIT, ("Asin", 0): _UNIT, ("Atanh", 0): _UNIT, ("Acosh", 0): _real(1, 3),
     ("LabelEncoder", 0): _words("keys_strings", "keys_int64s", "keys_floats", "classes_strings"),
     ("CategoryMapper", 0): _words("cats_strings", "cats_int64s"),
@@ -298,16 +299,16 @@ class _Followed:
             pending = [body]
             while pending:
                 inner = pending.pop()
-                for number, names in enumerate(inner.reads):
-                    for position, name in enumerate(names):
-                        if name and (inner is body or name not in inner.definitions):
-                            found[name].append((inner, number, position))
+                uses = ((name, number, at) for number, names in enumerate(inner.reads) for at, name in enumerate(names))
+                for name, number, position in uses:
+                    if name and (inner is body or name not in inner.definitions):
+                        found[name].append((inner, number, position))
                 pending += inner.inner_bodies
             self.readers[id(body)] = found
         return self.readers[id(body)]
 
     def demand(self, name: str) -> Demand | None:
-        """Return what is demanded of an input of the main graph, None if nothing is."""
+        """Return the demand on an input of the main graph, None if nothing is."""
         found: Demand | None = None
         pending = [(self.index.main, name)]
         seen: set[tuple[int, str]] = set()
@@ -325,7 +326,7 @@ class _Followed:
         return found
 
     def _demand_at(self, body: Body, number: int, position: int) -> Demand | None:
-        """Return what a node demands of one of its inputs."""
+        """Return the demand of a node on one of its inputs."""
         operator, domain = body.operators[number]
         if domain not in ("", "ai.onnx.ml") or self._is_call(body, number):
             return None
@@ -374,7 +375,7 @@ class _Followed:
 
 
 def demands_of(index: ModelIndex, inference: Inference, names: Iterable[str]) -> dict[str, Demand]:
-    """Return what is demanded of inputs of the main graph, by name; inputs of which nothing is demanded are left out.
+    """Return the demands on inputs of the main graph, by name; inputs of which nothing is demanded are left out.
 
     Args:
         index: The index of the model that was inferred.
@@ -389,7 +390,7 @@ def demands_of(index: ModelIndex, inference: Inference, names: Iterable[str]) ->
 def suitable_demands(
     model: Model, registry: Registry, limits: Limits, names: Iterable[str]
 ) -> tuple[Inference | None, dict[str, Demand]]:
-    """Return the inference of a model, None if it is not possible, and what is demanded of its inputs."""
+    """Return the inference of a model, None if it is not possible, and the demands on its inputs."""
     try:
         inference = infer(model, schemas=registry, limits=Limits(timeout=limits.timeout))
     except OpsetError:
@@ -398,7 +399,7 @@ def suitable_demands(
 
 
 def demands_for(model: Model, registry: Registry, limits: Limits, given: Mapping[str, Any]) -> dict[str, Demand]:
-    """Return what is demanded of the inputs of a model that have no given value, which determine open sizes."""
+    """Return the demands on the inputs of a model that have no given value, which determine open sizes."""
     sizes: dict[str, int] = {}
     names = []
     for value in model.proto.graph.input:

@@ -38,7 +38,7 @@ def random_inputs(
     Args:
         given: Values by name; they determine the dimension variables in their shapes.
         limits: The limits on memory.
-        demands: What is demanded of the values of inputs, by name.
+        demands: The demands on the values of inputs, by name.
 
     Raises:
         UsageError: U103 with all sizes that are not known.

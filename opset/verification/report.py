@@ -64,8 +64,8 @@ class VerifiedRun:
 class Verification:
     """Whether two models compute the same, on the runs that were made.
 
-    `verdict` is "same", "different" or "not compared"; `errors` say why it is not "same". `notes` say what was compared
-    less than it seems, and which inputs and outputs were matched by position.
+    `verdict` is "same", "different" or "not compared"; `errors` say why it is not "same". `notes` name outputs that were
+    compared less than it seems, and say which inputs and outputs were matched by position.
     """
 
     before: str

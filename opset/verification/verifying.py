@@ -51,7 +51,7 @@ class Settings(NamedTuple):
 
 
 class Interface(NamedTuple):
-    """The inputs and outputs of two models as they were matched: names of the second by those of the first."""
+    """The inputs and outputs of two models as they were matched: names of the second by names of the first."""
 
     inputs: dict[str, str]
     outputs: dict[str, str]
@@ -77,7 +77,7 @@ def verify(
     Args:
         before: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
         after: The model to compare with it.
-        data: Inputs, each a mapping by name, a file or a folder of values; what is missing in them is drawn. Without
+        data: Inputs, each a mapping by name, a file or a folder of values; inputs that are missing are drawn. Without
             it, all inputs are drawn.
         seeds: How many inputs are drawn.
         rtol: The relative tolerance; without it, it follows from the types and the sums that an output depends on.
