@@ -19,9 +19,9 @@ NAMES = [
     "Limits", "Model", "ModelDescription", "ModelError", "ModelVersion", "OpSchema", "OperatorSet", "OpsetError",
     "ReferenceEvaluator", "Registry", "Repair", "RunError", "SchemaError", "UsageError", "Verification", "check",
     "check_attribute", "check_function", "check_graph", "check_model", "check_node", "check_sparse_tensor",
-    "check_tensor", "check_value_info", "compare_interfaces", "convert", "get_operator_set", "get_schema", "infer", "infer_shapes",
-    "info", "inline_functions", "load", "load_operator_set", "lower", "parse_function", "parse_graph", "parse_model",
-    "parse_node", "plan", "repair", "to_text", "verify",
+    "check_tensor", "check_value_info", "compare_interfaces", "convert", "get_operator_set", "get_schema", "infer",
+    "infer_shapes", "info", "inline_functions", "load", "load_operator_set", "lower", "parse_function", "parse_graph",
+    "parse_model", "parse_node", "plan", "repair", "to_text", "verify",
 ]  # fmt: skip
 
 

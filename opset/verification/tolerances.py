@@ -58,7 +58,7 @@ class Roundings:
     ) -> tuple[float, int, float]:
         """Return the roundings of the outputs of a node: the most of its inputs, and its own."""
         before = [known[name] for name in body.reads[number] if name in known]
-        before += [known[name] for name in self._captured(body, number) if name in known]
+        before += [known[name] for name in self._names_inside(body, number) if name in known]
         units, length, unit = self._cost_of_node(body, number)
         return (
             max((each[0] for each in before), default=0.0) + units,
@@ -66,7 +66,7 @@ class Roundings:
             max(unit, *(each[2] for each in before), 0.0),
         )
 
-    def _captured(self, body: Body, number: int) -> list[str]:
+    def _names_inside(self, body: Body, number: int) -> list[str]:
         """Return the names that the inner graphs of a node read."""
         pending = [each for (at, _), each in body.subgraphs.items() if at == number]
         names = []
