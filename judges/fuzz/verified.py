@@ -200,8 +200,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 PAGE = """`opset verify` is measured by faults that are put into converted models, one at a time: the examples and the
 node tests of the standard, at drawn opsets. A fault that it does not find is judged by onnxruntime on other inputs:
-one that changes no output there changes nothing. Invalid are models that no longer run, which are found, too, but
-count for nothing. `python -m judges verified --count 300 --seed 1 --markdown docs/verified.md` writes this page."""
+one that changes no output there changes nothing. Invalid are models that no longer run, which are found, too, but count
+for nothing. `python -m judges verified --count 300 --seed 1 --markdown docs/verified.md` writes this page."""
 
 if __name__ == "__main__":
     raise SystemExit(main())

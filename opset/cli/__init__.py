@@ -36,7 +36,7 @@ VERBS = {
     "check": "Check that models follow the specification.",
     "infer": "Infer the types and shapes of a model's values.",
     "run": "Evaluate a model with the reference kernels.",
-    "verify": "Run two models, and compare what they compute.",
+    "verify": "Run two models, and compare their outputs.",
     "show": "Show what an operator is, or what a model contains.",
     "info": "Show what a model contains, and which runtimes take it.",
     "text": "Show a model in ONNX text syntax, and make models of it.",

@@ -68,7 +68,7 @@ def command(
     quiet: bool,
     form: str,
 ) -> int:
-    """Run two models on the same inputs, and compare what they compute.
+    """Run two models on the same inputs, and compare their outputs.
 
     BEFORE and AFTER are files of models, *.onnxtxt as text, or one of them - for stdin. Inputs and outputs belong
     together by name, else by position. Inputs that are not given by --data are drawn so that they suit the operators.

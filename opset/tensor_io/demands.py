@@ -1,4 +1,4 @@
-"""The values that suit the inputs of a model: what the operators that an input reaches demand of it.
+"""The values that suit the inputs of a model: the demands of the operators that an input reaches.
 
 An input is followed through nodes that hand on its elements (Cast, Reshape, Slice …), into graphs and functions.
 """
@@ -129,7 +129,7 @@ def _index_along_axis(use: Use) -> Demand:
 
 
 def _tuples_of_indices(use: Use) -> Demand | None:
-    """Return tuples of indices of the data's axes, behind those of the batch."""
+    """Return tuples of indices of the data's axes, behind the axes of the batch."""
     width, first = use.size(1, -1), use.attribute("batch_dims", 0)
     bounds = tuple(use.size(0, first + axis) - 1 for axis in range(width))
     return Demand(bounds=bounds, distinct=use.operator == "ScatterND")
@@ -178,7 +178,7 @@ def _parts(use: Use) -> Demand:
 
 
 def _length_of_sequence(use: Use) -> Demand:
-    """Return lengths up to that of the sequence."""
+    """Return lengths up to the length of the sequence."""
     axis = use.attribute("time_axis", 0) if use.operator == "ReverseSequence" else 0
     return Demand(1, use.size(0, axis))
 
@@ -212,7 +212,7 @@ def _scores(use: Use) -> Demand | None:
 
 
 def _grid_size(use: Use) -> Demand:
-    """Return the size of an output image, whose batch is that of the transformations."""
+    """Return the size of an output image, with the batch of the transformations."""
     return Demand(fixed=(use.size(0, 0), 1, *(_SMALL,) * max(use.count() - 2, 0)))
 
 
@@ -222,9 +222,18 @@ def _beyond_float8(use: Use) -> Demand | None:
     if use.operator == "CastLike" and use.scope is not None:
         found = use.scope.type_of(use.inputs[1])
         kind = (found.element or "") if found is not None else ""
-    return Demand(0.01, 1e5, whole=False, spread=True) if kind.startswith("float8") else None
+    return Demand(0.01, 1e6, whole=False, spread=True) if kind.startswith("float8") else None
 
 
+def _split_words(use: Use) -> Demand:
+    """Return texts that hold the delimiter, also several times after each other."""
+    given = use.attribute("delimiter") or b" "
+    mark = given.decode("utf-8", "replace") if isinstance(given, bytes) else str(given)
+    return Demand(choices=(f"a{mark}b{mark}c", f"{mark}d{mark}{mark}e f  g", "h", "", f"i  {mark}"))
+
+
+_WIDE = _whole(-(2**31), 2**31 - 1)
+_BYTES = _whole(-128, 255)
 _POSITIVE = _real(0.1, 3)
 _UNIT = _real(-0.9, 0.9)
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
@@ -261,6 +270,10 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("Clip", 1): _real(-1, 0), ("Clip", 2): _real(0.25, 1.5), ("CenterCropPad", 1): _whole(1, 4),
     ("Attention", 3): _scores, ("Attention", 6): lambda use: Demand(1, use.size(1, -2)),
     ("TensorScatter", 2): _whole(0, 0), ("RotaryEmbedding", 3): lambda use: Demand(0, use.size(1, 0) - 1),
+    **{(f"Bitwise{name}", at): _WIDE for name in ("And", "Or", "Xor", "Not") for at in (0, 1)}, ("BitShift", 0): _WIDE,
+    ("BitCast", 0): _WIDE, ("StringSplit", 0): _split_words, ("DequantizeLinear", 0): _BYTES,
+    **{(name, at): _BYTES for name in ("QLinearConv", "QLinearMatMul") for at in (0, 3)},
+    **{(name, at): _BYTES for name in ("ConvInteger", "MatMulInteger") for at in (0, 1)},
     ("Cast", 0): _beyond_float8, ("CastLike", 0): _beyond_float8,
     ("Sqrt", 0): _POSITIVE, ("Log", 0): _POSITIVE, ("Pow", 0): _real(0.2, 2), ("Pow", 1): _real(-1, 2),
     ("Acos", 0): _UNIT, ("Asin", 0): _UNIT, ("Atanh", 0): _UNIT, ("Acosh", 0): _real(1, 3),
@@ -299,16 +312,16 @@ class _Followed:
             pending = [body]
             while pending:
                 inner = pending.pop()
-                for number, names in enumerate(inner.reads):
-                    for position, name in enumerate(names):
-                        if name and (inner is body or name not in inner.definitions):
-                            found[name].append((inner, number, position))
+                uses = ((name, number, at) for number, names in enumerate(inner.reads) for at, name in enumerate(names))
+                for name, number, position in uses:
+                    if name and (inner is body or name not in inner.definitions):
+                        found[name].append((inner, number, position))
                 pending += inner.inner_bodies
             self.readers[id(body)] = found
         return self.readers[id(body)]
 
     def demand(self, name: str) -> Demand | None:
-        """Return what is demanded of an input of the main graph, None if nothing is."""
+        """Return the demand on an input of the main graph, None if nothing is."""
         found: Demand | None = None
         pending = [(self.index.main, name)]
         seen: set[tuple[int, str]] = set()
@@ -326,7 +339,7 @@ class _Followed:
         return found
 
     def _demand_at(self, body: Body, number: int, position: int) -> Demand | None:
-        """Return what a node demands of one of its inputs."""
+        """Return the demand of a node on one of its inputs."""
         operator, domain = body.operators[number]
         if domain not in ("", "ai.onnx.ml") or self._is_call(body, number):
             return None
@@ -375,7 +388,7 @@ class _Followed:
 
 
 def demands_of(index: ModelIndex, inference: Inference, names: Iterable[str]) -> dict[str, Demand]:
-    """Return what is demanded of inputs of the main graph, by name; inputs of which nothing is demanded are left out.
+    """Return the demands on inputs of the main graph, by name; inputs of which nothing is demanded are left out.
 
     Args:
         index: The index of the model that was inferred.
@@ -390,7 +403,7 @@ def demands_of(index: ModelIndex, inference: Inference, names: Iterable[str]) ->
 def suitable_demands(
     model: Model, registry: Registry, limits: Limits, names: Iterable[str]
 ) -> tuple[Inference | None, dict[str, Demand]]:
-    """Return the inference of a model, None if it is not possible, and what is demanded of its inputs."""
+    """Return the inference of a model, None if it is not possible, and the demands on its inputs."""
     try:
         inference = infer(model, schemas=registry, limits=Limits(timeout=limits.timeout))
     except OpsetError:
@@ -399,7 +412,7 @@ def suitable_demands(
 
 
 def demands_for(model: Model, registry: Registry, limits: Limits, given: Mapping[str, Any]) -> dict[str, Demand]:
-    """Return what is demanded of the inputs of a model that have no given value, which determine open sizes."""
+    """Return the demands on the inputs of a model that have no given value, which determine open sizes."""
     sizes: dict[str, int] = {}
     names = []
     for value in model.proto.graph.input:

@@ -38,7 +38,7 @@ def random_inputs(
     Args:
         given: Values by name; they determine the dimension variables in their shapes.
         limits: The limits on memory.
-        demands: What is demanded of the values of inputs, by name.
+        demands: The demands on the values of inputs, by name.
 
     Raises:
         UsageError: U103 with all sizes that are not known.
@@ -171,8 +171,11 @@ def _suitable(shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator, 
     if dtype.kind in "Oc":
         return None
     if demand.spread:
+        if dtype.kind != "f":
+            return None
         magnitudes = np.exp(rng.uniform(math.log(demand.low), math.log(demand.high), size=shape))
-        return np.asarray(magnitudes * rng.choice((-1, 1), size=shape)).astype(dtype) if dtype.kind == "f" else None
+        with np.errstate(over="ignore"):
+            return np.asarray(magnitudes * rng.choice((-1, 1), size=shape)).astype(dtype)
     if demand.mask:
         return _mask(shape, dtype, rng)
     if demand.fixed:
@@ -181,13 +184,23 @@ def _suitable(shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator, 
         return _index_tuples(shape, rng, demand).astype(dtype) if shape and shape[-1] == len(demand.bounds) else None
     if dtype.kind == "b":
         return np.ones(shape, bool) if demand.low > 0 else None
-    low = max(demand.low, 0) if dtype.kind == "u" or dtype.name.startswith("uint") else demand.low
-    if demand.whole or dtype.kind in "iu" or "int" in dtype.name:
-        low, high = math.ceil(low), max(math.floor(demand.high), math.ceil(low))
+    if demand.whole or "int" in dtype.name:
+        least, most = _range_of(dtype)
+        low = max(math.ceil(demand.low), least)
+        high = max(min(math.floor(demand.high), most), low)
         if demand.distinct:
             return _distinct(shape, high + 1, rng).astype(dtype)
         return np.asarray(rng.integers(low, high + 1, size=shape)).astype(dtype)
-    return np.asarray(rng.uniform(low, demand.high, size=shape)).astype(dtype)
+    return np.asarray(rng.uniform(demand.low, demand.high, size=shape)).astype(dtype)
+
+
+def _range_of(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Return the least and the greatest integer of a type, or integers that each type of floating point has."""
+    signed, _, bits = dtype.name.partition("int")
+    if not bits.isdecimal():
+        return -(2**31), 2**31
+    width = int(bits)
+    return (0, 2**width - 1) if signed == "u" else (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
 
 
 def _mask(shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator) -> Any:

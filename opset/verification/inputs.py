@@ -61,11 +61,11 @@ class Drawing:
 
     def inference(self, sizes: Mapping[str, int]) -> Inference | None:
         """Return the types of the model's values with these sizes, None if they are not found."""
-        return self._prepared(sizes)[1]
+        return self._prepare(sizes)[1]
 
     def draw(self, sizes: Mapping[str, int], seed: int, careful: bool = False) -> Drawn:
         """Return inputs that are drawn. Raises UsageError U103 if one cannot be drawn, RunError R302 for too much."""
-        bound, _, demands = self._prepared(sizes)
+        bound, _, demands = self._prepare(sizes)
         inputs = [value for value in bound.proto.graph.input if value.name in self._needed]
         if careful:
             demands = {
@@ -75,16 +75,16 @@ class Drawing:
             }
         feeds = random_inputs(inputs, {}, seed, self._limits, demands)
         for name in feeds.keys() - demands.keys():
-            feeds[name] = _varied(feeds[name], seed, np.random.default_rng((seed, len(name))))
+            feeds[name] = _vary(feeds[name], seed, np.random.default_rng((seed, len(name))))
         return Drawn(f"drawn with seed {seed}", seed, {**self._given, **sizes}, feeds)
 
     def complete(self, feeds: Mapping[str, Any], seed: int) -> dict[str, Any]:
         """Return values for the inputs that `feeds` lacks. Raises UsageError U103 if a size or rank is not known."""
-        bound, _, demands = self._prepared({})
+        bound, _, demands = self._prepare({})
         inputs = [value for value in bound.proto.graph.input if value.name in self._needed or value.name in feeds]
         return random_inputs(inputs, feeds, seed, self._limits, demands)
 
-    def _prepared(self, sizes: Mapping[str, int]) -> tuple[Model, Inference | None, dict[str, Demand]]:
+    def _prepare(self, sizes: Mapping[str, int]) -> tuple[Model, Inference | None, dict[str, Demand]]:
         """Return the model with sizes, its inference, and the demands on its inputs."""
         key = tuple(sizes.values())
         if key not in self._known:
@@ -94,14 +94,20 @@ class Drawing:
         return self._known[key]
 
 
-def _varied(value: Any, seed: int, rng: np.random.Generator) -> Any:
-    """Return a tensor of floating point with other magnitudes, or rounded to halves, by the seed; else the value.
+def _vary(value: Any, seed: int, rng: np.random.Generator) -> Any:
+    """Return a tensor with other magnitudes, or rounded to halves, by the seed; anything but numbers as it is.
 
     A condition may hold for other magnitudes alone, of single numbers beside those of the rest; and numbers may be
     equal, or lie between two whole ones.
     """
-    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu":
         return value
+    if value.dtype.kind != "f":
+        if seed % 3 != 1:
+            return value
+        limits = np.iinfo(value.dtype)
+        low, high = max(int(limits.min), -1000), min(int(limits.max), 1000)
+        return np.asarray(rng.integers(low, high + 1, size=value.shape)).astype(value.dtype)
     scale = 1
     if seed < FIRST and seed % 3 == 1:
         scale = SCALES[int(rng.integers(len(SCALES)))]

@@ -17,11 +17,11 @@ def random_outputs(model: Model, registry: Registry) -> tuple[set[str], set[str]
     """Return the outputs that depend on random numbers, and those that may, by a Dropout."""
     _, index = read_model(model, registry)
     outputs = {each.name for each in model.proto.graph.output}
-    certain = _tainted(index, _RANDOM) & outputs
-    return certain, (_tainted(index, _PERHAPS) & outputs) - certain
+    certain = _affected_values(index, _RANDOM) & outputs
+    return certain, (_affected_values(index, _PERHAPS) & outputs) - certain
 
 
-def _tainted(index: ModelIndex, operators: frozenset[str]) -> set[str]:
+def _affected_values(index: ModelIndex, operators: frozenset[str]) -> set[str]:
     """Return the values of the main graph that depend on one of the operators, in inner graphs and functions too."""
     bodies = [index.main, *index.functions.values()]
     random_functions: set[int] = set()

@@ -64,8 +64,8 @@ class VerifiedRun:
 class Verification:
     """Whether two models compute the same, on the runs that were made.
 
-    `verdict` is "same", "different" or "not compared"; `errors` say why it is not "same". `notes` say what was compared
-    less than it seems, and which inputs and outputs were matched by position.
+    `verdict` is "same", "different" or "not compared"; `errors` say why it is not "same". `notes` name outputs
+    that were compared less than it seems, and say which inputs and outputs were matched by position.
     """
 
     before: str
@@ -90,7 +90,7 @@ def verification_lines(report: Verification) -> Iterator[str]:
     for each in report.outputs:
         name = brief_name(each.name)
         name += "" if each.after == each.name else f" ({brief_name(each.after)} after)"
-        yield f"  {name}: {each.verdict}{_measured(each)}"
+        yield f"  {name}: {each.verdict}{_measure_words(each)}"
         if each.why:
             yield f"    {safe_text(each.why)}"
     first = report.first_difference
@@ -110,7 +110,7 @@ def _runs_in_words(runs: Sequence[VerifiedRun]) -> str:
     return f"{words} ({'; '.join(named)})" if named else words
 
 
-def _measured(each: OutputComparison) -> str:
+def _measure_words(each: OutputComparison) -> str:
     """Return the differences of an output and its tolerance in words."""
     if not each.elements:
         return ""

@@ -37,7 +37,7 @@ class Runner(Protocol):
 
 
 class ReferenceRunner:
-    """Runs a model on the reference evaluator, within what is left of a budget."""
+    """Runs a model on the reference evaluator, within the rest of a budget."""
 
     def __init__(self, model: Model, registry: Registry, limits: Limits, budget: Budget) -> None:
         self._limits, self._budget = limits, budget

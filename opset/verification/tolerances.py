@@ -41,7 +41,7 @@ class Roundings:
     """Counts the roundings on the longest way to each value of a model, and the lengths of its sums."""
 
     def __init__(self, index: ModelIndex, inference: Inference) -> None:
-        """Count those of the main graph; functions and inner graphs count whole, wherever they are called."""
+        """Count roundings of the main graph; functions and inner graphs count whole, wherever they are called."""
         self._index = index
         self._scopes = {id(scope.body): scope for scope in reversed(inference.scopes)}
         self._costs: dict[int, tuple[float, int, float]] = {}
@@ -56,9 +56,9 @@ class Roundings:
     def _after(
         self, body: Body, number: int, known: Mapping[str, tuple[float, int, float]]
     ) -> tuple[float, int, float]:
-        """Return what is known of the outputs of a node: the most of its inputs, and its own."""
+        """Return the roundings of the outputs of a node: the most of its inputs, and its own."""
         before = [known[name] for name in body.reads[number] if name in known]
-        before += [known[name] for name in self._captured(body, number) if name in known]
+        before += [known[name] for name in self._names_inside(body, number) if name in known]
         units, length, unit = self._cost_of_node(body, number)
         return (
             max((each[0] for each in before), default=0.0) + units,
@@ -66,7 +66,7 @@ class Roundings:
             max(unit, *(each[2] for each in before), 0.0),
         )
 
-    def _captured(self, body: Body, number: int) -> list[str]:
+    def _names_inside(self, body: Body, number: int) -> list[str]:
         """Return the names that the inner graphs of a node read."""
         pending = [each for (at, _), each in body.subgraphs.items() if at == number]
         names = []
@@ -159,7 +159,7 @@ def _known_shape(scope: Scope, name: str) -> list[int] | None:
 
 
 def tolerance(dtype: np.dtype[Any], found: tuple[float, int, float]) -> float:
-    """Return the relative tolerance of an output: 0 if it is exact, at most that of its element type."""
+    """Return the relative tolerance of an output: 0 if it is exact, at most the tolerance of its element type."""
     unit = _NARROW.get(dtype.name, 0.0)
     if not unit:
         return 0.0

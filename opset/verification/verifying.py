@@ -51,7 +51,7 @@ class Settings(NamedTuple):
 
 
 class Interface(NamedTuple):
-    """The inputs and outputs of two models as they were matched: names of the second by those of the first."""
+    """The inputs and outputs of two models as they were matched: names of the second by names of the first."""
 
     inputs: dict[str, str]
     outputs: dict[str, str]
@@ -77,7 +77,7 @@ def verify(
     Args:
         before: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
         after: The model to compare with it.
-        data: Inputs, each a mapping by name, a file or a folder of values; what is missing in them is drawn. Without
+        data: Inputs, each a mapping by name, a file or a folder of values; inputs that are missing are drawn. Without
             it, all inputs are drawn.
         seeds: How many inputs are drawn.
         rtol: The relative tolerance; without it, it follows from the types and the sums that an output depends on.
@@ -120,7 +120,7 @@ def match_interfaces(before: Model, after: Model) -> Interface:
     matched: list[dict[str, str]] = []
     findings = FindingList()
     for role, one, other in (
-        ("input", _needed(before), _needed(after)),
+        ("input", _required_inputs(before), _required_inputs(after)),
         ("output", [*before.proto.graph.output], [*after.proto.graph.output]),
     ):
         names, others = [each.name for each in one], [each.name for each in other]
@@ -213,13 +213,13 @@ class _Verifying:
         if self.settings.data:
             return
         for seed in range(self.settings.seeds):
-            yield from self._drawn(seed)
+            yield from self._draw_runs(seed)
         for seed in range(self.settings.seeds, self.settings.seeds + MORE_SEEDS):
             if not self.branches.missed:
                 break
-            yield from self._drawn(seed)
+            yield from self._draw_runs(seed)
 
-    def _drawn(self, seed: int) -> Iterator[tuple[Drawn, list[Any]]]:
+    def _draw_runs(self, seed: int) -> Iterator[tuple[Drawn, list[Any]]]:
         """Yield inputs drawn with a seed, of the first sizes with which the first model runs, and its outputs."""
         failures: list[tuple[Drawn, RunError]] = []
         for sizes in self.drawing.sizes_for(seed):
@@ -287,7 +287,7 @@ class _Verifying:
         same = True
         allowed: dict[str, float] = {}
         for name, comparison in self.comparisons.items():
-            allowed[name], longest = _allowed(values[name], name, comparison.after, roundings)
+            allowed[name], longest = _tolerance_for(values[name], name, comparison.after, roundings)
             same &= comparison.add(values[name], other_values[comparison.after], allowed[name], longest)
         verdict = SAME if same else DIFFERENT
         self.runs.append(VerifiedRun(drawn.source, drawn.seed, drawn.sizes, verdict))
@@ -346,7 +346,7 @@ class _Verifying:
             self.notes.append("little was compared; give inputs of your own: --data")
 
 
-def _allowed(value: Any, name: str, other: str, roundings: Sequence[Roundings]) -> tuple[float, int]:
+def _tolerance_for(value: Any, name: str, other: str, roundings: Sequence[Roundings]) -> tuple[float, int]:
     """Return the relative tolerance of an output and the longest sum before it."""
     known = [each.values.get(key, (0.0, 1, 0.0)) for each, key in zip(roundings, (name, other), strict=False)]
     roundings_before, length, unit = (max(column) for column in zip(*known, strict=True)) if known else (1e9, 1, 0.0)
@@ -355,7 +355,7 @@ def _allowed(value: Any, name: str, other: str, roundings: Sequence[Roundings]) 
     )
 
 
-def _needed(model: Model) -> list[Any]:
+def _required_inputs(model: Model) -> list[Any]:
     """Return the inputs of a model that no initializer has the name of."""
     graph = model.proto.graph
     defaults = {tensor.name for tensor in graph.initializer}
