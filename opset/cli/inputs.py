@@ -341,7 +341,7 @@ def _parse_sizes(ctx: click.Context, param: click.Parameter, options: Iterable[s
     sizes: dict[str, int | str] = {}
     for option in options:
         name, _, text = option.rpartition("=")
-        if not name or not re.fullmatch(r"\d{1,18}|[^\W\d]\w*", text):
+        if not name or not re.fullmatch(r"[0-9]{1,18}|[^\W\d]\w*", text):
             raise click.BadParameter(f"{option!r} is not NAME=N, in which N is a number or the name of a variable")
         size = int(text) if text[0].isdecimal() else text
         if sizes.setdefault(name, size) != size:

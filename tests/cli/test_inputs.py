@@ -203,7 +203,7 @@ def test_sizes_of_dimensions():
     for wrong in ("N", "=1", "N=", f"N={'9' * 19}", "N=-1", "N=1.0", "N=\u0661"):
         with pytest.raises(click.BadParameter, match="is not NAME=N"):
             command.make_context("x", ["--dim", wrong])
-    with pytest.raises(click.BadParameter, match="'N' is given two numbers"):
+    with pytest.raises(click.BadParameter, match="'N' is given two sizes: 1 and 2"):
         command.make_context("x", ["--dim", "N=1", "--dim", "N=2"])
 
 
