@@ -54,7 +54,7 @@ JUDGES = {
     "bodies": Judge("conformance.bodies", 10, "function bodies beside the kernels of their operators, in ulp"),
     "standard_bodies": Judge("conformance.standard_bodies", 5, "the standard's function bodies over our examples"),
     "lowerings": Judge("conformance.lowerings", 10, "lowerings beside kernels, in ulp; docs/lowerings.md"),
-    "proofs": Judge("proofs.judge", 15, "what is proved of each adapter, anew; docs/proofs.md; --symbolic: z3 alone"),
+    "proofs": Judge("proofs.judge", 8, "what is proved of each adapter, anew; docs/proofs.md; --symbolic: z3 alone"),
     "lowered_in_place": Judge("conformance.lowered_in_place", 2, "each example without its operator, at its own opset"),
     "omitted_outputs": Judge("conformance.omitted_outputs", 3, "each example without one of its outputs, elsewhere"),
     "stamps": Judge("conformance.stamps", 3, "models with a wrong opset, read by --assume-opset auto", "",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
+from opset.adapters.building.positions import reshape_exactly
 from opset.adapters.building.shared import cast, float32, known_size, positive_axis, unsqueeze, working_type
 from opset.adapters.limits import MAX_AXES
 from opset.model.elements import NUMBERS, element_name
@@ -316,7 +317,8 @@ def _image_sizes(node: Node) -> list[int] | None:
 
 def _ungroup(op: Builder, node: Node, y: str) -> str:
     """Return the groups in the shape of the data, in which an unknown size may be 0."""
-    return str(op.Reshape(y, op.Shape(node.input(0)), allowzero=1 if _image_sizes(node) is None else None))
+    shape = op.Shape(node.input(0))
+    return str(op.Reshape(y, shape)) if _image_sizes(node) else reshape_exactly(op, y, shape, node.rank(0))
 
 
 def _normalized_groups(op: Builder, node: Node, element: str, stash: str) -> str:
@@ -334,7 +336,7 @@ def _normalized_groups(op: Builder, node: Node, element: str, stash: str) -> str
 def _grouped(op: Builder, node: Node, x: str, groups: int) -> str:
     """Return data with the groups as channels, without a -1, which would not do for a batch of no images.
 
-    An unknown size may be 0, which Reshape would copy from the data unless it is told not to.
+    An unknown size may be 0, for which Reshape would copy a size of the data.
     """
     sizes = _image_sizes(node)
     if sizes is not None:
@@ -342,7 +344,7 @@ def _grouped(op: Builder, node: Node, x: str, groups: int) -> str:
     inner = op.ReduceProd(op.Shape(node.input(0), start=1), keepdims=1)
     images = op.Shape(node.input(0), start=0, end=1)
     shape = op.Concat(images, op.const([groups]), op.Div(inner, op.const([groups])), axis=0)
-    return str(op.Reshape(x, shape, allowzero=1))
+    return reshape_exactly(op, x, shape, 3)
 
 
 @down("InstanceNormalization", since=6)
