@@ -84,10 +84,12 @@ def judged(before: onnx.ModelProto, after: onnx.ModelProto, feeds: Mapping[str, 
     return UNDECIDED if not compared else WITHIN if small else EQUIVALENT
 
 
-def examined(before: onnx.ModelProto, after: onnx.ModelProto, feeds: Mapping[str, Any], seed: int) -> str:
-    """Return what became of a fault: verified, and if it is not found, judged by onnxruntime."""
+def examined(
+    source: onnx.ModelProto, before: onnx.ModelProto, after: onnx.ModelProto, feeds: Mapping[str, Any], seed: int
+) -> str:
+    """Return what became of a fault: `after` is verified against the source, and against `before` by onnxruntime."""
     try:
-        result = opset.verify(before, after, limits=LIMITS)
+        result = opset.verify(source, after, limits=LIMITS)
     except opset.OpsetError:
         return INVALID
     if result.verdict == "different":
@@ -123,7 +125,7 @@ def inject_into(
                 continue
         except (ValueError, IndexError, TypeError):
             continue
-        outcome = examined(subject, mutant, case.feeds, rng.randrange(1 << 30))
+        outcome = examined(case.model, subject, mutant, case.feeds, rng.randrange(1 << 30))
         found.append((kind, place, outcome))
         if outcome == MISSED:
             print(f"MISSED {kind}, {place}: {case.name} at {to}", flush=True)

@@ -121,6 +121,12 @@ def _axes(use: Use) -> Demand:
     return Demand(fixed=tuple(range(use.count())))
 
 
+def _some_axes(use: Use) -> Demand:
+    """Return axes of the data, none twice, as many as the input has elements."""
+    rank = len(use.shape(0) or ())
+    return Demand(0, rank - 1, distinct=True) if 0 < use.count() <= rank else _axes(use)
+
+
 def _index_along_axis(use: Use) -> Demand:
     """Return indices of the data's axis, negative ones if the version takes them."""
     size = use.size(0, use.attribute("axis", 0))
@@ -172,9 +178,11 @@ def _single_axes(use: Use) -> Demand:
 
 
 def _parts(use: Use) -> Demand:
-    """Return sizes of parts that make up the axis."""
+    """Return sizes of parts that make up the axis, each greater than the one before if there is room."""
     count, size = max(use.count(), 1), use.size(0, use.attribute("axis", 0))
-    return Demand(fixed=tuple(size // count + (number < size % count) for number in range(count)))
+    whole = count * (count + 1) // 2
+    parts = [size * (number + 1) // whole for number in range(count - 1)]
+    return Demand(fixed=(*parts, size - sum(parts)))
 
 
 def _length_of_sequence(use: Use) -> Demand:
@@ -245,17 +253,18 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("OneHot", 0): _whole(0, 3), ("OneHot", 1): _whole(4, 4), ("TopK", 1): _top_count,
     ("Tile", 1): _whole(1, 2), ("Expand", 1): _wider_shape, ("Reshape", 1): _other_shape,
     ("ConstantOfShape", 0): _whole(1, 3), ("Range", 0): _whole(0, 1), ("Range", 1): _whole(4, 6),
-    ("Range", 2): _whole(1, 2), ("Slice", 1): _whole(0, 1), ("Slice", 2): _whole(2, 4), ("Slice", 3): _axes,
-    ("Slice", 4): _whole(1, 2), ("Pad", 1): _whole(0, 1), ("Pad", 3): _axes, ("Unsqueeze", 1): _axes,
+    ("Range", 2): _whole(1, 2), ("Slice", 1): _whole(0, 1), ("Slice", 2): _whole(2, 4), ("Slice", 3): _some_axes,
+    ("Slice", 4): _whole(1, 2), ("Pad", 1): _whole(0, 1), ("Pad", 3): _some_axes, ("Unsqueeze", 1): _axes,
     ("Squeeze", 1): _single_axes, ("Split", 1): _parts, ("CumSum", 1): _axis,
-    **{(f"Reduce{name}", 1): _axes for name in _REDUCTIONS},
+    **{(f"Reduce{name}", 1): _some_axes for name in _REDUCTIONS},
     ("Resize", 2): _real(1, 2), ("Resize", 3): _whole(2, 5), ("Upsample", 1): _real(1, 2),
     **{(name, 4): _length_of_sequence for name in ("RNN", "GRU", "LSTM")}, ("ReverseSequence", 1): _length_of_sequence,
     ("SequenceAt", 1): _whole(0, 1), ("SequenceErase", 1): _whole(0, 1), ("SequenceInsert", 2): _whole(0, 1),
     ("Loop", 0): _whole(1, 3), ("Loop", 1): _whole(1, 1), ("Dropout", 1): _real(0, 0.5),
     ("Bernoulli", 0): _real(0, 1), ("Multinomial", 0): _real(-3, 0), ("BatchNormalization", 4): _POSITIVE,
     **{(name, 1): _real(0.05, 0.3) for name in ("QuantizeLinear", "DequantizeLinear")},
-    **{(name, at): _real(0.05, 0.3) for name in ("QLinearConv", "QLinearMatMul") for at in (1, 4, 6)},
+    **{(name, at): _real(0.05, 0.3) for name in ("QLinearConv", "QLinearMatMul") for at in (1, 4)},
+    ("QLinearConv", 6): _real(5, 40), ("QLinearMatMul", 6): _real(5, 40),
     ("Div", 1): _divisor, ("Mod", 1): _divisor, ("BitShift", 1): _whole(0, 3), ("Trilu", 1): _whole(-1, 1),
     ("RoiAlign", 1): _real(0, 4), ("RoiAlign", 2): lambda use: Demand(0, use.size(0, 0) - 1),
     ("MaxRoiPool", 1): _real(0, 0.9), ("GridSample", 1): _real(-1.1, 1.1), ("AffineGrid", 1): _grid_size,

@@ -111,8 +111,15 @@ class Comparison:
         )
 
     @property
+    def is_empty(self) -> bool:
+        """Whether all values that were compared had no elements."""
+        return bool(self._runs) and not self.elements
+
+    @property
     def tells_little(self) -> str:
-        """Why the comparison says little, "" if it does not: all NaN, or the same for all inputs."""
+        """Why the comparison says little, "" if it does not: all NaN, no elements, or the same for all inputs."""
+        if self.is_empty:
+            return "it had no elements in any run"
         if self.elements and self._nan[0] == self.elements:
             return "all elements were NaN"
         return "it was the same in all runs" if self._runs > 1 and len(self._digests) == 1 and self.elements else ""

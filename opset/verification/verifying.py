@@ -31,7 +31,7 @@ from opset.verification.tolerances import Roundings, tolerance
 
 SEEDS = 3
 MORE_SEEDS = 9
-"""Inputs that are drawn beyond these as long as a branch or a body of a loop has not been run."""
+"""Inputs drawn beyond these as long as a branch or body of a loop was not run, or an output had no elements."""
 KEPT = 1 << 30
 """Bytes of inner values that are kept to find the first that differs."""
 _STOPPED = ("R301", "R302", "R303", "R205", "R201")
@@ -215,7 +215,7 @@ class _Verifying:
         for seed in range(self.settings.seeds):
             yield from self._draw_runs(seed)
         for seed in range(self.settings.seeds, self.settings.seeds + MORE_SEEDS):
-            if not self.branches.missed:
+            if not self.branches.missed and not any(each.is_empty for each in self.comparisons.values()):
                 break
             yield from self._draw_runs(seed)
 

@@ -103,6 +103,7 @@ FORMS = {
         "STREAMS": {"": ["SAMPLE", "-", "--seeds", "1"]},
         "SCHEMAS": {"": ["SAMPLE", "SAMPLE", "--seeds", "1", "--schemas", "FOLDER/schemas"]},
         "CONFIGURATIONS": {"": ["SAMPLE", "SAMPLE", "--seeds", "1"]},
+        "ARGUMENTS": {"dim": ["SAMPLE", "SAMPLE", "--dim", "IT"], "data": ["SAMPLE", "SAMPLE", "--data", "IT"]},
     },
     "check": {
         "MODELS": {
@@ -525,7 +526,7 @@ def commands(built, tmp_path):
                 if verb == "check":
                     statuses = *statuses, 0, 1  # what keeps others from reading a model is a finding like any other
                 if verb == "verify":
-                    statuses = *statuses, 1  # a model of another interface, or one that does not run, is not the same
+                    statuses = *statuses, 1, 2, 3  # no inputs fit some models, and faults of others show in a run
                 if verb in ("info", "diff"):
                     statuses = *statuses, 0  # a model is shown or compared even if it cannot be converted
                 if verb in ("extract", "merge"):
