@@ -164,7 +164,7 @@ def _suitable(shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator, 
     size = math.prod(shape)
     if demand.choices:
         is_text = isinstance(demand.choices[0], str | bytes)
-        if is_text != (dtype.kind == "O"):
+        if is_text != (dtype.kind == "O") or (isinstance(demand.choices[0], float) and dtype.kind != "f"):
             return None
         words = [each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in demand.choices]
         return np.array(words, dtype)[rng.integers(len(words), size=size)].reshape(shape)

@@ -107,6 +107,13 @@ def test_random_outputs_are_compared_by_shape_alone():
     assert found.same and "random" in found.outputs[0].why and not found.outputs[1].why
 
 
+def test_a_dropout_that_may_train_is_compared_by_shape_alone_if_it_does():
+    text = HEAD + "(float[40] x, bool t) => (float[40] y) { r = Constant <value_float = 0.5> () y = Dropout (x, r, t) }"
+    for training in (True, False):
+        found = opset.verify(model(text), model(text), data=[{"x": np.ones(40, np.float32), "t": np.array(training)}])
+        assert found.same and ("random" in found.outputs[0].why) == training
+
+
 def test_interfaces_are_matched_by_name_or_position_or_refused():
     one, other = (model(HEAD + f"(float[2] {a}) => (float[2] y) {{ y = Neg ({a}) }}") for a in "ab")
     found = opset.verify(one, other)
