@@ -16,7 +16,7 @@ from opset.tensor_io.files import read_values
 from opset.verification.branches import Branches
 from opset.verification.comparing import Comparison, InnerValues, leaves, why_different
 from opset.verification.inputs import Drawing, Drawn
-from opset.verification.randomness import random_outputs
+from opset.verification.randomness import random_outputs, without_seeds
 from opset.verification.report import (
     DIFFERENT,
     NOT_COMPARED,
@@ -309,7 +309,10 @@ class _Verifying:
         certain, doubtful = self._random
         runner = self.runners[0]
         if doubtful and isinstance(runner, ReferenceRunner):
-            again = dict(zip(values, runner.run(drawn.feeds, seed=1), strict=True))
+            other = ReferenceRunner(
+                without_seeds(self.models[0]), self.registry, self.settings.limits, self.budget, seed=1
+            )
+            again = dict(zip(values, other.run(drawn.feeds), strict=True))
             doubtful = {name for name in doubtful if why_different(values[name], again[name], 0.0, 0.0)}
         for name in certain | doubtful:
             if name in self.comparisons:
