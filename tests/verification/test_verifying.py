@@ -108,7 +108,7 @@ def test_random_outputs_are_compared_by_shape_alone():
 
 
 def test_a_dropout_that_may_train_is_compared_by_shape_alone_if_it_does():
-    text = HEAD + "(float[40] x, bool t) => (float[40] y) { r = Constant <value_float = 0.5> () y = Dropout <seed = 7> (x, r, t) }"
+    text = HEAD + "(float[40] x, bool t) => (float[40] y) <float r = {0.5}> { y = Dropout <seed = 7> (x, r, t) }"
     for training in (True, False):
         found = opset.verify(model(text), model(text), data=[{"x": np.ones(40, np.float32), "t": np.array(training)}])
         assert found.same and ("random" in found.outputs[0].why) == training
