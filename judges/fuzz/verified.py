@@ -1,6 +1,6 @@
 """Whether `opset verify` finds faults in converted models, and raises no false alarm.
 
-    python -m judges verified --count 300 --seed 1 [--markdown docs/verified.md]
+    python -m judges verified --count 400 --seed 1 [--markdown docs/verified.md]
 
 Models (examples, node tests of the standard, sketches of exporters) are converted to drawn opsets and verified: none
 may differ. Then faults are put into the converted models, one at a time, in the main graph, in branches, loops and
@@ -160,7 +160,7 @@ def table(outcomes: Sequence[tuple[str, str, str]]) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=300, help="models")
+    parser.add_argument("--count", type=int, default=400, help="models")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--faults", type=int, default=4, help="faults for each model")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="time after which no model is begun")
@@ -203,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 PAGE = """`opset verify` is measured by faults that are put into converted models, one at a time: the examples and the
 node tests of the standard, at drawn opsets. A fault that it does not find is judged by onnxruntime on other inputs:
 one that changes no output there changes nothing. Invalid are models that no longer run, which are found, too, but count
-for nothing. `python -m judges verified --count 300 --seed 1 --markdown docs/verified.md` writes this page."""
+for nothing. `python -m judges verified --count 400 --seed 1 --markdown docs/verified.md` writes this page."""
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -240,6 +240,11 @@ def _split_words(use: Use) -> Demand:
     return Demand(choices=(f"a{mark}b{mark}c", f"{mark}d{mark}{mark}e f  g", "h", "", f"i  {mark}"))
 
 
+def _odd_numbers(use: Use) -> Demand | None:
+    """Return numbers among which there are infinite ones and NaN."""
+    return Demand(choices=(math.inf, -math.inf, math.nan, 0.5, -2.0))
+
+
 _WIDE = _whole(-(2**31), 2**31 - 1)
 _BYTES = _whole(-128, 255)
 _POSITIVE = _real(0.1, 3)
@@ -280,7 +285,9 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("Attention", 3): _scores, ("Attention", 6): lambda use: Demand(1, use.size(1, -2)),
     ("TensorScatter", 2): _whole(0, 0), ("RotaryEmbedding", 3): lambda use: Demand(0, use.size(1, 0) - 1),
     **{(f"Bitwise{name}", at): _WIDE for name in ("And", "Or", "Xor", "Not") for at in (0, 1)}, ("BitShift", 0): _WIDE,
-    ("BitCast", 0): _WIDE, ("StringSplit", 0): _split_words, ("DequantizeLinear", 0): _BYTES,
+    ("BitCast", 0): _WIDE, ("IsInf", 0): _odd_numbers,
+    ("IsNaN", 0): _odd_numbers, ("Mod", 0): _whole(-9, 9),
+    ("StringSplit", 0): _split_words, ("DequantizeLinear", 0): _BYTES,
     **{(name, at): _BYTES for name in ("QLinearConv", "QLinearMatMul") for at in (0, 3)},
     **{(name, at): _BYTES for name in ("ConvInteger", "MatMulInteger") for at in (0, 1)},
     ("Cast", 0): _beyond_float8, ("CastLike", 0): _beyond_float8,

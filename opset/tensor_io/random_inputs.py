@@ -164,7 +164,7 @@ def _suitable(shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator, 
     size = math.prod(shape)
     if demand.choices:
         is_text = isinstance(demand.choices[0], str | bytes)
-        if is_text != (dtype.kind == "O"):
+        if is_text != (dtype.kind == "O") or (isinstance(demand.choices[0], float) and dtype.kind != "f"):
             return None
         words = [each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in demand.choices]
         return np.array(words, dtype)[rng.integers(len(words), size=size)].reshape(shape)
@@ -204,13 +204,13 @@ def _range_of(dtype: np.dtype[Any]) -> tuple[int, int]:
 
 
 def _mask(shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator) -> Any:
-    """Return a mask that leaves out a quarter, and in every other draw some rows whole; the first row never is."""
+    """Return a mask that leaves out a quarter, and often some rows whole, but never the last."""
     kept = np.asarray(rng.random(shape) < 0.75)
     if shape:
         kept[..., :1] = True
-        if len(shape) > 1 and rng.random() < 0.5:
-            kept &= np.asarray(rng.random([*shape[:-1], 1]) < 0.7)
-            kept.reshape(-1, shape[-1])[:1, :1] = True
+        if len(shape) > 1 and rng.random() < 0.75:
+            kept &= np.asarray(rng.random([*shape[:-1], 1]) < 0.5)
+            kept.reshape(-1, shape[-1])[-1:, :1] = True
     if dtype.kind == "b":
         return kept
     if "int" in dtype.name:

@@ -103,10 +103,10 @@ def _vary(value: Any, seed: int, rng: np.random.Generator) -> Any:
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu":
         return value
     if value.dtype.kind != "f":
-        if seed % 3 != 1:
+        if seed % 3 == 0:
             return value
         limits = np.iinfo(value.dtype)
-        low, high = max(int(limits.min), -1000), min(int(limits.max), 1000)
+        low, high = (max(int(limits.min), -1000), min(int(limits.max), 1000)) if seed % 3 == 1 else (0, 16)
         return np.asarray(rng.integers(low, high + 1, size=value.shape)).astype(value.dtype)
     scale = 1
     if seed < FIRST and seed % 3 == 1:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from opset.model.graph.index import Body, ModelIndex
+from opset.model.graph.walking import subgraphs
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry
-from opset.preparation import read_model
+from opset.preparation import copy_model, read_model
 
 _RANDOM = frozenset(
     ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli")
@@ -19,6 +22,21 @@ def random_outputs(model: Model, registry: Registry) -> tuple[set[str], set[str]
     outputs = {each.name for each in model.proto.graph.output}
     certain = _affected_values(index, _RANDOM) & outputs
     return certain, (_affected_values(index, _PERHAPS) & outputs) - certain
+
+
+def without_seeds(model: Model) -> Model:
+    """Return a copy of a model in which each Dropout draws other numbers in each run."""
+    copy = copy_model(model)
+    pending: list[Any] = [copy.proto.graph, *copy.proto.functions]
+    while pending:
+        body = pending.pop()
+        for node in body.node:
+            pending += [graph for _, graph in subgraphs(node)]
+            if node.op_type in _PERHAPS:
+                kept = [each for each in node.attribute if each.name != "seed"]
+                del node.attribute[:]
+                node.attribute.extend(kept)
+    return copy
 
 
 def _affected_values(index: ModelIndex, operators: frozenset[str]) -> set[str]:

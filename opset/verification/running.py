@@ -39,23 +39,17 @@ class Runner(Protocol):
 class ReferenceRunner:
     """Runs a model on the reference evaluator, within the rest of a budget."""
 
-    def __init__(self, model: Model, registry: Registry, limits: Limits, budget: Budget) -> None:
+    def __init__(self, model: Model, registry: Registry, limits: Limits, budget: Budget, seed: int = 0) -> None:
         self._limits, self._budget = limits, budget
-        self._options: dict[str, Any] = {"schemas": registry, "seed": 0}
+        self._options: dict[str, Any] = {"schemas": registry, "seed": seed}
         self._model = model
         self._evaluator = ReferenceEvaluator(model, limits=limits, **self._options)
 
-    def run(
-        self,
-        feeds: Mapping[str, Any],
-        trace: Callable[[str, str, Any], None] | None = None,
-        seed: int | None = None,
-    ) -> list[Any]:
+    def run(self, feeds: Mapping[str, Any], trace: Callable[[str, str, Any], None] | None = None) -> list[Any]:
         """Return the outputs, and report each computed value to a trace. Raises RunError if the model does not run."""
         evaluator, limits = self._evaluator, self._budget.remaining_limits(self._limits)
-        if trace is not None or seed is not None:
-            options = {**self._options, **({"seed": seed} if seed is not None else {})}
-            evaluator = ReferenceEvaluator(self._model, limits=limits, trace=trace, **options)
+        if trace is not None:
+            evaluator = ReferenceEvaluator(self._model, limits=limits, trace=trace, **self._options)
         evaluator.limits = limits
         return evaluator.run(None, feeds)
 

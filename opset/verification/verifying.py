@@ -16,7 +16,7 @@ from opset.tensor_io.files import read_values
 from opset.verification.branches import Branches
 from opset.verification.comparing import Comparison, InnerValues, leaves, why_different
 from opset.verification.inputs import Drawing, Drawn
-from opset.verification.randomness import random_outputs
+from opset.verification.randomness import random_outputs, without_seeds
 from opset.verification.report import (
     DIFFERENT,
     NOT_COMPARED,
@@ -156,6 +156,7 @@ class _Verifying:
             name: Comparison(name, other, settings.rtol, settings.atol)
             for name, other in self.interface.outputs.items()
         }
+        self._random = random_outputs(before, registry)
         self.first: FirstDifference | None = None
         self._reasons: dict[str, None] = {}
         self._located = False
@@ -282,8 +283,7 @@ class _Verifying:
         others = [each.name for each in self.models[1].proto.graph.output]
         values, other_values = dict(zip(names, outputs, strict=True)), dict(zip(others, found, strict=True))
         roundings = self._roundings(drawn)
-        if not self.runs:
-            self._mark_random(drawn, values)
+        self._mark_random(drawn, values)
         same = True
         allowed: dict[str, float] = {}
         for name, comparison in self.comparisons.items():
@@ -306,10 +306,13 @@ class _Verifying:
 
     def _mark_random(self, drawn: Drawn, values: Mapping[str, Any]) -> None:
         """Mark the outputs that depend on random numbers, which are not compared by value."""
-        certain, doubtful = random_outputs(self.models[0], self.registry)
+        certain, doubtful = self._random
         runner = self.runners[0]
         if doubtful and isinstance(runner, ReferenceRunner):
-            again = dict(zip(values, runner.run(drawn.feeds, seed=1), strict=True))
+            other = ReferenceRunner(
+                without_seeds(self.models[0]), self.registry, self.settings.limits, self.budget, seed=1
+            )
+            again = dict(zip(values, other.run(drawn.feeds), strict=True))
             doubtful = {name for name in doubtful if why_different(values[name], again[name], 0.0, 0.0)}
         for name in certain | doubtful:
             if name in self.comparisons:

@@ -85,7 +85,7 @@ def test_shapes_and_masks_and_distinct_indices_are_drawn():
     assert len({*feeds["i"].ravel().tolist()}) == 4
     text = "(float[4, 9] x, float[4, 9] m) => (float[4, 9] y) { s = Add (x, m) y = Softmax (s) }"
     feeds, (y,) = drawn(text)
-    assert np.isinf(feeds["m"]).any() and np.isfinite(y[0]).all() and (y == 0).any()
+    assert np.isinf(feeds["m"]).any() and np.isfinite(y[-1]).all() and (y == 0).any()
 
 
 def test_a_branch_that_runs_seldom_is_run_or_named():
@@ -105,6 +105,13 @@ def test_random_outputs_are_compared_by_shape_alone():
     text = HEAD + "(float[2] x) => (float[2] y, float[2] z) { r = RandomNormalLike (x) y = Add (x, r) z = Neg (x) }"
     found = opset.verify(model(text), model(text))
     assert found.same and "random" in found.outputs[0].why and not found.outputs[1].why
+
+
+def test_a_dropout_that_may_train_is_compared_by_shape_alone_if_it_does():
+    text = HEAD + "(float[40] x, bool t) => (float[40] y) <float r = {0.5}> { y = Dropout <seed = 7> (x, r, t) }"
+    for training in (True, False):
+        found = opset.verify(model(text), model(text), data=[{"x": np.ones(40, np.float32), "t": np.array(training)}])
+        assert found.same and ("random" in found.outputs[0].why) == training
 
 
 def test_interfaces_are_matched_by_name_or_position_or_refused():
