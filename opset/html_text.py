@@ -33,7 +33,7 @@ def findings_table(title: str, findings: Iterable[Finding]) -> Table:
 
 
 def one_line(kind: str, text: str) -> str:
-    """Return the `repr` of a result: its class, and what it is, on one line that is not too long."""
+    """Return the `repr` of a result: its class and a text, on one line that is not too long."""
     return f"<{kind} {safe_text(text, _LINE)}>"
 
 

@@ -97,7 +97,7 @@ class _Reader:
         return "".join(parts)
 
     def _add(self, parts: list[str], token: str) -> None:
-        """Add what a token stands for, with its arguments."""
+        """Add the meaning of a token, with its arguments."""
         if token in ("_", "^"):
             parts.append(_script(self._argument(), token))
         elif token == "{":
@@ -138,7 +138,7 @@ class _Reader:
         return token
 
     def _command(self, name: str) -> str:
-        """Return what a command stands for, with its arguments."""
+        """Return the text of a command, with its arguments."""
         if name in _FRACTIONS:
             return f"{_part(self._argument())}/{_part(self._argument())}"
         if name == "sqrt":

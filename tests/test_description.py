@@ -45,7 +45,7 @@ def test_the_contents_of_a_model():
         ("x", "tensor(float)[N, 4]"),
         ("a", "tensor(string)[N]"),
     ]
-    assert [tuple(each) for each in found.weights] == [("float", 1, 16), ("int64", 1, 8)]
+    assert [tuple(each) for each in found.weights] == [("float", 1, 16, 4), ("int64", 1, 8, 1)]
     assert found.nodes == 4 and found.external_data == []
     assert {each.operator: each.since for each in found.operators}["Scale"] is None
     assert found.notes == ["com.other: nothing is known of its nodes, which count as taken"]
@@ -163,7 +163,7 @@ def test_external_data_is_listed_and_not_read(tmp_path):
     path.write_bytes(model.SerializeToString())
     found = opset.info(path, runtimes=["tensorrt"])  # there is no w.bin
     assert [tuple(each) for each in found.external_data] == [("w.bin", 1, 4000000)]
-    assert [tuple(each) for each in found.weights] == [("float", 1, 4000000)]
+    assert [tuple(each) for each in found.weights] == [("float", 1, 4000000, 1000000)]
     assert found.runtimes[0].as_it_is and found.notes == []
     # A small constant that decides a conversion is needed; without its file, nothing is said of versions.
     shape = TensorProto(name="s", data_type=7, dims=[2], data_location=TensorProto.EXTERNAL)

@@ -84,7 +84,7 @@ class Verbs(click.Group):
         command: click.Command = import_module(f"opset.cli.{module}").command
         if not any(each.name == "debug" for each in command.params):
             command.params.append(_debug_option())
-        if ctx.resilient_parsing:  # a shell completes what is typed
+        if ctx is not None and ctx.resilient_parsing:  # a shell completes what is typed
             from opset.cli.completing import complete_names
 
             complete_names(command)

@@ -50,7 +50,7 @@ class Settings(NamedTuple):
     freeze: tuple[str, ...]
     plan_only: bool
     assumed: Assumed
-    verifying: Verifying
+    verifying: Verifying = Verifying()
     check: bool = False
 
 
@@ -113,7 +113,7 @@ def convert_files(inputs: tuple[str, ...], call: Call, settings: Settings) -> in
         if refused and result is not None:
             errors.write(f"{refusal_line(result.conversion.nodes)}\n")
 
-    reporting = Reporting(write, lambda result: headline(result.conversion))
+    reporting = Reporting(write, _detail)
     return process_files(inputs, call, VERB, convert_file, settings, reporting, writes=not plan_only)
 
 
@@ -167,6 +167,11 @@ def _fault_of(model: Model, registry: Registry, call: Call) -> str:
     why = f" ({first.why})" if first.why else ""
     others = f", and {len(errors) - 1:,} more" if errors[1:] else ""
     return f"the model is not valid: {first.place}: {first.message}{why}, {first.code}{others}; opset check shows all"
+
+
+def _detail(result: ConvertedReport) -> str:
+    """Return the versions of a conversion on one line."""
+    return headline(result.conversion)
 
 
 def _result_lines(report: ModelReport[ConvertedReport]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Defaults of options in the configuration: `[tool.opset.convert]`, and below it `to = 21`.
 
-The configuration may come from anyone: it sets what a verb computes and shows, and not what a call alone decides: which
-code is trusted, which files are read and written, what is overwritten, and how much work is allowed.
+The configuration may come from anyone. It sets results and their form. A call alone decides which code is trusted,
+which files are read, written and overwritten, and how much work is allowed.
 """
 
 from __future__ import annotations

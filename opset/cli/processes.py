@@ -230,7 +230,7 @@ def _leave_with(parent: int) -> None:
 
 
 def _limit_memory(memory: int) -> int:
-    """Let this process take so many bytes beside what it has, and return what it has."""
+    """Let this process take so many bytes more than now, and return its size now."""
     import resource
 
     idle = _data_size()

@@ -72,7 +72,7 @@ class View(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What is known of a model: its report, and if they were asked for, a line about it, and the report as JSON."""
+    """The outcome for a model: its report, and if they were asked for, a line about it, and the report as JSON."""
 
     report: ModelReport[Any]
     line: str = ""

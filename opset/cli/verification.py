@@ -42,12 +42,12 @@ tolerance_options = (
 class Verifying(NamedTuple):
     """The options of a verification; `wanted` says whether one is made."""
 
-    wanted: bool
-    data: tuple[str, ...]
-    seeds: int | None
-    rtol: float | None
-    atol: float | None
-    with_: str | None
+    wanted: bool = False
+    data: tuple[str, ...] = ()
+    seeds: int | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    with_: str | None = None
 
     def verify(
         self,

@@ -23,7 +23,7 @@ class Branches:
 
     @property
     def trace(self) -> Callable[[str, str, Any], None] | None:
-        """What a run reports its values to, None once all have been run."""
+        """The function to which a run reports its values; None once all branches have been run."""
         return self._see if self.missed else None
 
     def _see(self, location: str, name: str, value: Any) -> None:

@@ -220,6 +220,7 @@ def test_json_in_detail(small):
         "converted": 1,
         "unchanged": 0,
         "invalid": 0,
+        "unverified": 0,
         "planned": 0,
         "refused": 0,
         "failed": 0,

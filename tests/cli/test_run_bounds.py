@@ -259,7 +259,7 @@ ENDS = [
     ("run", False, 70, 70, ""),
     ("run", False, 141, 141, ""),
     ("convert", True, 0, 1, "error[C401] the model was not converted"),
-    ("convert", False, -9, 70, "error[M101] the model was not converted"),
+    ("convert", False, -9, 70, "error[U108] the model was not converted"),
     ("convert", False, 141, 141, ""),
     ("infer", True, 0, 1, "error[I401] the model was not read"),
     ("testgen", True, 0, 1, "error[R303] the evaluation was stopped"),

@@ -182,9 +182,12 @@ def test_show_counts_every_kind_of_initializer(folder):
     operators, opsets = data.pop("operators"), data.pop("opsets")
     assert (len(operators), len(opsets)) == (3, 1)
     assert data == {
-        "model": "model.onnx", "ir_version": 6, "producer": "exporter", "graph": "main", "inputs": ["x"],
-        "outputs": ["y"], "initializers": 4, "nodes": 3, "functions": [],
+        "model": "model.onnx", "ir_version": 6, "producer": "exporter", "graph": "main",
+        "inputs": [{"name": "x", "type": "tensor(float)[2, 3]"}],
+        "outputs": [{"name": "y", "type": "tensor(float)[2, 3]"}],
+        "weights": data["weights"], "external_data": [], "nodes": 3, "functions": [],
     }  # fmt: skip
+    assert sum(each["tensors"] for each in data["weights"]) == 4
 
 
 # list
