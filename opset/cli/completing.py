@@ -1,6 +1,6 @@
-"""Completion in a shell of names: operators, runtimes, releases, codes and guides, those of this package alone.
+"""Completion in a shell: operators, runtimes, releases, codes and guides that the package itself has.
 
-No configuration is read, and no file but those of the package.
+No configuration is read, and no other file.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _begins(name: str, text: str) -> bool:
 
 
 def _operators(text: str) -> Iterable[str]:
-    """Return the operators, those of ai.onnx without their domain, and versions of one if a text ends with "@"."""
+    """Return the operators, or the versions of one if the text ends with "@"; ai.onnx is not written."""
     registry = default_registry()
     name, at, _ = text.partition("@")
     if at:
@@ -89,11 +89,10 @@ def _versions(text: str) -> Iterable[str]:
     """Return the versions of ai.onnx, newest first, and of other domains as `ai.onnx.ml=5`."""
     domains = default_registry().domains
     standard = [str(version) for version in range(domains[""], 0, -1)]
-    return [*standard, *(f"{name}={version}" for name, newest in domains.items() for version in _down(name, newest))]
-
-
-def _down(name: str, newest: int) -> Iterable[int]:
-    return range(newest, 0, -1) if name else ()
+    return [
+        *standard,
+        *(f"{name}={version}" for name, newest in domains.items() for version in range(newest, 0, -1) if name),
+    ]
 
 
 def _domains(text: str) -> Iterable[str]:

@@ -149,7 +149,7 @@ class Totals:
             seen.add(key)
 
     def rows(self) -> list[FindingTotal]:
-        """Return the sums, first those of most models, then of most findings."""
+        """Return the sums: most models first, then most findings."""
         return sorted(self._sums.values(), key=lambda each: (-each.models, -each.findings, each.operator, each.code))
 
 

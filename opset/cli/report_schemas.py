@@ -23,7 +23,7 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
     "check": ("cli.check:CheckReport", "cli.check:CheckBatch"),
     "infer": ("cli.infer:InferenceReport",),
 }
-"""The class of the result of each verb that works on models, and that of the report on all models."""
+"""The classes of a verb's result for one model, and of its report on all models."""
 OTHERS: Mapping[str, tuple[str, ...]] = {
     "run": ("cli.run:RunReport",),
     "lint": ("cli.lint:LintReport",),

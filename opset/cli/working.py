@@ -241,14 +241,14 @@ def _workers_of(executor: Any) -> int:
 
 def run_batch(blob: bytes, jobs: Sequence[Job]) -> tuple[float, list[Record]]:
     """Return the seconds that work on models took in a process of an executor, and the records."""
-    work = _started(blob)
+    work = _load_work(blob)
     begin = time.monotonic()
     records = [*map(work, jobs)]
     return time.monotonic() - begin, records
 
 
 @cache
-def _started(blob: bytes) -> Callable[[Job], Record]:
+def _load_work(blob: bytes) -> Callable[[Job], Record]:
     """Return the function that works on one model; a process starts it once."""
     work: Callable[[Job], Record] = pickle.loads(blob)()
     return work

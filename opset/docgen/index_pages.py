@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from opset.catalog import (
+    Member,
     OperatorSet,
     OperatorSetDifference,
     brief_type,
@@ -204,14 +205,11 @@ def _opset_page(site: Site, domain: str, version: int, data: OperatorSet) -> Ind
 
     parts = []
     if data.new:
-        parts.append(part("New", names=[_version_link(site, domain, each.operator, each.since) for each in data.new]))
+        parts.append(part("New", names=_version_links(site, domain, data.new)))
     if version > 1:
-        changed = operator_set_difference(site.registry, domain, version - 1, version)
-        parts += [each for each in _difference_parts(site, changed) if each["title"] == "Changed"]
+        parts += _changed_part(site, operator_set_difference(site.registry, domain, version - 1, version))
     if data.withdrawn:
-        parts.append(
-            part("Withdrawn", names=[_version_link(site, domain, each.operator, each.since) for each in data.withdrawn])
-        )
+        parts.append(part("Withdrawn", names=_version_links(site, domain, data.withdrawn)))
     families: dict[str, list[dict[str, str]]] = {}
     for operator in data.operators:
         link_to_version = _version_link(site, domain, operator.operator, operator.since)
@@ -282,8 +280,7 @@ def _release_page(site: Site, domains: Iterable[str], before: Release | None, re
             parts += _difference_parts(site, changed, f" in {title}")
         else:
             members = operator_set(site.registry, domain, new).operators
-            names = [_version_link(site, domain, each.operator, each.since) for each in members]
-            parts.append(part(f"Operators of {title}", names=names))
+            parts.append(part(f"Operators of {title}", names=_version_links(site, domain, members)))
     lead = f"What came with onnx {release.name}: IR version {release.ir}, opset {release.opset}"
     lead += f"; the release before is {before.name}." if before is not None else "; it was the first."
     trail = [link("Releases", "../releases.html")]
@@ -291,28 +288,36 @@ def _release_page(site: Site, domains: Iterable[str], before: Release | None, re
     return index_page(path, "release", f"onnx {release.name}", lead=lead, text=lead, parts=parts, trail=trail)
 
 
-def _difference_parts(site: Site, difference: OperatorSetDifference, place: str = "") -> Iterator[dict[str, Any]]:
+def _difference_parts(site: Site, difference: OperatorSetDifference, place: str) -> Iterator[dict[str, Any]]:
     """Yield the parts of a page that show which operators are new, changed and withdrawn; `place` ends their titles."""
     domain = difference.domain
     if difference.new:
-        names = [_version_link(site, domain, each.operator, each.since) for each in difference.new]
-        yield part(f"New{place}", names=names)
-    if difference.changed:
-        rows = [
-            [
-                cell(links=[_version_link(site, domain, change.operator, change.since_after)]),
-                cell(f"{change.since_before} → {change.since_after}"),
-                cell("; ".join(change.words)),
-                cell(inline(" ".join(change.meaning))),
-                cell(work_text(change.work)),
-            ]
-            for change in difference.changed
+        yield part(f"New{place}", names=_version_links(site, domain, difference.new))
+    yield from _changed_part(site, difference, place)
+    if difference.gone:
+        yield part(f"Withdrawn{place}", names=_version_links(site, domain, difference.gone))
+
+
+def _changed_part(site: Site, difference: OperatorSetDifference, place: str = "") -> Iterator[dict[str, Any]]:
+    """Yield the part of a page that shows the operators that changed, if any did."""
+    rows = [
+        [
+            cell(links=[_version_link(site, difference.domain, change.operator, change.since_after)]),
+            cell(f"{change.since_before} → {change.since_after}"),
+            cell("; ".join(change.words)),
+            cell(inline(" ".join(change.meaning))),
+            cell(work_text(change.work)),
         ]
+        for change in difference.changed
+    ]
+    if rows:
         head = ["Operator", "Versions", "Signature", "Meaning", "Conversion up"]
         yield part(f"Changed{place}", table=table(head, rows))
-    if difference.gone:
-        names = [_version_link(site, domain, each.operator, each.since) for each in difference.gone]
-        yield part(f"Withdrawn{place}", names=names)
+
+
+def _version_links(site: Site, domain: str, members: Iterable[Member]) -> list[dict[str, str]]:
+    """Return links to the versions of operators, from a page in a folder."""
+    return [_version_link(site, domain, each.operator, each.since) for each in members]
 
 
 def _version_link(site: Site, domain: str, operator: str, since: int) -> dict[str, str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from opset.model.elements import ELEMENTS
+from opset.model.types import nest_elements
 from opset.schemas.model import VARIADIC, Example, ExampleValue, OpSchema, Parameter
 
 LONGEST = 2000
@@ -44,11 +45,11 @@ def python_code(schema: OpSchema, example: Example, newest: int) -> str:
 
 def _code_of(schema: OpSchema, example: Example, newest: int) -> str:
     """Return the code of an example. Raises _Unsupported if a value has no short form."""
-    inputs = _named(schema.inputs, example.inputs)
+    inputs = _name_values(schema.inputs, example.inputs)
     taken = {name for name, value in inputs if value is not None}
     outputs = [
         (f"new_{name}" if name in taken else name, value)
-        for name, value in _named(schema.outputs, example.outputs or ())
+        for name, value in _name_values(schema.outputs, example.outputs or ())
     ]
     words = [_quote(schema.name), _names_text(inputs), _names_text(outputs)]
     words += [f"domain={_quote(schema.domain)}"] if schema.domain else []
@@ -87,7 +88,7 @@ def _imports(lines: Sequence[str]) -> Iterable[str]:
     yield f"from onnx import {', '.join(names)}"
 
 
-def _named(
+def _name_values(
     parameters: Sequence[Parameter], values: Sequence[ExampleValue | None]
 ) -> list[tuple[str, ExampleValue | None]]:
     """Return values with the names of their parameters; those of a variadic parameter are numbered."""
@@ -192,7 +193,7 @@ def _command(operator: str, given: Iterable[tuple[str, ExampleValue]]) -> str:
     """Return the command that runs the model on the same inputs; "" if it would be long, or has values beyond JSON."""
     words = [f"opset run {operator}.onnx"]
     for name, value in given:
-        nested = _nested(value)
+        nested = _json_value(value)
         if nested is None:
             return ""
         words.append(f"--set '{name}={json.dumps(nested)}'")
@@ -201,20 +202,14 @@ def _command(operator: str, given: Iterable[tuple[str, ExampleValue]]) -> str:
     return command if simple and len(command) <= LONGEST_COMMAND else ""
 
 
-def _nested(value: ExampleValue) -> Any:
+def _json_value(value: ExampleValue) -> Any:
     """Return a tensor's elements as nested lists, None if JSON has no form for them."""
     content, shape = value.content, _shape_of(value)
-    if not value.type.startswith("tensor(") or "complex" in value.type or content is None:
+    if not value.type.startswith("tensor(") or "complex" in value.type or content is None or not all(shape):
         return None
-    if not isinstance(content, list):
-        return content if not shape else None
-    if shape == (len(content),):
-        return content
-    if not all(shape):
-        return None
-    for size in reversed(shape[1:]):
-        content = [content[start : start + size] for start in range(0, len(content), size)]
-    return content if shape else content[0]
+    if isinstance(content, list):
+        return nest_elements(content, shape)
+    return None if shape else content
 
 
 def _quote(text: str) -> str:

@@ -147,9 +147,7 @@ def _home_page(site: Site, operators: list[OperatorEntry]) -> dict[str, Any]:
         parts.append(part(f"Operators of {domain_name(domain)}", names=names))
     parts += [part("Domains", names=domains), part("Guides", names=first, described=True)]
     number = count_words(len(operators), "operator")
-    lead = f"What {number} compute, version by version, and what a conversion does with them."
-    if len(operators) == 1:
-        lead = lead.replace("compute", "computes").replace("them", "it")
+    lead = f"{number}: the meaning of each, version by version, and what a conversion does with it."
     begin = code.highlight(BEGIN, "console") if "" in site.paths.domains else ""
     return index_page("index.html", "index", "Operator sets", lead=lead, body=begin, parts=parts).page
 

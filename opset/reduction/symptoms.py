@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from opset.budget import Limits
 from opset.child_process import ChildProcess, death_text
@@ -21,9 +21,8 @@ from opset.errors import Finding, OpsetError, UsageError, quote, safe_text
 from opset.inference.engine.binding import open_dim_names
 from opset.model import Model
 from opset.opsets.registry import Registry
-from opset.reference.comparison import differences
-from opset.reference.engine.evaluator import ReferenceEvaluator
-from opset.tensor_io.random_inputs import random_inputs
+from opset.verification.report import DIFFERENT
+from opset.verification.verifying import Settings, verify_models
 from opset.version_converter import Target, convert_model
 
 SIZE: Final = 2
@@ -101,30 +100,16 @@ class Differs:
         self.words = "the converted model computes something else"
         if not self.is_shown(model):
             message = "the converted model computes the same, or cannot be converted or run"
-            raise UsageError(Finding("U103", message, help="opset convert, opset run --compare", file=model.path or ""))
+            raise UsageError(Finding("U103", message, help="opset convert --verify shows which", file=model.path or ""))
 
     def is_shown(self, model: Model) -> bool:
-        """Whether an output differs by more than the tolerance of its type."""
+        """Whether a verification of the conversion finds a difference."""
         converted = convert_model(model, self._target, self._registry, {}, self._limits).model
         if converted is None:
             return False
-        open_names = open_dim_names(model)
-        dims = {name: self._dims.get(name, SIZE) for name in open_names}
-        before = ReferenceEvaluator(model, schemas=self._registry, dims=dims, limits=self._limits, seed=0)
-        after = ReferenceEvaluator(converted, schemas=self._registry, dims=dims, limits=self._limits, seed=0)
-        names = before.output_names
-        needed = {value.name for value in before.inputs if not value.has_default}
-        inputs = [each for each in before.model.proto.graph.input if each.name in needed]
-        for seed in range(SEEDS):
-            feeds = random_inputs(inputs, {}, seed, self._limits)
-            if any(map(_differ, before.run(names, feeds), after.run(names, feeds))):
-                return True
-        return False
-
-
-def _differ(expected: Any, actual: Any) -> bool:
-    """Whether two values differ by more than the tolerance of their type."""
-    return any(each.why for each in differences(expected, actual))
+        dims = {name: self._dims.get(name, SIZE) for name in open_dim_names(model)}
+        settings = Settings(seeds=SEEDS, dims=dims, limits=self._limits)
+        return verify_models(model, converted, settings, self._registry).verdict == DIFFERENT
 
 
 class Fails:

@@ -206,7 +206,7 @@ class _Verifying:
     def _inputs(self) -> Iterator[tuple[Drawn, list[Any]]]:
         """Yield inputs on which the first model runs, with its outputs."""
         for number, given in enumerate(self.settings.data):
-            drawn = self._given(given, number)
+            drawn = self._read_inputs(given, number)
             try:
                 yield drawn, self.runners[0].run(drawn.feeds, self.branches.trace)
             except RunError as error:
@@ -253,7 +253,7 @@ class _Verifying:
         self._reasons[why] = None
         self.runs.append(VerifiedRun(drawn.source, drawn.seed, drawn.sizes, NOT_COMPARED, why))
 
-    def _given(self, given: Any, number: int) -> Drawn:
+    def _read_inputs(self, given: Any, number: int) -> Drawn:
         """Return inputs of a file, a folder or a mapping; those that are missing are drawn."""
         source = f"data {number + 1}"
         declared = [value_info_of(value) for value in self.models[0].proto.graph.input]

@@ -330,10 +330,10 @@ def _normalized_groups(op: Builder, node: Node, element: str, stash: str) -> str
         raise Refusal("C204", f"'num_groups' {groups} cannot be expressed", label=label)
     x = cast(op, cast(op, node.input(0), element, stash), stash, wide)
     ones, zeros = (op.const([value] * groups, wide) for value in (1.0, 0.0))
-    return op.InstanceNormalization(_grouped(op, node, x, groups), ones, zeros, epsilon=node.attr("epsilon"))
+    return op.InstanceNormalization(_split_into_groups(op, node, x, groups), ones, zeros, epsilon=node.attr("epsilon"))
 
 
-def _grouped(op: Builder, node: Node, x: str, groups: int) -> str:
+def _split_into_groups(op: Builder, node: Node, x: str, groups: int) -> str:
     """Return data with the groups as channels, without a -1, which would not do for a batch of no images.
 
     An unknown size may be 0, for which Reshape would copy a size of the data.

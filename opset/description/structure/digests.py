@@ -19,7 +19,7 @@ from opset.model.storage.wire import Segment
 MAX_DIGESTED: Final = 1 << 36
 """Bytes of data that are read to compare two models; data beyond them is not compared."""
 _MAX_DECODED: Final = 1 << 28
-"""Bytes of a tensor that may be decoded in memory; the digest of a larger one is that of its encoded fields."""
+"""Bytes of a tensor that may be decoded in memory; of a larger one, the encoded fields are digested."""
 _SHOWN: Final = 12
 """Hexadecimal digits of a digest that are shown."""
 

@@ -78,7 +78,7 @@ class Model(ModelParts):
             UsageError: U103 if the package is not installed.
             ModelError: M111 if the model is larger than protobuf can hold.
         """
-        kind: type[onnx.ModelProto] = _imported("onnx").ModelProto
+        kind: type[onnx.ModelProto] = _import_package("onnx").ModelProto
         return kind.FromString(self.SerializeToString())
 
     def to_ir(self) -> onnx_ir.Model:
@@ -88,7 +88,7 @@ class Model(ModelParts):
             UsageError: U103 if the package is not installed.
             ModelError: M111 if the model is larger than protobuf can hold.
         """
-        ir = _imported("onnx_ir")
+        ir = _import_package("onnx_ir")
         made: onnx_ir.Model = ir.from_proto(self.to_onnx())
         if self.folder is not None:
             ir.external_data.set_base_dir(made.graph, os.path.dirname(self.path or ""))
@@ -206,7 +206,7 @@ def _places() -> dict[str, str]:
     return {**of_graph, **of_model, **{name: f"opset.{name}(model)" for name in functions}}
 
 
-def _imported(name: str) -> Any:
+def _import_package(name: str) -> Any:
     """Return a package that is not needed otherwise. Raises UsageError U103 if it is not installed."""
     try:
         return import_module(name)
