@@ -16,7 +16,7 @@ DECIDED = {
     "Range 11 int16": "the body divides and multiplies int16, which Mul of opset 11 does not take",
     # The body cannot do it with tensors that have no elements; the text makes no exception of them.
     "Attention \\d+ no_keys": "the body reshapes to 0 and -1",
-    "GroupNormalization 21 empty": "the body reshapes to 0 and -1",
+    "GroupNormalization 21 (empty|empty_images)": "the body reshapes to 0 and -1",
     "LinearAttention 27 no_tokens": "the body reshapes to 0 and -1",
     "Range 27 nothing": "a Loop without iterations, in whose body no type is declared, does not say what it gives",
     # Both compute the formula of the text; the body loses digits, or leaves the range of its type, on the way.

@@ -32,7 +32,6 @@ SEEDS: Final = 2
 PLACE: Final = "{}"
 """What the path of a model replaces in a command."""
 _LONGEST_WAIT: Final = 0.5
-_NODE: Final = re.compile(r"node ('.*?'|'.*…' number \d+|number \d+) \(([^()]*)\)$")
 _VARYING: Final = re.compile(r"'[^']*'|\d+")
 """What may be another in the reason of the same refusal: names and numbers."""
 
@@ -80,8 +79,8 @@ class Refused:
 
 def operator_of(place: str) -> str:
     """Return the operator of the node that a place leads to, "" if it leads to none."""
-    found = _NODE.search(place)
-    return found[2] if found else ""
+    head, _, tail = place.rpartition(" (")
+    return tail[:-1] if tail.endswith(")") and "node " in head else ""
 
 
 def _kind_of(refusal: Finding) -> tuple[str, str, str]:
