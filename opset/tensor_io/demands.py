@@ -24,6 +24,8 @@ from opset.model.storage.container import Model
 from opset.opsets.registry import Registry
 
 _SMALL = 3
+MAX_LISTED = 4096
+"""Elements of an input that lists sizes or axes; no model has so many dimensions."""
 _MOST_VISITED = 100_000
 """Values that are visited for all inputs."""
 
@@ -96,9 +98,10 @@ class Use:
         return size if isinstance(size, int) and size > 0 else default
 
     def count(self) -> int:
-        """Return the number of elements of the input itself, 0 if it is not known."""
+        """Return the number of elements of the input itself, 0 if it is not known or beyond MAX_LISTED."""
         shape = self.shape(self.position)
-        return math.prod(shape) if shape is not None and all(isinstance(each, int) for each in shape) else 0
+        count = math.prod(shape) if shape is not None and all(isinstance(each, int) for each in shape) else 0
+        return count if count <= MAX_LISTED else 0
 
 
 Rule = Callable[[Use], Demand | None]
@@ -136,7 +139,8 @@ def _index_along_axis(use: Use) -> Demand:
 
 def _tuples_of_indices(use: Use) -> Demand | None:
     """Return tuples of indices of the data's axes, behind the axes of the batch."""
-    width, first = use.size(1, -1), use.attribute("batch_dims", 0)
+    first = use.attribute("batch_dims", 0)
+    width = min(use.size(1, -1), len(use.shape(0) or ()))
     bounds = tuple(use.size(0, first + axis) - 1 for axis in range(width))
     return Demand(bounds=bounds, distinct=use.operator == "ScatterND")
 

@@ -125,7 +125,7 @@ class BlockerSums:
             seen.add(key)
 
     def rows(self) -> list[TotalBlocker]:
-        """Return the sums, first those of most models, then of most nodes."""
+        """Return the sums: most models first, then most nodes."""
         totals = self._totals.values()
         return sorted(totals, key=lambda each: (-each.models, -each.nodes, each.operator, each.why))
 

@@ -116,7 +116,21 @@ main()
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_signals_at_random_moments(number, jobs, folder):
     rng = random.Random(f"{number} {jobs}")
-    command = ["-c", STARTED, "convert", "a.onnx", "b.onnx", "c.onnx", "--to", "21", "-o", "out", "--force", "-j", jobs]
+    command = [
+        "-c",
+        STARTED,
+        "convert",
+        "a.onnx",
+        "b.onnx",
+        "c.onnx",
+        "--to",
+        "21",
+        "-o",
+        "out/",
+        "--force",
+        "-j",
+        jobs,
+    ]
     ended(start("-m", "opset", "convert", "a.onnx", "--to", "21", "-o", "whole.onnx", cwd=folder), 0)
     whole = (folder / "whole.onnx").read_bytes()
     begun = time.monotonic()

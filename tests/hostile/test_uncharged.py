@@ -32,7 +32,18 @@ DECIDED = {
         inference/families/resize._elements_of_input inference/families/slicing._slice_bounds
         inference/families/slicing.slice_1_data inference/families/slicing.split_1_data
         inference/families/slicing.pad_1_data""",
+    "as many as `count` gives: at most MAX_LISTED": """
+        tensor_io/demands._axes tensor_io/demands._grid_size tensor_io/demands._other_shape
+        tensor_io/demands._parts tensor_io/demands._wider_shape""",
+    "passes, of which the caller bounds the number; places of an axis; parts of data that was read": """
+        inference/axes/tracking._search inference/axes/tracking.follow inference/axes/tracking._slices_are_equal""",
     "ranks, axes, inputs, outputs and bodies of the node, which stand in the file": """
+        inference/axes/carriers/arranging.concat inference/axes/carriers/elementwise.along_one
+        inference/axes/carriers/elementwise.broadcasting inference/axes/carriers/elementwise.normalize_behind
+        inference/axes/carriers/elementwise.unary inference/axes/carriers/learned.feature_vectorizer
+        inference/axes/carriers/moving._same_place inference/axes/carriers/products.einsum
+        inference/axes/carriers/products.matmul inference/axes/carriers/windows.batch_normalization
+        inference/axes/carriers/windows.per_image
         inference/families/control_flow.scan_9 inference/families/control_flow.scan_8
         inference/families/control_flow._numbers_of_attribute inference/building/einsum.parse_equation
         inference/building/elements.broadcast_shape inference/engine/engine._abandon_rest
@@ -60,7 +71,7 @@ DECIDED = {
         adapters/families/signal.dft_lowered adapters/families/signal.stft_lowered
         adapters/families/reduce._single_axis_steps""",
     "bits or digits of an element type": """
-        inference/families/cast._lowest_bits adapters/families/binary.bitwise_lowered
+        tensor_io/random_inputs._range_of inference/families/cast._lowest_bits adapters/families/binary.bitwise_lowered
         adapters/families/binary._hexadecimal_digits adapters/families/cast._float_of_bits
         adapters/families/linalg._parts_of_integers adapters/families/linalg._product_of_integers
         adapters/families/unary.bitwise_not_lowered schemas/yaml/examples.element

@@ -184,7 +184,9 @@ def names_of_escapes_and_bytes(folder: Path) -> None:
 
 def configuration(every: int | Statuses, alone: bool = False) -> Any:
     """Return a decorator for a function that writes a pyproject.toml, with which no verb that reads it works."""
-    return attack(CONFIGURATIONS, "pyproject.toml", every, alone, explain=0, completion=0, examples=0, text=(0, 2))
+    return attack(
+        CONFIGURATIONS, "pyproject.toml", every, alone, explain=0, completion=0, examples=0, schema=0, text=(0, 2)
+    )
 
 
 @configuration(2)
