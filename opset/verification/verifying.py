@@ -160,6 +160,8 @@ class _Verifying:
         self.first: FirstDifference | None = None
         self._reasons: dict[str, None] = {}
         self._located = False
+        self._stopped = False
+        """Whether a run reached a limit, as runs on other inputs would."""
         self.branches = Branches(before, registry)
         self.runners = [self._runner(number) for number in (0, 1)]
 
@@ -213,10 +215,9 @@ class _Verifying:
                 self._fail(drawn, error)
         if self.settings.data:
             return
-        for seed in range(self.settings.seeds):
-            yield from self._draw_runs(seed)
-        for seed in range(self.settings.seeds, self.settings.seeds + MORE_SEEDS):
-            if not self.branches.missed and not any(each.is_empty for each in self.comparisons.values()):
+        for seed in range(self.settings.seeds + MORE_SEEDS):
+            is_enough = not self.branches.missed and not any(each.is_empty for each in self.comparisons.values())
+            if self._stopped or (seed >= self.settings.seeds and is_enough):
                 break
             yield from self._draw_runs(seed)
 
@@ -250,6 +251,7 @@ class _Verifying:
     def _fail(self, drawn: Drawn, error: RunError) -> None:
         """Record a run that the first model did not make."""
         why = f"the model before does not run: {_message(error)}"
+        self._stopped |= error.findings[0].code in _STOPPED
         self._reasons[why] = None
         self.runs.append(VerifiedRun(drawn.source, drawn.seed, drawn.sizes, NOT_COMPARED, why))
 
@@ -275,7 +277,9 @@ class _Verifying:
             found = self.runners[1].run(feeds)
         except RunError as error:
             why = f"the model after does not run: {_message(error)}"
-            verdict = NOT_COMPARED if error.findings[0].code in _STOPPED else DIFFERENT
+            is_stopped = error.findings[0].code in _STOPPED
+            self._stopped |= is_stopped
+            verdict = NOT_COMPARED if is_stopped else DIFFERENT
             self._reasons[why] = None
             self.runs.append(VerifiedRun(drawn.source, drawn.seed, drawn.sizes, verdict, why))
             return

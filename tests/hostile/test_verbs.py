@@ -170,7 +170,7 @@ FORMS = {
     "reduce": {
         "MODELS": {
             "": ["IT", "--to", "9", "--tries", "20", "-o", "OUT"],
-            "stream json": ["-", "--to", "9", "--differs", "--tries", "20", "-o", "OUT", "--format", "json"],
+            "stream json": ["-", "--to", "9", "--differs", "--timeout", "10", "-o", "OUT", "--format", "json"],
             "failing": ["IT", "--failing", "false {}", "--tries", "20", "-o", "OUT"],
         },
         "SCHEMAS": {
@@ -522,7 +522,7 @@ def commands(built, tmp_path):
                 if verb == "reduce":
                     statuses = *statuses, 0, 2  # nothing may be refused, and any command may fail on it
                     if "--differs" in arguments:
-                        statuses = *statuses, 1  # it cannot be run
+                        statuses = *statuses, 1, 3  # it cannot be run, or has data that no array holds
                 if verb == "check":
                     statuses = *statuses, 0, 1  # what keeps others from reading a model is a finding like any other
                 if verb == "verify":
