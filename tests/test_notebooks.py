@@ -48,7 +48,8 @@ def test_examples_are_those_of_the_guides(tmp_path, monkeypatch):
     again = run("examples", "some/folder")
     assert again.exit_code == 2 and again.stderr.count("error[U102]") == 1
     assert run("examples", "some/folder", "--force").exit_code == 0
-    assert run("convert", "some/folder/segmenter_opset9.onnx", "--to", 21).exit_code == 0
+    converted = run("convert", "some/folder/segmenter_opset9.onnx", "--to", 21)
+    assert converted.exit_code == 0, converted.stderr
 
 
 def test_a_wheel_carries_them():
