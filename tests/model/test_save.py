@@ -386,3 +386,15 @@ def test_data_is_copied_in_parts(tmp_path, monkeypatch):
         copying._copy_range(origin.fileno(), 2, 22, target.fileno(), "data", 0)
     assert (tmp_path / "copy").read_bytes() == bytes(range(2, 24))
     assert sizes == [10, 10, 2]
+
+
+def test_a_folder_that_another_process_makes_meanwhile_is_used(tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    with files.Files(force=False) as together:
+        above = together.folder(str(tmp_path))
+        with monkeypatch.context() as patched:
+            patched.setattr(files.OpenFolder, "status", lambda folder, name: None)  # as it was a moment before
+            folder = together.inside(above, ["out"])
+        together.write(files.Place(folder, "a"), [b"1"])
+        together.commit()
+    assert (tmp_path / "out" / "a").read_bytes() == b"1"

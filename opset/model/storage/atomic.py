@@ -190,8 +190,9 @@ class Files:
             path = os.path.join(folder.path, name)
             if path not in self._folders:
                 if folder.status(name) is None:
-                    os.mkdir(folder.entry_path(name), dir_fd=folder.descriptor)
-                    self._created.append(Place(folder, name))
+                    with suppress(FileExistsError):  # another process has made it meanwhile
+                        os.mkdir(folder.entry_path(name), dir_fd=folder.descriptor)
+                        self._created.append(Place(folder, name))
                 self._add_folder(OpenFolder(path, folder))
             folder = self._folders[path]
         return folder
