@@ -392,8 +392,14 @@ def test_a_folder_that_another_process_makes_meanwhile_is_used(tmp_path, monkeyp
     (tmp_path / "out").mkdir()
     with files.Files(force=False) as together:
         above = together.folder(str(tmp_path))
+        status, asked = files.OpenFolder.status, []
+
+        def late_status(folder, name):
+            asked.append(name)
+            return None if len(asked) == 1 else status(folder, name)  # at first, as it was a moment before
+
         with monkeypatch.context() as patched:
-            patched.setattr(files.OpenFolder, "status", lambda folder, name: None)  # as it was a moment before
+            patched.setattr(files.OpenFolder, "status", late_status)
             folder = together.inside(above, ["out"])
         together.write(files.Place(folder, "a"), [b"1"])
         together.commit()
