@@ -16,6 +16,7 @@ CARRIED = PACKAGE / "guides"
 CARRIED_EXAMPLES = PACKAGE / "examples"
 _ENTRY = re.compile(r"^## (?P<group>.+)|^- \[[^\]]+\]\((?P<file>[^)]+)\): (?P<summary>.+(?:\n  .+)*)", re.MULTILINE)
 _LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<file>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
+_RESULT = re.compile(r"-opset\d+\.onnx$")
 _COMMENT = re.compile(r"^<!--.*-->\n", re.MULTILINE)
 _CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
@@ -61,9 +62,12 @@ def example_files() -> dict[str, Path]:
 
 
 def _files_of_examples(folder: Path) -> dict[str, Path]:
-    """Return the files of a folder with examples by their paths in it, sorted, but for what Python leaves there."""
+    """Return the files of a folder with examples by their paths in it, sorted.
+
+    Left out are files that Python makes there, and converted models: the first command of the README makes one.
+    """
     files = sorted(file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
-    return {file.relative_to(folder).as_posix(): file for file in files}
+    return {file.relative_to(folder).as_posix(): file for file in files if not _RESULT.search(file.name)}
 
 
 def plain_text(text: str) -> str:
