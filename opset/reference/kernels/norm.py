@@ -37,12 +37,21 @@ def _scale_channels(x: Array, scale: Array, bias: Array, mean: Array, variance: 
     return y.astype(x.dtype, copy=False)
 
 
+def _mean(x: Array, axes: tuple[int, ...]) -> Array:
+    """Return the mean along `axes`, which are kept with size 1; NaN of no elements, without numpy's warning."""
+    if any(x.shape[axis] == 0 for axis in axes):
+        reduced = {axis % x.ndim for axis in axes}
+        shape = [1 if axis in reduced else size for axis, size in enumerate(x.shape)]
+        return np.full(shape, np.nan, x.dtype)
+    return x.mean(axes, keepdims=True)
+
+
 def _moments(x: Array, axes: tuple[int, ...], context: KernelContext) -> tuple[Array, Array]:
     """Return mean and variance along `axes`, which are kept with size 1."""
     reserve_reduced(x, axes, context)
-    mean = x.mean(axes, keepdims=True)
+    mean = _mean(x, axes)
     centered = x - mean
-    return mean, np.square(centered).mean(axes, keepdims=True)
+    return mean, _mean(np.square(centered), axes)
 
 
 def _normalize_batch(
@@ -135,9 +144,9 @@ def instance_normalization_1(x: Array, scale: Array, bias: Array, *, epsilon: fl
 def _normalize(x: Array, axes: tuple[int, ...], epsilon: float, context: KernelContext) -> tuple[Array, Array, Array]:
     """Return (x - mean) / sqrt(variance + epsilon) along `axes`, the means, and the inverse deviations."""
     reserve_reduced(x, axes, context)
-    mean = x.mean(axes, keepdims=True)
+    mean = _mean(x, axes)
     y = x - mean
-    deviation = np.sqrt(np.square(y).mean(axes, keepdims=True) + epsilon)
+    deviation = np.sqrt(_mean(np.square(y), axes) + epsilon)
     y /= deviation
     return y, mean, 1 / deviation
 
@@ -211,7 +220,7 @@ def rms_normalization_23(
     stash = DTYPES[stash_type]
     reserve_reduced(x, axes, context)
     wide = x.astype(stash, copy=False).astype(_working_type(stash), copy=False)
-    y = wide / np.sqrt(np.square(wide).mean(axes, keepdims=True) + epsilon)
+    y = wide / np.sqrt(_mean(np.square(wide), axes) + epsilon)
     y = y.astype(stash, copy=False).astype(x.dtype, copy=False)
     if y.dtype == scale.dtype:
         return _apply_affine(y, scale, None)

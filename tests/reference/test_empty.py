@@ -1,0 +1,29 @@
+"""Kernels compute with tensors that have no elements without warnings of numpy, which would reach a user's terminal."""
+
+import warnings
+
+import numpy as np
+
+from opset.opsets.registry import default_registry
+from opset.reference.engine.evaluator import ReferenceEvaluator
+from opset.reference.example_models import feeds_of, model_of
+from opset.schemas.model import example_versions
+
+
+def test_no_example_without_elements_warns():
+    registry, seen, found = default_registry(), 0, []
+    for domain in registry.domains:
+        for name in registry.operators(domain):
+            versions = {each.since_version: each for each in registry.versions(name, domain)}
+            for example in registry.examples(name, domain):
+                feeds = feeds_of(example) if example.outputs is not None else {}
+                if not any(isinstance(value, np.ndarray) and not value.size for value in feeds.values()):
+                    continue
+                seen += 1
+                schema = versions[example_versions(example, [*versions])[-1]]
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    ReferenceEvaluator(model_of(schema, example)).run(None, feeds)
+                found += [f"{name} {example.name}: {each.message}" for each in caught]
+    assert seen > 50
+    assert found == []
