@@ -1,6 +1,6 @@
 """Checks models that are valid: every node test, the models that onnx ships, examples, graphs as exporters write them.
 
-    python -m judges clean [--archive DIR] [--folder DIR]
+    python -m judges clean [--archive DIR] [--folder DIR]…
 
 `--archive` adds the cases that released onnx packages shipped, `--folder` models of yours. An error is a false alarm,
 unless the model is in DECIDED; warnings are counted by code. The exit status is 1 if there is a false alarm.
@@ -24,7 +24,7 @@ DECIDED: dict[str, str] = {}
 """The names of models that break the specification, with the reasons."""
 
 
-def models(archive: Path | None, folder: Path | None) -> Iterator[tuple[str, Any]]:
+def models(archive: Path | None, folders: Sequence[Path]) -> Iterator[tuple[str, Any]]:
     """Yield the models with their names."""
     yield from ((case.name, case.model) for case in node_cases())
     for group in GROUPS:
@@ -32,7 +32,7 @@ def models(archive: Path | None, folder: Path | None) -> Iterator[tuple[str, Any
             yield from ((case.name, case.model) for case in cases_of(group))
     if archive is not None:
         yield from ((case.name, case.model) for case in archived_cases(archive))
-    if folder is not None:
+    for folder in folders:
         yield from ((str(path), path) for path in sorted(folder.rglob("*.onnx")))
 
 
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     about = (__doc__ or "").split("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m judges clean", description=about)
     parser.add_argument("--archive", type=Path, help="cases that the tool archive fetched")
-    parser.add_argument("--folder", type=Path, help="models of yours")
+    parser.add_argument("--folder", type=Path, action="append", default=[], help="models of yours; may be repeated")
     options = parser.parse_args(arguments)
     count = wrong = 0
     warnings: Counter[str] = Counter()

@@ -32,7 +32,12 @@ SECONDS = 20
 DECIDED: dict[str, tuple[str, str]] = {
     r"Output \d+ is out of bounds": ("", "a call may leave out the last outputs of a function"),
     r"Data of TensorProto .* (should be stored in|but it)": ("W505", "a model without a path has no folder of data"),
-    r"\(op_type:If": ("W802", "a branch that a condition guards may never run"),
+    r"symlink_status: File name too long": ("W505", "a model without a path has no folder of data"),
+    r"\(op_type:(If|Loop|Scan)": ("W802", "a branch that a condition guards, or a loop's body, may never run"),
+    r"Attribute expected to have a one-dim tensor": ("", "value of ConstantOfShape has one element, of any rank"),
+    r"Attribute \w+ has incorrect size": ("W303", "an empty list counts as none given, in runtimes as well"),
+    r"duplicate keys in metadata_props": ("W102", "keys should be unique: a SHOULD of the IR specification"),
+    r"No opset import for domain 'ai.onnx'": ("", "'ai.onnx' and '' name the same domain"),
 }
 """Parts of onnx's messages about what is no error here: a warning that stands for it, "" for none, and the reason."""
 

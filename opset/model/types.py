@@ -42,6 +42,9 @@ def type_string(proto: Any) -> str | None:
             key = element_name(proto.map_type.key_type)
             wrappers.append(f"map({key}" if key else "")
             proto = proto.map_type.value_type
+        elif kind == "opaque_type":
+            text = f"opaque({', '.join(filter(None, (str(proto.opaque_type.domain), str(proto.opaque_type.name))))})"
+            break
         else:
             return None
     for wrapper in reversed(wrappers):

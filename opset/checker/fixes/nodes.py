@@ -8,7 +8,7 @@ from typing import Any
 
 from opset.checker.fixes.versions import FREE_INITIALIZERS
 from opset.checker.rules.graphs import foreign_outputs
-from opset.checker.rules.nodes import AXES, ScalarAxes, scalar_axes
+from opset.checker.rules.nodes import AXES, ScalarAxes, empty_windows, scalar_axes
 from opset.checker.table import CHECKER, CheckContext, Mend
 from opset.errors import brief_name, quote
 from opset.model import proto as pb
@@ -63,6 +63,16 @@ def mend_attributes(context: CheckContext) -> Iterator[Mend]:
         fix.apply(fix.body.nodes[fix.position])
         code = "G324" if fix.value is None else "G327"
         yield Mend(code, f"the attribute {quote(fix.name)} was {fix.done}", fix.body.location(fix.position))
+
+
+@CHECKER.fix("W303")
+def drop_empty_windows(context: CheckContext) -> Iterator[Mend]:
+    """Remove empty lists that are about spatial axes: they count as none given."""
+    for body in context.bodies:
+        for index, attribute in [*empty_windows(body)]:
+            message = f"the attribute {quote(attribute.name)}, which has no values, was removed"
+            body.nodes[index].attribute.remove(attribute)
+            yield Mend("W303", message, body.location(index))
 
 
 @CHECKER.fix("W302")

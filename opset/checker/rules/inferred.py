@@ -39,7 +39,7 @@ def _help_of_cast(missing: MissingCast) -> str:
 
 @CHECKER.rule("W802", Inferred, severity=WARNING)
 def check_branches(inferred: Inferred, context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each contradiction in a branch that a condition guards: the model may never run it."""
+    """Yield a finding for each contradiction in a branch that a condition guards, or in a body that is never run."""
     if inferred.inference is not None:
         for finding in inferred.inference.findings_in_branches():
             help = finding.help or "see that the condition excludes it, or correct the branch"

@@ -45,6 +45,8 @@ _HELP = {
     "G325": "write the value in the field of its type, and set `type`",
     "G326": "add the attribute; it has no default",
 }
+_ALL_OR_FIRST = {("BatchNormalization", "")}
+"""Operators whose nodes have all outputs, or the first alone."""
 _VALUE_FIELDS = {field for _, field in FIELDS.values()}
 _SMALL = (0, *(number for word, (number, _) in FIELDS.items() if word.rstrip("s") in ("float", "int", "string")))
 """Types of attributes whose values are part of a node's form: numbers and texts, or a type that is not stated."""
@@ -163,6 +165,9 @@ def _operator_fault(
     schema = registry.schema(name, version, domain)
     if schema is not None and schema.deprecated:
         newer = f"use {schema.replacement}" if schema.replacement else "express it by other operators"
+        if schema.replacement == name:
+            later = next(each for each in registry.versions(name, domain) if each.since_version > schema.since_version)
+            newer = f"import {domain_name(domain)} {later.since_version} or newer, whose {shown} is another"
         why = f"{shown} was withdrawn with version {schema.since_version}"
         return "G314", f"the operator {shown} does not exist at version {version}", why, newer
     if schema is not None:
@@ -273,6 +278,10 @@ def node_findings(
     for misfit in misfits:
         code = _CODES[misfit.kind]
         yield Finding(code, misfit.what, place, misfit.why, _misfit_help(code, schema, misfit, versions))
+    count = len(body.computes[index])
+    if (schema.name, schema.domain) in _ALL_OR_FIRST and 1 < count < schema.max_output:
+        why = f"{schema.name} {schema.since_version} has 1 or {schema.max_output}"
+        yield Finding("G322", f"the node has {count} outputs", place, why, _HELP["G322"])
     values = {name: attribute_value(each) for name, each in attributes.items() if not each.ref_attr_name}
     wrong = {misfit.name for misfit in misfits}
     for misfit in constraint_misfits(schema, {name: value for name, value in values.items() if name not in wrong}):
@@ -314,6 +323,28 @@ def check_internal_attributes(body: Body, context: CheckContext) -> Iterator[Fin
                 message = f"the attribute {quote(attribute.name)} is not in the operator's signature"
                 why = "its name begins with two underscores: some runtime left it there, and others ignore it"
                 yield Finding("W301", message, body.location(index), why, "remove it, unless that runtime needs it")
+
+
+_OF_WINDOWS = {"kernel_shape", "strides", "dilations", "pads", "output_padding", "output_shape"}
+"""Attributes that have a value, or two, for each spatial axis."""
+
+
+@CHECKER.rule("W303", Body, severity=WARNING)
+def check_windows_given(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each attribute that is about spatial axes, and is an empty list."""
+    for index, attribute in empty_windows(body):
+        message = f"the attribute {quote(attribute.name)} has no values"
+        why = "it has values for each spatial axis; an empty list counts as none given, and some readers refuse it"
+        yield Finding("W303", message, body.location(index), why, "remove it; `opset check --fix` does")
+
+
+def empty_windows(body: Body) -> Iterator[tuple[int, Any]]:
+    """Yield the attributes of a body that are about spatial axes and empty, each after the index of its node."""
+    ints = FIELDS["ints"][0]
+    for index, attributes in enumerate(body.attributes):
+        for each in attributes:
+            if each.type == ints and each.name in _OF_WINDOWS and not each.ints and not each.ref_attr_name:
+                yield index, each
 
 
 AXES = 1

@@ -43,6 +43,8 @@ class Call:
     """Returns the value of an attribute, or None if the node does not have it."""
     _constant: Callable[[int], Constant | None]
     """Returns an input with its elements, or None if they are not known."""
+    unnamed: frozenset[int] = frozenset()
+    """The outputs that are left out between others."""
     match: Match | None = None
     """The sizes that follow from declared constraints, once these have been checked."""
     reads: set[int] = field(default_factory=set)
@@ -71,6 +73,10 @@ class Call:
     def has(self, index: int) -> bool:
         """Whether the node has the input at `index`; False if it is left out."""
         return index < len(self.names) and bool(self.names[index])
+
+    def wants(self, index: int) -> bool:
+        """Whether the node has the output at `index`; False if it is left out."""
+        return index < self.output_count and index not in self.unnamed
 
     def type(self, index: int) -> Type | None:
         """Return the type of the input at `index`, or None if it is not known or there is no such input."""

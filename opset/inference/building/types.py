@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from opset.errors import LONGEST
+from opset.errors import LONGEST, safe_text
 from opset.inference.building.dimensions import Dim, Size, equal
 from opset.inference.limits import MAX_NESTING, MAX_RANK
 from opset.model import proto as pb
@@ -18,11 +18,16 @@ KnownShape = tuple[Size, ...]
 """Sizes that are all known, if only by variables."""
 
 
+_LAYERS = ("seq", "optional", "map")
+"""Kinds of types that have a type inside."""
+
+
 class Type(NamedTuple):
     """The type of a value as far as it is known.
 
-    - `kind`: "tensor", "sparse_tensor", "seq", "optional" or "map";
-    - `element`: the element type of a tensor, the key type of a map; None if it is not known;
+    - `kind`: "tensor", "sparse_tensor", "opaque", "seq", "optional" or "map";
+    - `element`: the element type of a tensor, the key type of a map, "domain, name" of an opaque type; None if it is not
+      known;
     - `shape`: of a tensor, None if not even the rank is known;
     - `inner`: the type in a sequence or an optional, the values of a map; None if it is not known.
     """
@@ -49,6 +54,8 @@ class Type(NamedTuple):
         around, inside = unwrap_layers(self)
         if inside is None:
             return _wrap_text(around, "?")
+        if inside.kind == "opaque":
+            return safe_text(_wrap_text(around, f"opaque({inside.element})"), LONGEST)
         sparse = "sparse " * (inside.kind != "tensor")
         return _wrap_text(around, f"{sparse}{inside.element or '?'}{shape_text(inside.shape)}")
 
@@ -61,7 +68,7 @@ def drop_shapes(type_: Type | None) -> Type | None:
 def unwrap_layers(type_: Type | None) -> tuple[list[Type], Type | None]:
     """Return the sequences, optionals and maps of a type, outermost first, and the type inside, None if unknown."""
     around: list[Type] = []
-    while type_ is not None and type_.kind not in ("tensor", "sparse_tensor"):
+    while type_ is not None and type_.kind in _LAYERS:
         around.append(type_)
         type_ = type_.inner
     return around, type_
@@ -143,6 +150,10 @@ def type_from_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | No
         elif kind == "map_type":
             wrappers.append(("map", element_name(proto.map_type.key_type)))
             proto = proto.map_type.value_type
+        elif kind == "opaque_type":
+            names = filter(None, (proto.opaque_type.domain, proto.opaque_type.name))
+            inner = Type("opaque", ", ".join([each if isinstance(each, str) else safe_text(each) for each in names]))
+            break
         else:
             break
     for kind, element in reversed(wrappers):
@@ -167,6 +178,10 @@ def type_to_proto(type_: Type) -> Any:
             proto = part.elem_type
     if inside is None:
         return whole
+    if inside.kind == "opaque":
+        domain, _, name = (inside.element or "").rpartition(", ")
+        proto.opaque_type.MergeFrom(pb.TypeProto.Opaque(domain=domain, name=name))
+        return whole
     stated = getattr(proto, f"{inside.kind}_type")
     stated.SetInParent()
     if inside.element is not None:
@@ -184,7 +199,7 @@ def type_to_proto(type_: Type) -> Any:
 
 def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
     """Complete a TypeProto in place by a type; with `overwrite`, replace parts that differ, too. Denotations stay."""
-    while type_.kind in ("seq", "optional", "map"):
+    while type_.kind in _LAYERS:
         field = {"seq": "sequence_type", "optional": "optional_type", "map": "map_type"}[type_.kind]
         if proto.WhichOneof("value") != field:
             if proto.WhichOneof("value") is None or overwrite:
@@ -199,6 +214,8 @@ def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
     if proto.WhichOneof("value") != field:
         if proto.WhichOneof("value") is None or overwrite:
             proto.MergeFrom(wanted_type)
+        return
+    if type_.kind == "opaque":
         return
     stated = getattr(proto, field)
     wanted = getattr(wanted_type, field)

@@ -50,7 +50,7 @@ class FunctionCalls:
         for attribute in scope.body.attributes[index]:
             if (resolved := scope.resolve_attribute(attribute)) is not None:
                 attributes[attribute.name] = resolved
-        names = scope.body.reads[index]
+        names = scope.reads(index)
         passed = [self._constants.find_for_body(scope, name, type_) for name, type_ in zip(names, inputs, strict=True)]
         signature, variable_names = number_variables(inputs, passed)
         memo = (
@@ -73,6 +73,7 @@ class FunctionCalls:
                 key=(key, len(self._outputs)),
                 unused=scope.unused,
                 guarded=scope.guarded,
+                absent=frozenset([name for i, name in enumerate(function.input_names()) if not any(names[i : i + 1])]),
             )
             for i, name in enumerate(function.input_names()):
                 self._stated.enter_value(inner, name, inputs[i] if i < len(inputs) else None)

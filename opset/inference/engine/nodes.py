@@ -61,7 +61,7 @@ class NodeInference:
             attributes = tuple([attribute.SerializeToString() for attribute in body.attributes[index]])
             if body.root.function and any(attribute.ref_attr_name for attribute in body.attributes[index]):
                 attributes = (*attributes, scope.key)
-        names = body.reads[index]
+        names = scope.reads(index)
         computed = body.computes[index]
         outputs: Any = tuple(map(bool, computed)) if "" in computed else len(computed)
         followed: tuple[int, ...] = ()
@@ -103,8 +103,9 @@ class NodeInference:
         def constant(index_of_input: int) -> Constant | None:
             return self._constants.find(scope, names[index_of_input])
 
-        names = body.reads[index]
-        return Call(inference.schema, names, len(body.computes[index]), inputs, attribute, constant)
+        names, computed = scope.reads(index), body.computes[index]
+        unnamed = frozenset([i for i, name in enumerate(computed) if not name]) if "" in computed else frozenset()
+        return Call(inference.schema, names, len(computed), inputs, attribute, constant, unnamed)
 
     def infer_separate_node(
         self,
@@ -145,13 +146,19 @@ class NodeInference:
             first = foreign_type(body.operators[index], inputs, body.attributes[index])
             return Outcome((first, *(None,) * (count - 1))[:count], doubts=(inference.why,))
         types = signature_types(inference, count, inputs)
-        problems = self.find_misfits(inference.schema, scope.body.reads[index], inputs)
+        problems = self.find_misfits(inference.schema, scope.reads(index), inputs)
         return Outcome(types, doubts=(inference.why,), problems=problems)
 
     def _infer_constant(self, scope: Scope, index: int, schema: OpSchema | None) -> Outcome | None:
-        """Return the outcome of a Constant that holds a tensor, and record the tensor; None for any other Constant."""
+        """Return the outcome of a Constant that holds a tensor, and record the tensor; None for any other Constant.
+
+        The rule of Constant says what is wrong with several values.
+        """
         outputs = scope.body.computes[index]
-        for message in scope.body.attributes[index]:
+        messages = scope.body.attributes[index]
+        if len(messages) > 1 and schema is not None and sum([each.name in schema.attributes for each in messages]) > 1:
+            return None
+        for message in messages:
             attribute = scope.resolve_attribute(message) if message.name == "value" else None
             if attribute is not None and attribute.type == _TENSOR and outputs:
                 if outputs[0]:

@@ -132,8 +132,8 @@ class Inference:
             raise missing_attribute("Inference", name, _PLACES, dir(type(self)))
 
     def findings_in_branches(self) -> FindingList:
-        """Return the findings in branches that a condition guards."""
-        return FindingList(_findings_of(self._engine, guarded=True))
+        """Return the findings in bodies that may not run: a condition guards them, or they are never reached."""
+        return FindingList(_findings_of(self._engine, certain=False))
 
     def type(self, name: str) -> Type | None:
         """Return the type of a value of the main graph as far as it is known, or None if nothing is known."""
@@ -341,13 +341,13 @@ def _coverage_of(type_: Type | None) -> str:
     return SYMBOLIC if any(isinstance(size, Dim) for size in inside.shape) else KNOWN
 
 
-def _findings_of(engine: Engine, guarded: bool = False) -> Iterator[Finding]:
-    """Yield a finding for each contradiction and problem of an inference, in bodies that run or in `guarded` ones.
+def _findings_of(engine: Engine, certain: bool = True) -> Iterator[Finding]:
+    """Yield a finding for each contradiction and problem of an inference in bodies that run, or in all others.
 
-    A condition decides whether a guarded body runs: the model may avoid it on purpose.
+    A condition decides whether a guarded body runs, and an unused one never does: the model avoids it on purpose.
     """
     for scope in engine.all_scopes():
-        if scope.unused or scope.guarded != guarded:
+        if (scope.unused or scope.guarded) == certain:
             continue
         producers: dict[str, int] = {}
         if scope.conflicts:

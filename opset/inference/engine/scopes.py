@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,8 @@ class Scope:
     repeated: bool = False
     unused: bool = False
     guarded: bool = False
+    absent: frozenset[str] = frozenset()
+    """The inputs of the enclosing function that its call leaves out."""
     types: dict[str, Type | None] = field(default_factory=dict)
     stated: dict[str, Any] = field(default_factory=dict)
     """The TypeProtos that the body states of values that its nodes compute."""
@@ -63,6 +65,11 @@ class Scope:
     def without_local(self, size: Size | None) -> Size | None:
         """Return the size, or None if it has a variable of this body alone, which means nothing outside."""
         return None if size is None or not self.local.isdisjoint(variables(size)) else size
+
+    def reads(self, index: int) -> Sequence[str]:
+        """Return the names that the node at `index` reads, "" for what the call of the enclosing function leaves out."""
+        names = self.body.reads[index]
+        return names if self.absent.isdisjoint(names) else ["" if name in self.absent else name for name in names]
 
     def type_of(self, name: str) -> Type | None:
         """Return the type of a value of this body or of one around it, or None if nothing is known of it."""

@@ -19,6 +19,7 @@ from opset.inference.building.types import (
 )
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.sizes import Sizes
+from opset.inference.limits import MAX_RANK
 from opset.model.elements import element_name
 
 
@@ -117,6 +118,9 @@ class StatedTypes:
             return not unknown or (scope.repeated and unknown.isdisjoint(scope.local))
 
         stated = self.read_type(scope, proto)
+        rank = len(proto.tensor_type.shape.dim)
+        if rank > MAX_RANK and inferred is not None and inferred.shape is not None:
+            return inferred, f"a rank of {rank:,} is stated, {inferred} is inferred"
         return combine_types(map_sizes(stated, lambda size: None) if self._inputs_only else stated, inferred, is_better)
 
     def find_element_conflict(self, scope: Scope, proto: Any, inferred: Type | None) -> str:

@@ -83,6 +83,7 @@ class SubgraphInference:
             repeated=scope.repeated or request.repeated,
             unused=scope.unused or request.unused,
             guarded=scope.guarded or request.guarded,
+            absent=scope.absent,
         )
         names = body.input_names()
         if len(request.types) != len(names):  # IR version 3 listed initializers with the inputs

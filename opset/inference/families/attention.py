@@ -19,7 +19,10 @@ MaybeSize = Size | None
 @infer("Attention")
 def attention_23(call: Call) -> list[Any]:
     """Return the shapes of Y, present key, present value and scores (QK), with unknown sizes as None."""
-
+    if call.version >= 25 and call.wants(1) != call.wants(2):
+        raise Violation("C10", "only one of the present outputs is named")
+    if call.version >= 25 and call.has(6) and call.wants(1):
+        raise Violation("C10", "nonpad_kv_seqlen beside a cache")
     rank = next((rank for index in range(3) if (rank := call.rank(index)) is not None), None)
     if rank is None and call.version >= 25 and call.attribute("q_num_heads") is not None:
         rank = 3

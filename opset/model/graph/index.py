@@ -267,11 +267,11 @@ def index_model(proto: Any, known_domains: Collection[str]) -> ModelIndex:
 def check_head(proto: Any) -> None:
     """Raise ModelError if a ModelProto has no graph (M109) or no opset import (M107)."""
     if not proto.HasField("graph"):
-        raise ModelError(Finding("M109", "the model has no graph"))
+        raise ModelError(Finding("M109", "the model has no graph", "model"))
     if proto.ir_version >= 3 and not proto.opset_import:
         why = "from IR version 3 a model must name the operator sets that it uses"
         help = "add an opset_import with the version that the exporter wrote"
-        raise ModelError(Finding("M107", "the model imports no operator set", why=why, help=help))
+        raise ModelError(Finding("M107", "the model imports no operator set", "opset_import", why, help))
 
 
 def normalize_domain(domain: Any) -> Any:
