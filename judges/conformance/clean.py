@@ -9,6 +9,7 @@ unless the model is in DECIDED; warnings are counted by code. The exit status is
 from __future__ import annotations
 
 import argparse
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,8 +21,16 @@ from judges.conformance.matrix import node_cases
 from judges.conformance.models import GROUPS, cases_of
 from opset.errors import CODES, OpsetError
 
-DECIDED: dict[str, str] = {}
-"""The names of models that break the specification, with the reasons."""
+DECIDED = {
+    r"test_(PixelShuffle|operator_repeat(_dim_overflow)?)@1\.2\.1": "Constant 1 holds floats, and they hold int64",
+    r"test_mod_float_mixed_sign_example@1\.5\.0": "Mod 10 has fmod=1 for floats, and the case has 0",
+    r"test_group_normalization_\w+@1\.13\.0": "GroupNormalization 18 was withdrawn by a later release",
+    r"test_softplus(_example)?_expanded@1\.13\.0": "the body imports opset 1, whose Add does not broadcast so",
+    r".*dynamo-(conv2d|pad)_circular-18-\d+": "Pad has mode wrap from version 19 on",
+    r".*torch-bfloat16-11-\d+": "Cast has bfloat16 from version 13 on",
+    r".*torch-scatter_most-17-\d+": "ScatterElements has reduction max from version 18 on",
+}
+"""Models that break the specification: patterns of their names without suffix, with the reasons."""
 
 
 def models(archive: Path | None, folders: Sequence[Path]) -> Iterator[tuple[str, Any]]:
@@ -43,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--archive", type=Path, help="cases that the tool archive fetched")
     parser.add_argument("--folder", type=Path, action="append", default=[], help="models of yours; may be repeated")
     options = parser.parse_args(arguments)
-    count = wrong = 0
+    count = wrong = decided = 0
     warnings: Counter[str] = Counter()
     for name, model in models(options.archive, options.folder):
         count += 1
@@ -53,9 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             findings = error.finding_list
         errors = [finding for finding in findings if finding.severity == "error"]
         warnings.update({finding.code for finding in findings if finding.severity != "error"})
-        if errors and name not in DECIDED:
+        if errors and any(re.fullmatch(pattern, name.removesuffix(".onnx")) for pattern in DECIDED):
+            decided += 1
+        elif errors:
             wrong += 1
             print(f"{name}: {errors[0]}", flush=True)
-    print(f"{count:,} models, {wrong} false alarms")
+    print(f"{count:,} models, {wrong} false alarms, {decided} that break the specification")
     print("\n".join(f"  {code} {CODES[code]}: {number} models" for code, number in warnings.most_common()))
     return int(wrong > 0)

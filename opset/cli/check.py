@@ -19,12 +19,15 @@ from opset.cli.batch import Call, Reporting, Verb, load_input, process_files, wr
 from opset.cli.configuration import rule_choice, target_files, target_option
 from opset.cli.inputs import STREAM, Input
 from opset.cli.records import BatchReport, FindingTotal, ModelReport
-from opset.errors import CODES, KEPT, SHOWN, Finding, FindingList, ModelError, UsageError, safe_text
+from opset.errors import CODES, KEPT, SHOWN, Finding, FindingList, ModelError, SchemaError, UsageError, safe_text
 from opset.model import Model
 from opset.opsets.registry import Registry
 from opset.plain_text import style_text, table_lines
+from opset.schemas.names import domain_name
 
 SUFFIX = "mended"
+DOCUMENT = ".onnxopset"
+"""The suffix of operator-set documents."""
 WORDS = {"clean": "clean", "warned": "with warnings", "broken": "with errors", "failed": "failed"}
 VERB = Verb(WORDS, "the model was not checked", ("inference.py",), "I401")
 
@@ -106,7 +109,8 @@ def command(
 ) -> int:
     """Check that models follow the specification: every rule, with its place, the reason and what to do.
 
-    INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. `select` and `ignore` of
+    INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin; a file *.onnxopset is
+    checked as an operator-set document. `select` and `ignore` of
     [tool.opset] in ./pyproject.toml hold unless the options are given. Weights are not read. Nothing is written
     without --fix. The exit status is 1 if a model breaks a rule, with --fix or --diff if it still does when all is
     mended that can be; warnings alone end with 0.
@@ -175,7 +179,9 @@ class Statistics:
 
 
 def check_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[CheckReport]:
-    """Return the report on one model, which is mended first if that is asked for."""
+    """Return the report on one model, which is mended first if that is asked for, or on an operator-set document."""
+    if source.path.lower().endswith(DOCUMENT):
+        return _check_document(source, settings)
     given = load_input(source, call.roots)
     model, notes = read_assumed(given, settings.assumed, registry, call.limits)
     options = CheckOptions(settings.full, settings.verify_checksums, call.limits)
@@ -199,6 +205,23 @@ def check_file(source: Input, settings: Settings, call: Call, registry: Registry
     result = replace(result, error_count=errors, warning_count=warnings, notes=notes)
     status = "broken" if errors else "warned" if findings else "clean"
     return ModelReport(source.path, path, result, findings.in_file(source.path), status, int(bool(errors)))
+
+
+def _check_document(source: Input, settings: Settings) -> ModelReport[CheckReport]:
+    """Return the report on an operator-set document: all that is wrong with it, or its operators in a note."""
+    from opset.opsets.documents.reading import load_operator_set
+
+    if settings.fix or settings.diff or settings.runtime is not None:
+        raise UsageError(Finding("U103", "an operator-set document can be checked alone, not mended or compared with a runtime", file=source.path))
+    try:
+        operators = load_operator_set(source.path)
+    except SchemaError as error:
+        findings = error.finding_list
+        return ModelReport(source.path, None, CheckReport(len(findings), 0), findings, "broken", 1)
+    shown = f"{domain_name(operators.domain)} {operators.version}"
+    count = output.count_text(len(operators.schemas), "operator")
+    report = CheckReport(0, 0, notes=[f"operator set {shown}: {count}", *operators.notes])
+    return ModelReport(source.path, None, report, FindingList(), "clean", 0)
 
 
 def _difference(before: Model, after: Model, source: Input, notes: list[str]) -> str:

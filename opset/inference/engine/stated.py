@@ -66,13 +66,24 @@ class StatedTypes:
             types[initializer.values.name] = _tensor_type(initializer.values.data_type, tuple(initializer.dims))
 
     def note_stated_types(self, scope: Scope) -> None:
-        """Record in a scope the types that its body states for computed values, unless stated types are ignored."""
-        proto = scope.body.proto
+        """Record in a scope the types that its body states for computed values, unless stated types are ignored.
+
+        What it states of a value that comes from outside has to agree with the type of that value.
+        """
+        body, proto = scope.body, scope.body.proto
         if self._ignored:
             return
+        if body.function or body.owner is not None:
+            passed = {*body.input_names()} if body.function else set()
+            for value in proto.value_info:
+                name = value.name
+                if name in passed or name not in body.definitions:
+                    why = self.combine(scope, value.type, scope.type_of(name))[1]
+                    scope.conflicts.update({name: why} if why else {})
         scope.stated.update((value.name, value.type) for value in proto.value_info)
         if not scope.body.function:
-            scope.stated.update((value.name, value.type) for value in proto.output if value.name not in scope.types)
+            outputs = [value for value in proto.output if value.name not in scope.types]
+            scope.stated.update((each.name, each.type) for each in outputs if each.type.WhichOneof("value"))
 
     def read_type(self, scope: Scope, proto: Any) -> Type | None:
         """Return the type that a TypeProto of a body states, or None if it states none.

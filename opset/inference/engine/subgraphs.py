@@ -61,7 +61,8 @@ class SubgraphInference:
             problems += problems_of(call, error, inference.rule)
         types, more = complete_results(result, signature_types(inference, call.output_count, inputs), call)
         constants = tuple(result.data) if isinstance(result, Outputs) else ()
-        return Outcome(types, constants, tuple(call.doubts), problems + more, has_unnamed_sizes(types))
+        problems = problems + more or self._nodes.find_output_misfits(call.schema, inputs, types)
+        return Outcome(types, constants, tuple(call.doubts), problems, has_unnamed_sizes(types))
 
     def _open_scope(self, scope: Scope, index: int, request: GraphRequest) -> tuple[Scope, list[str]]:
         """Return a new scope for the graph that a rule requests, and the names of inputs typed by the request."""

@@ -18,6 +18,7 @@ from opset.opsets.documents.declarations import node_of
 from opset.opsets.documents.functions import declare_signature
 from opset.opsets.documents.operator_set import OperatorSet
 from opset.opsets.documents.writing import CARRIER, HEADER, MAGIC, SETS
+from opset.opsets.releases import newest_ir_version
 from opset.schemas.index import standard_versions
 from opset.schemas.lint.body_rules import LinkedOperators, body_faults, check_circles
 from opset.schemas.model import SIGNATURE, TYPES, OpSchema
@@ -300,6 +301,10 @@ class DocumentReading(Fields):
             self.findings.add(
                 "S304", f"there is no version {version} of an operator set", fields["opset_version"], help
             )
+        ir_version = self.number(fields.get("ir_version"))
+        if not 1 <= ir_version <= newest_ir_version():
+            shown = f"the IR version {ir_version}, which is not known" if ir_version else "no IR version"
+            self.notes.append(f"the document states {shown}")
         own = self._own_sets(fields.get("type_sets"))
         sets = {**standard_sets()}
         if own:
@@ -315,7 +320,7 @@ class DocumentReading(Fields):
             version,
             self.operators(nodes, normalize_domain(domain), version, added),
             added,
-            self.number(fields.get("ir_version")),
+            ir_version,
             self.text(fields.get("doc_string")),
             self.text(fields.get("ir_version_prerelease")),
             self.text(fields.get("ir_build_metadata")),
