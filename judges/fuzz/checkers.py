@@ -14,7 +14,8 @@ import argparse
 import random
 import re
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
 
@@ -58,6 +59,9 @@ class Verdict(NamedTuple):
     unplaced: bool
     message: str
     change: str
+
+
+Judged = tuple[Job, Verdict | Died]
 
 
 def mutant_of(job: Job) -> tuple[str, bytes]:
@@ -119,6 +123,12 @@ def decided(verdict: Verdict) -> bool:
     return False
 
 
+def until_interrupted(outcomes: Iterable[Judged]) -> Iterator[Judged]:
+    """Yield outcomes, up to an interruption by Ctrl+C: the table then shows what was judged."""
+    with suppress(KeyboardInterrupt):
+        yield from outcomes
+
+
 def table(counts: Counter[tuple[str, str]]) -> Iterator[str]:
     """Yield the rows of a table of outcomes by kind."""
     columns = ("both", "neither", "opset alone", "decided", "onnx alone", "onnx died", "opset died")
@@ -151,7 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     counts: Counter[tuple[str, str]] = Counter()
     alone: Counter[str] = Counter()
     wrong = 0
-    for job, verdict in each(judge, jobs, options.processes, SECONDS):
+    for job, verdict in until_interrupted(each(judge, jobs, options.processes, SECONDS)):
         if isinstance(verdict, Died):
             outcome = f"{verdict.stage} died" if verdict.stage != "mutation" else "neither"
         elif verdict.message:

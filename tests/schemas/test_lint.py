@@ -288,7 +288,7 @@ SAID = {
     "S235 withdrawn": "the body of opset 9 uses Upsample, which is withdrawn from version 10 on",
     "S235 attribute at a later opset": "the body of opset 13 has ReduceMax, of which there is no attribute 'axes': "
     "ReduceMax 18 has none of this name",
-    "S235 arity": "the body of opset 13 has Mul, of which the node has 1 inputs: Mul 13 has 2",
+    "S235 arity": "the body of opset 13 has Mul, of which the node has 1 input: Mul 13 has 2",
     "S235 domain": "the body of opset 13 uses the domain other, and may use ai.onnx and its own alone",
     "S236 type": "the body takes 'axis' for float, and it is int",
     "S238": "function bodies expand to each other without end: com.acme.Scale uses com.acme.Scale",

@@ -71,7 +71,7 @@ def test_a_misfit_says_what_and_why():
     assert (misfit.what, misfit.name) == ("the input 'B' is tensor(int64), and 'A' is tensor(float)", "B")
     assert misfit.why == "both have the type T"
     (misfit,) = misfits(ADD, inputs=[FLOAT])
-    assert (misfit.what, misfit.why) == ("the node has 1 inputs", "Add 14 has 2")
+    assert (misfit.what, misfit.why) == ("the node has 1 input", "Add 14 has 2")
     (misfit,) = misfits(ADD, attributes={"\x1b[31m": "int"})
     assert "\x1b" not in misfit.what
 
@@ -91,7 +91,7 @@ TWO = OpSchema(
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [
-        ({"inputs": [FLOAT]}, ("input count", "the node has 1 inputs", "Op 3 has 3 or more", "")),
+        ({"inputs": [FLOAT]}, ("input count", "the node has 1 input", "Op 3 has 3 or more", "")),
         ({"outputs": [FLOAT, None, FLOAT]}, ("output count", "the node has 3 outputs", "Op 3 has 1 to 2", "")),
         ({"inputs": [FLOAT, "", FLOAT]}, ("missing input", "the input 'B' is missing", "Op 3 requires it", "B")),
         ({"inputs": [FLOAT, "tensor(bool)", FLOAT]},

@@ -23,8 +23,10 @@ def check_inferred_types(inferred: Inferred, context: CheckContext) -> Iterator[
     if any(finding.code == "I202" for finding in findings):
         helps = {missing.place: _help_of_cast(missing) for missing in missing_casts(context)}
     for finding in findings:
-        help = helps.get(finding.place, "") if finding.code == "I202" else ""
-        yield finding._replace(help=help) if help and not finding.help else finding
+        if finding.code == "I101":
+            yield finding._replace(help="correct the stated type, or remove it; `opset check --fix` renews value_info")
+        else:
+            yield finding._replace(help=finding.help or helps.get(finding.place, ""))
 
 
 def _help_of_cast(missing: MissingCast) -> str:

@@ -362,7 +362,8 @@ def use_faults(body: Body) -> Iterator[Finding]:
                 yield Finding("M113", message, body.location(index), why, "rename one of the two")
     for name in body.output_names():
         if name and name not in here and not is_visible(name, body):
-            yield Finding("M112", f"the output {quote(name)} is never computed", body.label)
+            help = "name a value of the graph, or let a node compute it"
+            yield Finding("M112", f"the output {quote(name)} is never computed", body.label, help=help)
 
 
 def definition_faults(body: Body) -> Iterator[Finding]:
@@ -384,7 +385,7 @@ def definition_faults(body: Body) -> Iterator[Finding]:
     yield from (_encoding_fault(body.label, name) for name in (*given_names, *attributes) if not _are_text([name]))
     for name, count in Counter(inputs).items():
         if count > 1:
-            yield Finding("M113", f"the input {quote(name)} is defined twice", body.label)
+            yield Finding("M113", f"the input {quote(name)} is defined twice", body.label, help="keep one of the inputs")
     for index, outputs in enumerate(body.computes):
         op_type, domain = body.operators[index]
         if not _are_text([op_type, domain, body.names[index]]):
@@ -392,7 +393,9 @@ def definition_faults(body: Body) -> Iterator[Finding]:
         seen: set[str] = set()
         for name in outputs:
             if name and (here[name] != index or name in seen):
-                yield Finding("M113", f"the value {quote(name)} is defined twice", body.location(index))
+                why = "a name stands for one value in a graph"
+                message, help = f"the value {quote(name)} is defined twice", "rename one of the two, and what reads it"
+                yield Finding("M113", message, body.location(index), why, help)
             elif not _are_text([name]):
                 yield _encoding_fault(body.location(index), name)
             seen.add(name)
@@ -434,7 +437,7 @@ def _undefined_input(body: Body, index: int, name: Any, position: int | None) ->
         return Finding("M112", f"the input {quote(name)} is defined nowhere", body.location(index), help=help)
     message = f"the input {quote(name)} is computed only by this node or a later one"
     why = "nodes must be sorted topologically, without cycles (IR specification, Nodes)"
-    help = "break the cycle; what is only unsorted is sorted, once nothing else is wrong"
+    help = "break the cycle; nodes that are only unsorted are sorted by `opset check --fix`, and before a conversion"
     return Finding("M110", message, body.location(index), why, help)
 
 
@@ -524,5 +527,6 @@ def call_order(functions: Mapping[FunctionKey, Body]) -> list[Body]:
                 ready.append(target)
     if len(ordered) < len(functions):
         circle = sorted(".".join(map(safe_text, key[:2])) for key, count in waiting.items() if count)
-        raise ModelError(Finding("M114", "functions call each other in a cycle", listing(circle)))
+        why, help = "a call of one of them would never end", "break the cycle; a Loop repeats nodes"
+        raise ModelError(Finding("M114", "functions call each other in a cycle", listing(circle), why, help))
     return ordered

@@ -51,7 +51,7 @@ def arity_misfits(schema: OpSchema, given: Sequence[str | None], outputs: bool =
     least, most = (schema.min_output, schema.max_output) if outputs else (schema.min_input, schema.max_input)
     if not least <= len(given) <= most:
         wanted = f"{least}" if least == most else f"{least} or more" if most == UNBOUNDED else f"{least} to {most}"
-        word = "outputs" if outputs else "inputs"
+        word = ("output" if outputs else "input") + "s" * (len(given) != 1)
         kind = OUTPUT_COUNT if outputs else INPUT_COUNT
         yield Misfit(kind, f"the node has {len(given)} {word}", f"{_version_name(schema)} has {wanted}")
     if outputs or schema.unknown:
