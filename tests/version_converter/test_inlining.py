@@ -191,7 +191,7 @@ def test_a_domain_that_only_functions_import():
     [
         ('<domain: "d", opset_import: ["": 18]> F (a) => (b) { b = other.Op (a) }', "does not import it"),
         ('<domain: "d", opset_import: ["other": 2]> F (a) => (b) { b = other.Op (a) }', "other 2, and the model 1"),
-        ('<domain: "d", opset_import: ["": 18]> F () => (b) { b = Constant <value_int = 1> () }', "why .* 1 input:"),
+        ('<domain: "d", opset_import: ["": 18]> F () => (b) { b = Constant <value_int = 1> () }', "why .* 1 inputs"),
     ],
 )
 def test_what_cannot_be_inlined(function, why):
