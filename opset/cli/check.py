@@ -212,7 +212,13 @@ def _check_document(source: Input, settings: Settings) -> ModelReport[CheckRepor
     from opset.opsets.documents.reading import load_operator_set
 
     if settings.fix or settings.diff or settings.runtime is not None:
-        raise UsageError(Finding("U103", "an operator-set document can be checked alone, not mended or compared with a runtime", file=source.path))
+        raise UsageError(
+            Finding(
+                "U103",
+                "an operator-set document can be checked alone, not mended or compared with a runtime",
+                file=source.path,
+            )
+        )
     try:
         operators = load_operator_set(source.path)
     except SchemaError as error:

@@ -43,3 +43,25 @@ def test_optional_inputs_before_a_variadic_one_are_left_out():
 def test_graphs_have_the_outputs_that_their_node_takes(node, code):
     text = '<ir_version: 8, opset_import: ["": 17]> main (float[2] x, bool c) => (float[2] y) { %s }'
     assert found(text % node, ["G3"]) == code
+
+
+EMPTY = (
+    '<ir_version: 8, opset_import: ["": 17]>\nmain (float[1, 1, 4] x) => (float[1, 1, 3] y) '
+    "{ y = MaxPool <kernel_shape = [2], strides: ints = []> (x) }"
+)
+
+
+def test_an_empty_list_about_spatial_axes_is_a_warning_and_is_removed():
+    repaired = opset.repair(opset.parse_model(EMPTY))
+    assert [each.code for each in repaired.mended] == ["W303"] and not repaired.left
+    assert [each.name for each in repaired.model.proto.graph.node[0].attribute] == ["kernel_shape"]
+
+
+@pytest.mark.parametrize(("version", "outputs", "most"), [(9, "y, m", 5), (9, "y, m, v", 5), (15, "y, m", 3)])
+def test_a_batch_normalization_has_all_outputs_or_one(version, outputs, most):
+    text = (
+        f'<ir_version: 8, opset_import: ["": {version}]>\nmain (float[1, 2, 4] x, float[2] s) => (float[1, 2, 4] y) '
+        f"{{ {outputs} = BatchNormalization (x, s, s, s, s) }}"
+    )
+    found = opset.check(opset.parse_model(text))
+    assert [each.code for each in found] == ["G322"] and found[0].why.endswith(f"has 1 or {most}")

@@ -240,3 +240,15 @@ def test_a_wrong_stamp_is_written_right(models):
         '+<ir_version: 8, opset_import: ["": 18]>'
         in run("check", "stamped.onnxtxt", "--diff", "--assume-opset", "auto").stdout
     )
+
+
+def test_an_operator_set_document_is_checked(folder):
+    document = "magic: ONNXOPSET\nir_version: 99\ndomain: com.acme\nopset_version: 1\noperators: []\n"
+    (folder / "good.onnxopset").write_text(document)
+    (folder / "bad.onnxopset").write_text(document.replace("opset_version: 1", "opset_version: -1"))
+    good = run("check", "good.onnxopset")
+    assert good.exit_code == 0 and "note: operator set com.acme 1: no operators" in good.stdout
+    assert "the IR version 99, which is not known" in good.stdout
+    bad = run("check", "bad.onnxopset")
+    assert bad.exit_code == 1 and bad.stdout.startswith("error[S304] there is no version -1 of an operator set")
+    assert run("check", "good.onnxopset", "--diff").exit_code == 2

@@ -26,8 +26,8 @@ class Type(NamedTuple):
     """The type of a value as far as it is known.
 
     - `kind`: "tensor", "sparse_tensor", "opaque", "seq", "optional" or "map";
-    - `element`: the element type of a tensor, the key type of a map, "domain, name" of an opaque type; None if it is not
-      known;
+    - `element`: the element type of a tensor, the key type of a map, "domain, name" of an opaque type; None if it is
+      not known;
     - `shape`: of a tensor, None if not even the rank is known;
     - `inner`: the type in a sequence or an optional, the values of a map; None if it is not known.
     """

@@ -67,7 +67,7 @@ class Scope:
         return None if size is None or not self.local.isdisjoint(variables(size)) else size
 
     def reads(self, index: int) -> Sequence[str]:
-        """Return the names that the node at `index` reads, "" for what the call of the enclosing function leaves out."""
+        """Return the names that the node at `index` reads, "" for an input that the call of the function leaves out."""
         names = self.body.reads[index]
         return names if self.absent.isdisjoint(names) else ["" if name in self.absent else name for name in names]
 

@@ -385,7 +385,9 @@ def definition_faults(body: Body) -> Iterator[Finding]:
     yield from (_encoding_fault(body.label, name) for name in (*given_names, *attributes) if not _are_text([name]))
     for name, count in Counter(inputs).items():
         if count > 1:
-            yield Finding("M113", f"the input {quote(name)} is defined twice", body.label, help="keep one of the inputs")
+            yield Finding(
+                "M113", f"the input {quote(name)} is defined twice", body.label, help="keep one of the inputs"
+            )
     for index, outputs in enumerate(body.computes):
         op_type, domain = body.operators[index]
         if not _are_text([op_type, domain, body.names[index]]):
