@@ -100,7 +100,7 @@ def examined(
 
 
 def inject_into(
-    case: Case, model: onnx.ModelProto, to: int, faults: int, rng: random.Random
+    case: Case, model: onnx.ModelProto, to: int, options: argparse.Namespace, rng: random.Random
 ) -> list[tuple[str, str, str]]:
     """Return kind, place and outcome of faults that were put into a converted model."""
     found = []
@@ -116,7 +116,7 @@ def inject_into(
     kinds = [*FAULTS]
     rng.shuffle(kinds)
     for kind in kinds:
-        if len(found) >= faults:
+        if len(found) >= options.faults:
             break
         mutant = onnx.ModelProto()
         mutant.CopyFrom(subject)
@@ -129,7 +129,17 @@ def inject_into(
         found.append((kind, place, outcome))
         if outcome == MISSED:
             print(f"MISSED {kind}, {place}: {case.name} at {to}", flush=True)
+        if options.keep is not None and outcome not in (FOUND, INVALID):
+            keep(options.keep / f"{outcome}-{case.name.replace('/', '-')}-{to}-{kind.replace(' ', '-')}", case, subject, mutant)
     return found
+
+
+def keep(folder: Path, case: Case, before: onnx.ModelProto, after: onnx.ModelProto) -> None:
+    """Write the original model, the converted one, and that with a fault into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, model in (("source", case.model), ("before", before), ("after", after)):
+        onnx.save(model, folder / f"{name}.onnx")
+    np.savez(folder / "inputs.npz", **{name: value for name, value in case.feeds.items() if isinstance(value, np.ndarray)})
 
 
 def sources(count: int, rng: random.Random) -> list[Case]:
@@ -164,6 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--faults", type=int, default=4, help="faults for each model")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="time after which no model is begun")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="write the models of faults that were not found")
     parser.add_argument("--markdown", type=Path, help="the page to write the table to")
     options = parser.parse_args(arguments)
     rng, started = random.Random(options.seed), time.monotonic()
@@ -187,7 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             alarms.append(f"{case.name} to {made[1]}: {result.errors[0].message}: {result.errors[0].why}")
             print(f"ALARM {alarms[-1]}", flush=True)
         elif result.same:
-            outcomes += inject_into(case, made[0], made[1], options.faults, rng)
+            outcomes += inject_into(case, made[0], made[1], options, rng)
     lines = table(outcomes)
     kinds = len({kind for kind, _, outcome in outcomes if outcome == FOUND})
     models = sum(verdicts.values())

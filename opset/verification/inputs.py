@@ -94,30 +94,59 @@ class Drawing:
         return self._known[key]
 
 
-def _vary(value: Any, seed: int, rng: np.random.Generator) -> Any:
-    """Return a tensor with other magnitudes, or rounded to halves, by the seed; anything but numbers as it is.
+def _vary(value: Any, seed: int, rng: np.random.Generator, numbers: np.ndarray) -> Any:
+    """Return a tensor with other numbers, which depend on the seed; anything but numbers as it is.
 
-    A condition may hold for other magnitudes alone, of single numbers beside those of the rest; and numbers may be
-    equal, or lie between two whole ones.
+    A condition may hold for other magnitudes alone, of single numbers beside those of the rest; numbers may be equal,
+    lie between two whole ones, or beside the numbers that the model holds.
     """
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu":
         return value
     if value.dtype.kind != "f":
-        if seed % 3 == 0:
-            return value
-        limits = np.iinfo(value.dtype)
-        low, high = (max(int(limits.min), -1000), min(int(limits.max), 1000)) if seed % 3 == 1 else (0, 16)
-        return np.asarray(rng.integers(low, high + 1, size=value.shape)).astype(value.dtype)
-    scale = 1
-    if seed < FIRST and seed % 3 == 1:
-        scale = SCALES[int(rng.integers(len(SCALES)))]
-    elif seed >= FIRST and (value.size == 1) == (seed % 2 == 0):
-        scale = SCALES[-1]
+        return _vary_integers(value, seed, rng)
     with np.errstate(all="ignore"):
+        if seed >= FIRST and seed % 4 == 3:  # few values, among which many are equal
+            return np.round(value).clip(-1, 1).astype(value.dtype)
+        if seed >= FIRST and seed % 2 == 0 and value.size > 1 and numbers.size:
+            near = rng.choice(numbers, value.shape) * rng.choice((1, 1, 0.95, 1.05), value.shape)
+            return np.where(rng.random(value.shape) < 0.5, near, value).astype(value.dtype)
+        scale = 1
+        if seed < FIRST and seed % 3 == 1:
+            scale = SCALES[int(rng.integers(len(SCALES)))]
+        elif seed >= FIRST and (value.size == 1) == (seed % 2 == 0):
+            scale = SCALES[-1]
         scaled = value * scale
         if scale > 1 and value.size == 1:  # both signs, in turn
             scaled = np.copysign(scaled, 1 if seed % 4 else -1)
         return (np.round(scaled * 2) / 2 if seed % 3 == 2 else scaled).astype(value.dtype)
+
+
+def _vary_integers(value: np.ndarray, seed: int, rng: np.random.Generator) -> Any:
+    """Return a tensor of other integers: as they are, greater ones, or small ones with both signs, by the seed."""
+    if seed % 3 == 0 and seed % 4 != 3:
+        return value
+    limits = np.iinfo(value.dtype)
+    low, high = (-5, 5) if seed % 4 == 3 else (-1000, 1000) if seed % 3 == 1 else (0, 16)
+    low, high = max(low, int(limits.min)), min(high, int(limits.max))
+    return np.asarray(rng.integers(low, high + 1, size=value.shape)).astype(value.dtype)
+
+
+def _numbers_of(index: ModelIndex) -> np.ndarray:
+    """Return the numbers that the nodes of a model hold: attributes, and elements of small constants."""
+    found: set[float] = set()
+    bodies = [index.main, *index.functions.values()]
+    for body in bodies:
+        bodies += body.inner_bodies
+        tensors = [*getattr(body.proto, "initializer", ())]
+        for attributes in body.attributes:
+            found.update(each.f for each in attributes if each.type == pb.AttributeProto.FLOAT)
+            tensors += [each.t for each in attributes if each.type == pb.AttributeProto.TENSOR]
+        for tensor in tensors:
+            if tensor.data_type in _HELD and math.prod(tensor.dims) <= _FEW and not tensor.external_data:
+                found.update(array_of(tensor).ravel().tolist())
+        if len(found) > _MOST_NUMBERS:
+            break
+    return np.array(sorted(each for each in found if math.isfinite(each))[:_MOST_NUMBERS])
 
 
 def _place(name: str, number: int) -> int:
