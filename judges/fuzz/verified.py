@@ -130,7 +130,12 @@ def inject_into(
         if outcome == MISSED:
             print(f"MISSED {kind}, {place}: {case.name} at {to}", flush=True)
         if options.keep is not None and outcome not in (FOUND, INVALID):
-            keep(options.keep / f"{outcome}-{case.name.replace('/', '-')}-{to}-{kind.replace(' ', '-')}", case, subject, mutant)
+            keep(
+                options.keep / f"{outcome}-{case.name.replace('/', '-')}-{to}-{kind.replace(' ', '-')}",
+                case,
+                subject,
+                mutant,
+            )
     return found
 
 
@@ -139,7 +144,9 @@ def keep(folder: Path, case: Case, before: onnx.ModelProto, after: onnx.ModelPro
     folder.mkdir(parents=True, exist_ok=True)
     for name, model in (("source", case.model), ("before", before), ("after", after)):
         onnx.save(model, folder / f"{name}.onnx")
-    np.savez(folder / "inputs.npz", **{name: value for name, value in case.feeds.items() if isinstance(value, np.ndarray)})
+    np.savez(
+        folder / "inputs.npz", **{name: value for name, value in case.feeds.items() if isinstance(value, np.ndarray)}
+    )
 
 
 def sources(count: int, rng: random.Random) -> list[Case]:

@@ -233,7 +233,9 @@ def _grid_size(use: Use) -> Demand:
 def _cropped_or_padded(use: Use) -> Demand | None:
     """Return sizes from 1 to beyond those of the axes."""
     axes = use.attribute("axes") or range(len(use.shape(0) or ()))
-    return Demand(low=1, bounds=tuple(use.size(0, axis) + _SMALL for axis in axes)) if use.count() == len(axes) else None
+    return (
+        Demand(low=1, bounds=tuple(use.size(0, axis) + _SMALL for axis in axes)) if use.count() == len(axes) else None
+    )
 
 
 def _beyond_float8(use: Use) -> Demand | None:

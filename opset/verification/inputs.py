@@ -111,7 +111,9 @@ class Drawing:
             }
         feeds = random_inputs(inputs, {}, seed + ANOTHER * attempt, self._limits, demands)
         for name in feeds.keys() - demands.keys():
-            feeds[name] = _vary(feeds[name], seed, np.random.default_rng((seed, zlib.crc32(name.encode()))), self._numbers)
+            feeds[name] = _vary(
+                feeds[name], seed, np.random.default_rng((seed, zlib.crc32(name.encode()))), self._numbers
+            )
         return Drawn(f"drawn with seed {seed}", seed, {**self._given, **sizes}, feeds)
 
     def complete(self, feeds: Mapping[str, Any], seed: int) -> dict[str, Any]:
