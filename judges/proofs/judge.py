@@ -3,7 +3,7 @@
     python -m judges proofs                       # proves everything, and compares with the recorded facts
     python -m judges proofs -k 'Slice 1-10'       # those whose key has this in it
     python -m judges proofs --symbolic            # z3's proofs alone, which are never sampled
-    python -m judges proofs --stale --write       # renews what has changed: proofs.json of opset/schemas, and docs/proofs.md
+    python -m judges proofs --stale --write       # renews what has changed: schemas/proofs.json and docs/proofs.md
 
 The exit status is 1 where a proof fails, nothing is shown of a subject, or the recorded facts are not these.
 """

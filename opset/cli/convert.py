@@ -30,6 +30,7 @@ from opset.version_converter.report import (
     refusal_line,
     report_lines,
 )
+from opset.version_converter.result import Conversion
 
 LOWERED = "lowered"
 WORDS = {
