@@ -288,7 +288,7 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("RoiAlign", 1): _real(0, 4), ("RoiAlign", 2): lambda use: Demand(0, use.size(0, 0) - 1),
     ("MaxRoiPool", 1): _real(0, 0.9), ("GridSample", 1): _real(-1.1, 1.1), ("AffineGrid", 1): _grid_size,
     ("MaxUnpool", 1): lambda use: Demand(0, max(use.count() - 1, 0), distinct=True),
-    ("NonMaxSuppression", 0): _real(0, 1), ("NonMaxSuppression", 1): _real(0, 1),
+    ("NonMaxSuppression", 0): _real(0, 1),
     ("NonMaxSuppression", 2): _whole(1, 3), ("NonMaxSuppression", 3): _real(0.3, 0.6),
     ("NonMaxSuppression", 4): _real(0, 0.5), ("DFT", 1): _whole(4, 8), ("DFT", 2): _whole(1, 1),
     **{(name, 0): _whole(4, 8) for name in ("HannWindow", "HammingWindow", "BlackmanWindow")},

@@ -148,14 +148,15 @@ def _vary(value: Any, seed: int, rng: np.random.Generator, numbers: np.ndarray) 
         if seed >= FIRST and seed % 2 == 0 and value.size > 1 and numbers.size:
             near = rng.choice(numbers, value.shape) * rng.choice((1, 1, 0.95, 1.05), value.shape)
             return np.where(rng.random(value.shape) < 0.5, near, value).astype(value.dtype)
-        scale = 1
+        scale = 1.0
         if seed < FIRST and seed % 3 == 1:
             scale = SCALES[int(rng.integers(len(SCALES)))]
         elif seed >= FIRST and (value.size == 1) == (seed % 2 == 0):
-            scale = SCALES[-1]
+            spread = math.exp(rng.uniform(0, math.log(SCALES[-1])))
+            scale = spread if value.size == 1 or rng.random() < 0.5 else SCALES[-1]
         scaled = value * scale
         if scale > 1 and value.size == 1:  # both signs, in turn
-            scaled = np.copysign(scaled, 1 if seed % 4 else -1)
+            scaled = np.copysign(scaled, 1 if seed % 8 else -1)
         return (np.round(scaled * 2) / 2 if seed % 3 == 2 else scaled).astype(value.dtype)
 
 
