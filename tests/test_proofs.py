@@ -14,22 +14,23 @@ from judges.proofs.index_cases import CASES
 from judges.proofs.index_maps import NotReadError, read_model
 from judges.proofs.index_operators import tensor_of_array
 from judges.proofs.subjects import all_subjects, fingerprint, transition_count
-from judges.proofs.table import KINDS, PAGE, covering, faults_of, page, read_facts
+from judges.proofs.table import PAGE, faults_of, page
+from opset.docgen.proofs import KINDS, kind_of, read_proofs
 from tests.released import is_released
 
 SUBJECTS = {subject.key: subject for subject in all_subjects()}
 
 
 def test_every_transition_and_every_lowering_has_a_current_row():
-    assert [*faults_of(read_facts())] == []
+    assert [*faults_of(read_proofs())] == []
 
 
 def test_each_of_the_432_transitions_is_a_row_in_both_directions():
-    facts = read_facts()
+    facts = {**read_proofs()}
     transitions = [each for each in all_subjects() if each.before]
     released = [each for each in transitions if is_released(opset_schema(each))]
     assert len(released) == 2 * 432 and len(transitions) == 2 * transition_count()
-    assert all(covering(facts[each.key].parts) in KINDS for each in transitions)
+    assert all(kind_of(facts[each.key].parts) in KINDS for each in transitions)
 
 
 def opset_schema(subject):
@@ -37,11 +38,11 @@ def opset_schema(subject):
 
 
 def test_the_page_shows_the_facts():
-    assert PAGE.read_text("utf-8") == page(read_facts())
+    assert PAGE.read_text("utf-8") == page(read_proofs())
 
 
 def test_what_is_missing_or_changed_is_named_with_the_command_that_renews_it():
-    facts = read_facts()
+    facts = {**read_proofs()}
     entry = facts.pop("ai.onnx Slice 1-10 down")
     missing = "ai.onnx Slice 1-10 down has no row: python -m judges proofs --write -k 'ai.onnx Slice 1-10 down'"
     assert [*faults_of(facts)] == [missing]

@@ -1,6 +1,9 @@
 """Converts each node test case of the onnx package to each opset and judges what comes out.
 
-    python -m judges matrix [--targets 7-28] [--converter opset|onnx] [--bake] [--archive FOLDER] ...
+    python -m judges matrix [--targets 7-28] [--converter opset|onnx] [--bake] [--archive FOLDER] [--verify] ...
+
+With --verify, `opset verify` is judged: it compares each case before and after, on inputs of its own. As conversions
+are right (that is what the judge shows without it), each difference is a false alarm, which is told as `wrong`.
 
 The exit status is 1 when anything is wrong, an error, or disputed: judges.conformance.disputes decides.
 
@@ -32,14 +35,17 @@ import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
 
+import opset
 from judges.conformance.archive import archived_cases
 from judges.conformance.converters import CONVERTERS, Refused, Target
 from judges.conformance.judge import Case, Judge, Verdict, is_random, opset_of
 from judges.conformance.processes import started
+from opset.budget import Limits
 
 KINDS = ("same", "refused", "wrong", "unjudged", "disputed", "error")
 FAULTS = ("wrong", "error", "disputed")
 SECONDS_PER_CONVERSION = 120
+VERIFICATION = Limits(timeout=60)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +68,7 @@ class Settings:
     converter: str
     optimize: str = "none"
     verdicts: Mapping[str, Verdict] = dataclasses.field(default_factory=dict)
+    verify: bool = False
 
 
 def node_cases(pattern: str = "", limit: int | None = None) -> list[Case]:
@@ -121,12 +128,23 @@ def targets_of(case: Case, opsets: Iterable[int], ml_opsets: Iterable[int]) -> l
     return found
 
 
-def convert_and_judge(judge: Judge, converter: str, to: Target, direction: str) -> Outcome:
+def verified(before: onnx.ModelProto, after: onnx.ModelProto) -> Verdict:
+    """Return what `opset verify` says of a conversion."""
+    try:
+        report = opset.verify(before, after, limits=VERIFICATION)
+    except opset.OpsetError as error:
+        return Verdict("unjudged", "verification", str(error))
+    kind = {"same": "same", "different": "wrong"}.get(report.verdict, "unjudged")
+    finding = next(iter(report.errors), None)
+    return Verdict(kind, "verification", "" if finding is None else f"{finding.message}: {finding.why}")
+
+
+def convert_and_judge(judge: Judge, settings: Settings, to: Target, direction: str) -> Outcome:
     """Return the outcome of one conversion."""
     case = judge.case
     before = case.model.SerializeToString(deterministic=True)
     try:
-        converted = CONVERTERS[converter](case.model, to)
+        converted = CONVERTERS[settings.converter](case.model, to)
     except Refused as refused:
         only = {node.op_type for node in case.model.graph.node}
         fallback = only.pop() if len(only) == 1 else "not told"
@@ -137,7 +155,7 @@ def convert_and_judge(judge: Judge, converter: str, to: Target, direction: str) 
         return Outcome(case.name, to, direction, "error", "converter", why)
     if case.model.SerializeToString(deterministic=True) != before:
         return Outcome(case.name, to, direction, "error", "converter", "the input model was changed")
-    verdict = judge.judge(converted, to)
+    verdict = verified(case.model, converted) if settings.verify else judge.judge(converted, to)
     return Outcome(case.name, to, direction, verdict.kind, verdict.by, verdict.why)
 
 
@@ -151,7 +169,7 @@ def work(
         number, targets = pipe.recv()
         judge = Judge(cases[number], settings.optimize, settings.verdicts)
         for to, direction in targets:
-            pipe.send(convert_and_judge(judge, settings.converter, to, direction))
+            pipe.send(convert_and_judge(judge, settings, to, direction))
         pipe.send(judge.fresh)
 
 
@@ -334,6 +352,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cases", default="", metavar="REGEX", help="only cases whose name this is found in")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N cases")
     parser.add_argument("--bake", action="store_true", help="small integer side inputs become initializers")
+    parser.add_argument("--verify", action="store_true", help="judge by opset verify, on inputs that it draws")
     parser.add_argument("--optimize", choices=("none", "basic", "all"), default="none", help="by onnxruntime")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--cache", type=Path, metavar="DIR", help="keep verdicts here for the next run")
@@ -350,7 +369,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cases = [baked(case) for case in cases]
     wanted = ((i, targets_of(case, options.targets, options.ml_targets)) for i, case in enumerate(cases))
     jobs = [(i, targets) for i, targets in wanted if targets]
-    settings = Settings(options.converter, options.optimize, load_verdicts(options.cache))
+    settings = Settings(options.converter, options.optimize, load_verdicts(options.cache), options.verify)
     outcomes, fresh = collect(cases, jobs, options.processes, settings)
     save_verdicts(options.cache, fresh)
     print(f"converter {options.converter}, onnx {onnx.__version__}, {time.monotonic() - start:.0f} s")

@@ -158,6 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--groups", type=lambda text: text.split(","), default=GROUPS, help=", ".join(GROUPS))
     parser.add_argument("--folder", type=Path, metavar="DIR", help="the models below this folder, in place of groups")
     parser.add_argument("--converter", choices=CONVERTERS, default="opset")
+    parser.add_argument("--verify", action="store_true", help="judge by opset verify, on inputs that it draws")
     parser.add_argument("--optimize", choices=("none", "basic", "all"), default="none", help="by onnxruntime")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every outcome here")
@@ -170,7 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         cases = [case for group in options.groups for case in cases_of(group)]
     jobs = [(number, targets_of(case, options.targets, [])) for number, case in enumerate(cases)]
-    settings = Settings(options.converter, options.optimize)
+    settings = Settings(options.converter, options.optimize, verify=options.verify)
     outcomes, _ = collect(cases, [job for job in jobs if job[1]], options.processes, settings)
     print(f"converter {options.converter}, onnx {onnx.__version__}, {time.monotonic() - start:.0f} s")
     print("\n".join(report(cases, outcomes, options.list)))

@@ -274,11 +274,26 @@ def drop_input(model: ModelProto, rng: random.Random) -> bool:
 
 @fault("branches swapped")
 def swap_branches(model: ModelProto, rng: random.Random) -> bool:
-    found = [node for node in nodes(model) if node.op_type == "If"]
+    found = [
+        node
+        for node in nodes(model)
+        if node.op_type == "If" and len({each.g.SerializeToString() for each in node.attribute}) > 1
+    ]
     if not found:
         return False
     for attribute in rng.choice(found).attribute:
         attribute.name = {"then_branch": "else_branch", "else_branch": "then_branch"}[attribute.name]
+    return True
+
+
+@fault("dropped cast of two")
+def drop_cast_of_two(model: ModelProto, rng: random.Random) -> bool:
+    casts = {node.output[0]: node for node in nodes(model) if node.op_type == "Cast"}
+    found = [(node, casts[node.input[0]]) for node in casts.values() if node.input[0] in casts]
+    if not found:
+        return False
+    second, first = rng.choice(found)
+    second.input[0] = first.input[0]
     return True
 
 

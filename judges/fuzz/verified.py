@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -25,6 +26,7 @@ import opset
 from judges.conformance.judge import Case, run_onnxruntime
 from judges.conformance.matrix import node_cases
 from judges.conformance.models import cases_of
+from judges.fuzz.equivalent import RUNS, differs_on_many, reason
 from judges.fuzz.injecting import FAULTS, PLACES
 from opset.budget import Limits
 from opset.verification.comparing import why_different
@@ -33,6 +35,17 @@ LIMITS = Limits(timeout=20)
 OTHER_INPUTS = 12
 FOUND, MISSED, WITHIN, EQUIVALENT = "found", "missed", "within tolerance", "equivalent"
 INVALID, UNDECIDED = "invalid", "undecided"
+DRAWN = f"equal outputs in onnxruntime, on up to {RUNS} further inputs"
+FEEDS = f"equal outputs in onnxruntime, on {OTHER_INPUTS} inputs of the case's shapes"
+
+
+class Outcome(NamedTuple):
+    """What became of a fault: its kind, the part of the model that it was put into, and why it changes nothing."""
+
+    kind: str
+    place: str
+    outcome: str
+    why: str
 
 
 def converted(case: Case, rng: random.Random) -> tuple[onnx.ModelProto, int] | None:
@@ -86,24 +99,34 @@ def judged(before: onnx.ModelProto, after: onnx.ModelProto, feeds: Mapping[str, 
 
 def examined(
     source: onnx.ModelProto, before: onnx.ModelProto, after: onnx.ModelProto, feeds: Mapping[str, Any], seed: int
-) -> str:
-    """Return what became of a fault: `after` is verified against the source, and against `before` by onnxruntime."""
+) -> tuple[str, str]:
+    """Return what became of a fault, and why if it changes nothing.
+
+    The model `after` is verified against the source, and compared with `before` by onnxruntime.
+    """
     try:
         result = opset.verify(source, after, limits=LIMITS)
     except opset.OpsetError:
-        return INVALID
+        return INVALID, ""
     if result.verdict == "different":
-        return INVALID if all(run.why for run in result.runs) else FOUND
+        return INVALID if all(run.why for run in result.runs) else FOUND, ""
     if result.verdict == "not compared":
-        return UNDECIDED
-    return judged(before, after, feeds, seed, max((each.rtol for each in result.outputs), default=0.0))
+        return UNDECIDED, ""
+    allowed = max((each.rtol for each in result.outputs), default=0.0)
+    found = judged(before, after, feeds, seed, allowed)
+    if found != EQUIVALENT:
+        return found, ""
+    if why := reason(before, after):
+        return EQUIVALENT, why
+    missed, runs = differs_on_many(source, before, after, allowed)
+    return (MISSED, "") if missed else (EQUIVALENT, DRAWN if runs else FEEDS)
 
 
 def inject_into(
-    case: Case, model: onnx.ModelProto, to: int, faults: int, rng: random.Random
-) -> list[tuple[str, str, str]]:
-    """Return kind, place and outcome of faults that were put into a converted model."""
-    found = []
+    case: Case, model: onnx.ModelProto, to: int, options: argparse.Namespace, rng: random.Random
+) -> list[Outcome]:
+    """Return what became of faults that were put into a converted model."""
+    found: list[Outcome] = []
     place, subject = "main graph", model
     if to >= 13 and rng.random() < 0.45:
         place = rng.choice([*PLACES])
@@ -116,7 +139,7 @@ def inject_into(
     kinds = [*FAULTS]
     rng.shuffle(kinds)
     for kind in kinds:
-        if len(found) >= faults:
+        if len(found) >= options.faults:
             break
         mutant = onnx.ModelProto()
         mutant.CopyFrom(subject)
@@ -125,25 +148,55 @@ def inject_into(
                 continue
         except (ValueError, IndexError, TypeError):
             continue
-        outcome = examined(case.model, subject, mutant, case.feeds, rng.randrange(1 << 30))
-        found.append((kind, place, outcome))
+        outcome, why = examined(case.model, subject, mutant, case.feeds, rng.randrange(1 << 30))
+        found.append(Outcome(kind, place, outcome, why))
         if outcome == MISSED:
             print(f"MISSED {kind}, {place}: {case.name} at {to}", flush=True)
+        if options.keep is not None and outcome not in (FOUND, INVALID):
+            keep(
+                options.keep / f"{outcome}-{case.name.replace('/', '-')}-{to}-{kind.replace(' ', '-')}",
+                case,
+                subject,
+                mutant,
+            )
     return found
 
 
+def keep(folder: Path, case: Case, before: onnx.ModelProto, after: onnx.ModelProto) -> None:
+    """Write the original model, the converted one, and that with a fault into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, model in (("source", case.model), ("before", before), ("after", after)):
+        onnx.save(model, folder / f"{name}.onnx")
+    np.savez(
+        folder / "inputs.npz", **{name: value for name, value in case.feeds.items() if isinstance(value, np.ndarray)}
+    )
+
+
 def sources(count: int, rng: random.Random) -> list[Case]:
-    """Return the models: all examples, whole models of exporters, and node tests."""
-    nodes = [case for case in node_cases() if not case.random]
-    rng.shuffle(nodes)
-    whole = [case for group in ("examples",) for case in cases_of(group)]
-    return [*whole, *nodes][:count]
+    """Return the models: all examples, sketches of exporters' models, and node tests of all operators in turn."""
+    groups: dict[str, list[Case]] = defaultdict(list)
+    for case in node_cases():
+        if not case.random:
+            groups[re.sub(r"^test_(cc_)?|_.*", "", case.name)].append(case)
+    for group in groups.values():
+        rng.shuffle(group)
+    names = [*groups]
+    rng.shuffle(names)
+    nodes = [
+        groups[name][turn]
+        for turn in range(max(map(len, groups.values())))
+        for name in names
+        if turn < len(groups[name])
+    ]
+    sketches = [*cases_of("exported")]
+    rng.shuffle(sketches)
+    return [*cases_of("examples"), *sketches[: count // 8], *nodes][:count]
 
 
-def table(outcomes: Sequence[tuple[str, str, str]]) -> list[str]:
+def table(outcomes: Sequence[Outcome]) -> list[str]:
     """Return the counts by kind as lines of Markdown."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for kind, place, outcome in outcomes:
+    for kind, place, outcome, _ in outcomes:
         counts[kind][outcome] += 1
         if place != "main graph":
             counts[f"*any, {place}*"][outcome] += 1
@@ -154,8 +207,11 @@ def table(outcomes: Sequence[tuple[str, str, str]]) -> list[str]:
     columns = (FOUND, MISSED, WITHIN, EQUIVALENT, INVALID, UNDECIDED)
     for kind in sorted(counts):
         lines.append(f"| {kind} | " + " | ".join(str(counts[kind][each]) for each in columns) + " |")
-    total = Counter(outcome for *_, outcome in outcomes)
-    return [*lines, "| **all** | " + " | ".join(str(total[each]) for each in columns) + " |"]
+    total = Counter(each.outcome for each in outcomes)
+    lines += ["| **all** | " + " | ".join(str(total[each]) for each in columns) + " |", ""]
+    reasons = Counter(each.why for each in outcomes if each.outcome == EQUIVALENT)
+    lines += ["| why a fault changes nothing | faults |", "|---|---|"]
+    return [*lines, *(f"| {why} | {count} |" for why, count in reasons.most_common())]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -164,11 +220,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--faults", type=int, default=4, help="faults for each model")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="time after which no model is begun")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="write the models of faults that were not found")
     parser.add_argument("--markdown", type=Path, help="the page to write the table to")
     options = parser.parse_args(arguments)
     rng, started = random.Random(options.seed), time.monotonic()
     verdicts: Counter[str] = Counter()
-    outcomes: list[tuple[str, str, str]] = []
+    outcomes: list[Outcome] = []
     alarms = []
     for case in sources(options.count, rng):
         if time.monotonic() - started > options.seconds:
@@ -187,9 +244,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             alarms.append(f"{case.name} to {made[1]}: {result.errors[0].message}: {result.errors[0].why}")
             print(f"ALARM {alarms[-1]}", flush=True)
         elif result.same:
-            outcomes += inject_into(case, made[0], made[1], options.faults, rng)
+            outcomes += inject_into(case, made[0], made[1], options, rng)
     lines = table(outcomes)
-    kinds = len({kind for kind, _, outcome in outcomes if outcome == FOUND})
+    kinds = len({each.kind for each in outcomes if each.outcome == FOUND})
     models = sum(verdicts.values())
     summary = f"{models} models: " + ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())
     summary += f"; {kinds} kinds of fault found, {len(alarms)} false alarms"
@@ -197,7 +254,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.markdown is not None:
         head = ["# Faults that verification finds", "", PAGE, "", *lines, "", f"{summary}.", ""]
         options.markdown.write_text("\n".join(head))
-    return int(bool(alarms) or any(outcome == MISSED for *_, outcome in outcomes))
+    return int(bool(alarms) or any(each.outcome == MISSED for each in outcomes))
 
 
 PAGE = """`opset verify` is measured by faults that are put into converted models, one at a time: the examples and the

@@ -11,7 +11,8 @@ import numpy as np
 from judges.conformance.bodies import RANDOM_VALUES, SINGLE_RULES, Use
 from judges.conformance.judge import RANDOM
 from judges.proofs.running import Outcome
-from judges.proofs.subjects import REGISTRY, Part, Subject
+from judges.proofs.subjects import REGISTRY, Subject
+from opset.docgen.proofs import Part
 from opset.model.arrays import dtype_of_element
 from opset.model.elements import NUMBERS
 from opset.reference.example_models import model_of

@@ -6,7 +6,8 @@ import inspect
 import re
 from typing import Any
 
-from judges.proofs.subjects import REGISTRY, Part, Subject
+from judges.proofs.subjects import REGISTRY, Subject
+from opset.docgen.proofs import Part
 from opset.opsets.hooks import Lookup
 from opset.reference.registration import LAYER
 from opset.schemas.model import OpSchema

@@ -3,7 +3,7 @@
     python -m judges proofs                       # proves everything, and compares with the recorded facts
     python -m judges proofs -k 'Slice 1-10'       # those whose key has this in it
     python -m judges proofs --symbolic            # z3's proofs alone, which are never sampled
-    python -m judges proofs --stale --write       # renews what has changed: facts.json and docs/proofs.md
+    python -m judges proofs --stale --write       # renews what has changed: schemas/proofs.json and docs/proofs.md
 
 The exit status is 1 where a proof fails, nothing is shown of a subject, or the recorded facts are not these.
 """
@@ -13,11 +13,12 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from judges.proofs import exhaustive, identity, sampled, symbolic
-from judges.proofs.subjects import Part, Subject, all_subjects, fingerprint
-from judges.proofs.table import PAGE, Facts, faults_of, page, read_facts, stale, write_facts
+from judges.proofs.subjects import Subject, all_subjects, fingerprint
+from judges.proofs.table import PAGE, faults_of, page, stale, write_facts
+from opset.docgen.proofs import Part, Proof, read_proofs
 
 
 def prove(subject: Subject) -> tuple[list[Part], list[str]]:
@@ -64,14 +65,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-v", dest="verbose", action="store_true", help="show what is shown of each")
     options = parser.parse_args(arguments)
     start = time.perf_counter()
-    facts = read_facts()
+    facts = read_proofs()
     subjects = all_subjects()
     chosen = [
         number
         for number, subject in enumerate(subjects)
         if options.pattern in subject.key and not (options.stale and not stale(subject, facts))
     ]
-    found: dict[str, Facts] = {}
+    found: dict[str, Proof] = {}
     failed = 0
     with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
         for number, parts, wrong, seconds in pool.imap_unordered(
@@ -79,9 +80,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ):
             subject = subjects[number]
             if options.symbolic:
-                found |= {subject.key: Facts("", parts)} if parts else {}
+                found |= {subject.key: Proof("", parts)} if parts else {}
             else:
-                found[subject.key] = Facts(fingerprint(subject), parts)
+                found[subject.key] = Proof(fingerprint(subject), parts)
                 wrong = wrong if parts or wrong else ["nothing is shown of it"]
             failed += bool(wrong)
             if wrong or (options.verbose and parts):
@@ -94,12 +95,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(failed > 0) | _compare_or_write(facts, found, options.write and not failed)
 
 
-def _compare_or_write(facts: dict[str, Facts], found: dict[str, Facts], write: bool) -> int:
+def _compare_or_write(facts: Mapping[str, Proof], found: Mapping[str, Proof], write: bool) -> int:
     """Write the facts and the page, or print how they differ from those that are recorded; return the exit status."""
     if write:
         known = {subject.key for subject in all_subjects()}
-        write_facts({key: each for key, each in (facts | found).items() if key in known})
-        facts = read_facts()
+        write_facts({key: each for key, each in {**facts, **found}.items() if key in known})
+        facts = read_proofs()
         if not (faults := [*faults_of(facts)]):
             PAGE.write_text(page(facts), "utf-8")
     else:

@@ -15,7 +15,8 @@ import numpy as np
 from judges.conformance.bodies import Use, uses
 from judges.fuzz.drawing.models import ML, make_case, schema_at
 from judges.proofs.running import Outcome, use_of
-from judges.proofs.subjects import REGISTRY, Part, Subject
+from judges.proofs.subjects import REGISTRY, Subject
+from opset.docgen.proofs import Part
 from opset.model.arrays import dtype_of_element
 from opset.model.elements import NUMBERS
 from opset.schemas.constraints.signature import DATA_TYPE

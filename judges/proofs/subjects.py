@@ -11,23 +11,15 @@ from itertools import pairwise
 from types import CodeType
 from typing import Any, NamedTuple
 
+from opset.docgen.proofs import lowering_key, transition_key
 from opset.opsets.registry import default_registry
 from opset.schemas.diff import signature_diff
 from opset.schemas.model import OpSchema
-from opset.schemas.names import domain_name
 from opset.version_converter.body_lowering import lower_by_body
 from opset.version_converter.routes import RouteStep, routes_of
 
 REGISTRY = default_registry()
 DIRECTIONS = ("up", "down", "lowering")
-
-
-class Part(NamedTuple):
-    """One statement about a subject: its kind, the nodes that it is about ("" for all), and what was shown."""
-
-    kind: str
-    about: str
-    shown: str
 
 
 class Subject(NamedTuple):
@@ -43,10 +35,10 @@ class Subject(NamedTuple):
     @property
     def key(self) -> str:
         """The name of the subject in the table of facts."""
-        name = f"{domain_name(self.domain)} {self.operator}"
         if self.direction == "lowering":
-            return f"{name} {self.since} lowering"
-        return f"{name} {self.before}-{self.since} {self.direction}"
+            return lowering_key(self.domain, self.operator, self.since)
+        ends = self.before, self.since
+        return transition_key(self.domain, self.operator, *(ends if self.direction == "up" else reversed(ends)))
 
     @property
     def source(self) -> OpSchema:

@@ -13,7 +13,8 @@ import opset
 from judges.proofs import index_maps as m
 from judges.proofs.index_cases import CASES, Case
 from judges.proofs.index_maps import NotReadError, Reading, read_model
-from judges.proofs.subjects import Part, Subject
+from judges.proofs.subjects import Subject
+from opset.docgen.proofs import Part
 from opset.errors import OpsetError
 
 SECONDS = 8

@@ -7,49 +7,26 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
 
-from judges.proofs.subjects import DIRECTIONS, Part, Subject, all_subjects, fingerprint, transition_count
+from judges.proofs.subjects import DIRECTIONS, Subject, all_subjects, fingerprint, transition_count
+from opset.docgen.proofs import FILE, KINDS, Part, Proof, kind_of, read_proofs
 
-FACTS = Path(__file__).parent / "facts.json"
 PAGE = Path(__file__).parents[2] / "docs" / "proofs.md"
 RENEW = "python -m judges proofs --write"
-KINDS = {
-    "identity": "no node changes, and one kernel defines both versions; nothing is left to prove",
-    "exhaustive": "all values of 8 and 16 bits were computed before and after, and all pairs of 8 bits",
-    "symbolic": "output indices lead to the same input indices for all sizes: z3 found no size for which they do not",
-    "sampled": "examples and drawn nodes were computed before and after",
-    "refused": "the nodes are not converted, so there is nothing to be equal",
-}
-"""The kinds of statements with what each means, strongest first."""
 
 
-class Facts(NamedTuple):
-    """What was shown of a subject, and the fingerprint of its adapter at that time."""
-
-    fingerprint: str
-    parts: list[Part]
-
-
-def read_facts() -> dict[str, Facts]:
-    """Return the facts of the file by the key of their subject."""
-    if not FACTS.exists():
-        return {}
-    data = json.loads(FACTS.read_text("utf-8"))
-    return {key: Facts(entry["fingerprint"], [Part(*part) for part in entry["parts"]]) for key, entry in data.items()}
-
-
-def write_facts(facts: Mapping[str, Facts]) -> None:
+def write_facts(facts: Mapping[str, Proof]) -> None:
     """Write facts in the order of subjects, one line each."""
     lines = []
     for key in (subject.key for subject in all_subjects()):
         if key in facts:
             entry = {"fingerprint": facts[key].fingerprint, "parts": facts[key].parts}
             lines.append(f" {json.dumps(key)}: {json.dumps(entry, ensure_ascii=False)}")
-    FACTS.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+    read_proofs.cache_clear()
 
 
-def faults_of(facts: Mapping[str, Facts]) -> Iterator[str]:
+def faults_of(facts: Mapping[str, Proof]) -> Iterator[str]:
     """Yield what is missing or stale in the facts, with the command that renews them."""
     known = set()
     for subject in all_subjects():
@@ -66,21 +43,10 @@ def faults_of(facts: Mapping[str, Facts]) -> Iterator[str]:
         yield f"{key} is no transition and no lowering: {RENEW}"
 
 
-def covering(parts: list[Part]) -> str:
-    """Return the kind that a subject counts as: symbolic if it has such a part, else that of its weakest part.
-
-    Refusals count if there is nothing else.
-    """
-    kinds = {part.kind for part in parts} - {"refused"}
-    if "symbolic" in kinds:
-        return "symbolic"
-    return max(kinds, key=list(KINDS).index) if kinds else "refused"
-
-
-def page(facts: Mapping[str, Facts]) -> str:
+def page(facts: Mapping[str, Proof]) -> str:
     """Return the page of documentation made of facts."""
     subjects = all_subjects()
-    counts = Counter((subject.direction, covering(facts[subject.key].parts)) for subject in subjects)
+    counts = Counter((subject.direction, kind_of(facts[subject.key].parts)) for subject in subjects)
     lines = ["| kind | up | down | lowerings |", "|---|---|---|---|"]
     for kind in KINDS:
         lines.append(f"| {kind} | " + " | ".join(str(counts[each, kind]) for each in DIRECTIONS) + " |")
@@ -93,7 +59,7 @@ def page(facts: Mapping[str, Facts]) -> str:
     return head + "\n".join(_sections(facts))
 
 
-def _sections(facts: Mapping[str, Facts]) -> Iterator[str]:
+def _sections(facts: Mapping[str, Proof]) -> Iterator[str]:
     """Yield the lines of the tables: transitions by domain, then lowerings."""
     transitions = [each for each in all_subjects() if each.direction != "lowering"]
     for domain, group in groupby(transitions, lambda each: each.domain):
@@ -116,7 +82,7 @@ def _rows(start: str, parts: list[Part]) -> Iterator[str]:
         yield f"{start} {part.kind} | {part.about or 'all'} | {part.shown} |"
 
 
-def stale(subject: Subject, facts: Mapping[str, Facts]) -> bool:
+def stale(subject: Subject, facts: Mapping[str, Proof]) -> bool:
     """Whether a subject has no facts, or its adapter has changed since."""
     entry = facts.get(subject.key)
     return entry is None or entry.fingerprint != fingerprint(subject)

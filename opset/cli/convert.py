@@ -15,7 +15,9 @@ from opset.cli.inputs import Input, dims_option, freeze_option, suffix_of
 from opset.cli.records import ModelReport
 from opset.cli.target_options import TargetChoice, target_options
 from opset.cli.verification import UNVERIFIED, Verifying, verify_options
-from opset.errors import OpsetError
+from opset.errors import OpsetError, safe_text
+from opset.inference.axes.changing import with_sizes
+from opset.inference.engine.binding import stated_dim_names
 from opset.model import Model
 from opset.model.storage.external import odd_keys
 from opset.opsets.registry import Registry
@@ -28,6 +30,7 @@ from opset.version_converter.report import (
     refusal_line,
     report_lines,
 )
+from opset.version_converter.result import Conversion
 
 LOWERED = "lowered"
 WORDS = {
@@ -130,9 +133,7 @@ def convert_file(source: Input, settings: Settings, call: Call, registry: Regist
     status = "refused"
     verification = None
     if conversion.model is not None and settings.verifying.wanted and conversion.changes:
-        names = source.path, "the result"
-        numbers = {name: size for name, size in settings.dims.items() if isinstance(size, int)}
-        verification = settings.verifying.verify(model, conversion.model, numbers, call.limits, registry, names)
+        verification = _verify_result(model, conversion, source, settings, call, registry)
     if verification is not None and not verification.same:
         status = UNVERIFIED
     elif conversion.model is not None:
@@ -150,6 +151,24 @@ def convert_file(source: Input, settings: Settings, call: Call, registry: Regist
     findings = (conversion.refusals if verification is None else verification.errors).in_file(source.path)
     failed = status in ("refused", UNVERIFIED) or (status == "planned" and settings.check)
     return ModelReport(source.path, path, result, findings, status, int(failed))
+
+
+def _verify_result(
+    model: Model, conversion: Conversion, source: Input, settings: Settings, call: Call, registry: Registry
+) -> Verification:
+    """Return whether a result computes the same as a model, at sizes that both have, which notes name."""
+    stated = stated_dim_names(model)
+    fixed = {name: size for name, size in settings.dims.items() if name in stated and isinstance(size, int)}
+    numbers = {name: size for name, size in settings.dims.items() if isinstance(size, int) and name not in stated}
+    for name, variable in settings.dims.items():
+        if name in stated and isinstance(variable, str):
+            conversion.notes.append(f"verified at the size of {safe_text(name)} that the model had, not at others")
+    if fixed:
+        model = with_sizes(model, fixed, registry, call.limits)[0]
+        sizes = ", ".join(f"{safe_text(name)}={size}" for name, size in fixed.items())
+        conversion.notes.append(f"verified at {sizes}, which the original was given, too, as both need one size")
+    names = source.path, "the result"
+    return settings.verifying.verify(model, conversion.model, numbers, call.limits, registry, names)
 
 
 def _fault_of(model: Model, registry: Registry, call: Call) -> str:

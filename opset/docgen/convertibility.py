@@ -5,7 +5,7 @@
     {"domain": "ai.onnx", "operator": "Softmax", "newest": 28, "omitted": 0,
      "transitions": [
        {"id": "13-11", "direction": "down", "from": 13, "to": 11, "opset": 12, "kind": "adapt", "how": "written",
-        "text": "Transpose the axis to the end: …",
+        "proof": "sampled", "text": "Transpose the axis to the end: …",
         "operators": [{"domain": "ai.onnx", "operator": "Transpose"}],
         "refusals": [{"code": "C202", "why": "version 11 does not take bfloat16 as `T`", "types": ["bfloat16"]}]}],
      "versions": [
@@ -20,6 +20,8 @@ are the transitions that may touch nodes, by id, in the order in which nodes cro
 one in which its result is written; `to` is 0 if the operator does not exist on the other side (`id` is "20-lowered").
 Of an operator with more than 64 versions, the newest 64 are there, and targets from the oldest of these on; `omitted`
 is the number of others.
+
+`proof` is how it is proved that values stay the same: docs/proofs.md has the statements.
 
 `kind`, from least to most: of a transition, what may happen to a node on it, and of a range, the most of its steps:
 
@@ -55,6 +57,7 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from opset.docgen.outcomes import Outcome, tables_of, transition_id
+from opset.docgen.proofs import lowering_key, proof_kind, transition_key
 from opset.errors import OpsetError
 from opset.model.elements import ELEMENTS, NUMBERS
 from opset.opsets.registry import Registry
@@ -400,7 +403,7 @@ class Convertibility:
         why = step.why
         if step.code == "C201":
             why = f"`{key[1]}` came with version {since}, and nothing older expresses it"
-        data = head | {"kind": REFUSE, "how": "", "text": why, "also": [], "operators": []}
+        data = head | {"kind": REFUSE, "how": "", "proof": "", "text": why, "also": [], "operators": []}
         data["refusals"] = [_refusal_data(step.code, why)]
         return Transition(data, frozenset(), frozenset(), frozenset([step.code]), False, None, 0)
 
@@ -449,6 +452,7 @@ class Convertibility:
         data = head | {
             "kind": kind,
             "how": how,
+            "proof": _proof_of(key, step),
             "text": text or (_CHECKED if refusals else _STAYS),
             "also": also,
             "operators": _operators_data(made - IMPLIED),
@@ -463,6 +467,14 @@ class Convertibility:
             for name, schema in schemas.items()
         )
         return Transition(data, made, certain - IMPLIED, codes, stays, next_version, _first_opset_of_types(step), inner)
+
+
+def _proof_of(key: Key, step: RouteStep) -> str:
+    """Return how a transition was proved, "" if nothing is known of it."""
+    since = step.source.since_version
+    if step.lowers:
+        return proof_kind(lowering_key(*key, since))
+    return proof_kind(transition_key(*key, since, step.target.since_version))
 
 
 def _first_opset_of_types(step: RouteStep) -> int:

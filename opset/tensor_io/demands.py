@@ -34,7 +34,7 @@ _MOST_VISITED = 100_000
 class Demand:
     """The values that suit an input: numbers from `low` to `high`, whole ones or not, or others.
 
-    - `bounds`: the greatest index for each place of the last axis;
+    - `bounds`: the greatest number for each place of the last axis, from `low` on;
     - `distinct`: whether no index may occur twice;
     - `fixed`: all elements, in order; `choices`: elements to choose from;
     - `mask`: whether it is added to scores, so that -inf leaves one out;
@@ -146,8 +146,10 @@ def _tuples_of_indices(use: Use) -> Demand | None:
 
 
 def _class_index(use: Use) -> Demand:
-    """Return indices of classes, which are the second axis of the scores."""
-    return Demand(0, use.size(0, 1) - 1)
+    """Return indices of classes, which are the second axis of the scores, and the one that is ignored."""
+    count = use.size(0, 1)
+    ignored = use.attribute("ignore_index")
+    return Demand(0, count - 1) if ignored is None else Demand(choices=(*range(min(count, MAX_LISTED)), ignored))
 
 
 def _top_count(use: Use) -> Demand:
@@ -224,8 +226,16 @@ def _scores(use: Use) -> Demand | None:
 
 
 def _grid_size(use: Use) -> Demand:
-    """Return the size of an output image, with the batch of the transformations."""
-    return Demand(fixed=(use.size(0, 0), 1, *(_SMALL,) * max(use.count() - 2, 0)))
+    """Return the size of an output image, other along each axis, with the batch of the transformations."""
+    return Demand(fixed=(use.size(0, 0), 1, *range(_SMALL + 1, _SMALL + max(use.count() - 1, 1))))
+
+
+def _cropped_or_padded(use: Use) -> Demand | None:
+    """Return sizes from 1 to beyond those of the axes."""
+    axes = use.attribute("axes") or range(len(use.shape(0) or ()))
+    return (
+        Demand(low=1, bounds=tuple(use.size(0, axis) + _SMALL for axis in axes)) if use.count() == len(axes) else None
+    )
 
 
 def _beyond_float8(use: Use) -> Demand | None:
@@ -261,15 +271,15 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("ArrayFeatureExtractor", 1): lambda use: Demand(0, use.size(0, -1) - 1),
     ("OneHot", 0): _whole(0, 3), ("OneHot", 1): _whole(4, 4), ("TopK", 1): _top_count,
     ("Tile", 1): _whole(1, 2), ("Expand", 1): _wider_shape, ("Reshape", 1): _other_shape,
-    ("ConstantOfShape", 0): _whole(1, 3), ("Range", 0): _whole(0, 1), ("Range", 1): _whole(4, 6),
+    ("ConstantOfShape", 0): _whole(1, 4), ("Range", 0): _whole(0, 1), ("Range", 1): _whole(4, 6),
     ("Range", 2): _whole(1, 2), ("Slice", 1): _whole(0, 1), ("Slice", 2): _whole(2, 4), ("Slice", 3): _some_axes,
     ("Slice", 4): _whole(1, 2), ("Pad", 1): _whole(0, 1), ("Pad", 3): _some_axes, ("Unsqueeze", 1): _axes,
     ("Squeeze", 1): _single_axes, ("Split", 1): _parts, ("CumSum", 1): _axis,
     **{(f"Reduce{name}", 1): _some_axes for name in _REDUCTIONS},
-    ("Resize", 2): _real(1, 2), ("Resize", 3): _whole(2, 5), ("Upsample", 1): _real(1, 2),
+    ("Resize", 2): _real(1, 2.6), ("Resize", 3): _whole(2, 5), ("Upsample", 1): _real(1, 2.6),
     **{(name, 4): _length_of_sequence for name in ("RNN", "GRU", "LSTM")}, ("ReverseSequence", 1): _length_of_sequence,
     ("SequenceAt", 1): _whole(0, 1), ("SequenceErase", 1): _whole(0, 1), ("SequenceInsert", 2): _whole(0, 1),
-    ("Loop", 0): _whole(1, 3), ("Loop", 1): _whole(1, 1), ("Dropout", 1): _real(0, 0.5),
+    ("Loop", 0): _whole(1, 5), ("Loop", 1): _whole(1, 1), ("Dropout", 1): _real(0, 0.5),
     ("Bernoulli", 0): _real(0, 1), ("Multinomial", 0): _real(-3, 0), ("BatchNormalization", 4): _POSITIVE,
     **{(name, 1): _real(0.05, 0.3) for name in ("QuantizeLinear", "DequantizeLinear")},
     **{(name, at): _real(0.05, 0.3) for name in ("QLinearConv", "QLinearMatMul") for at in (1, 4)},
@@ -278,14 +288,14 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("RoiAlign", 1): _real(0, 4), ("RoiAlign", 2): lambda use: Demand(0, use.size(0, 0) - 1),
     ("MaxRoiPool", 1): _real(0, 0.9), ("GridSample", 1): _real(-1.1, 1.1), ("AffineGrid", 1): _grid_size,
     ("MaxUnpool", 1): lambda use: Demand(0, max(use.count() - 1, 0), distinct=True),
-    ("NonMaxSuppression", 0): _real(0, 1), ("NonMaxSuppression", 1): _real(0, 1),
+    ("NonMaxSuppression", 0): _real(0, 1),
     ("NonMaxSuppression", 2): _whole(1, 3), ("NonMaxSuppression", 3): _real(0.3, 0.6),
     ("NonMaxSuppression", 4): _real(0, 0.5), ("DFT", 1): _whole(4, 8), ("DFT", 2): _whole(1, 1),
     **{(name, 0): _whole(4, 8) for name in ("HannWindow", "HammingWindow", "BlackmanWindow")},
     ("STFT", 1): _whole(1, 2), ("STFT", 3): _whole(4, 4), ("MelWeightMatrix", 0): _whole(4, 4),
     ("MelWeightMatrix", 1): _whole(16, 16), ("MelWeightMatrix", 2): _whole(8000, 8000),
     ("MelWeightMatrix", 3): _whole(0, 100), ("MelWeightMatrix", 4): _whole(3000, 4000),
-    ("Clip", 1): _real(-1, 0), ("Clip", 2): _real(0.25, 1.5), ("CenterCropPad", 1): _whole(1, 4),
+    ("Clip", 1): _real(-1, 0), ("Clip", 2): _real(0.25, 1.5), ("CenterCropPad", 1): _cropped_or_padded,
     ("Attention", 3): _scores, ("Attention", 6): lambda use: Demand(1, use.size(1, -2)),
     ("TensorScatter", 2): _whole(0, 0), ("RotaryEmbedding", 3): lambda use: Demand(0, use.size(1, 0) - 1),
     **{(f"Bitwise{name}", at): _WIDE for name in ("And", "Or", "Xor", "Not") for at in (0, 1)}, ("BitShift", 0): _WIDE,

@@ -204,7 +204,9 @@ def _range_of(dtype: np.dtype[Any]) -> tuple[int, int]:
 
 
 def _mask(shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator) -> Any:
-    """Return a mask that leaves out a quarter, and often some rows whole, but never the last."""
+    """Return a mask that leaves out a part, and often some rows whole; the last, or all, only if it is of bool."""
+    if dtype.kind == "b" and rng.random() < 0.5:
+        return np.asarray(rng.random(shape) < rng.choice((0, 0.2, 0.5)))
     kept = np.asarray(rng.random(shape) < 0.75)
     if shape:
         kept[..., :1] = True
@@ -234,9 +236,10 @@ def _distinct(shape: list[int], count: int, rng: np.random.Generator) -> Any:
 
 def _index_tuples(shape: list[int], rng: np.random.Generator, demand: Demand) -> Any:
     """Return tuples of indices within the bounds of a demand, along the last axis."""
-    sizes = [bound + 1 for bound in demand.bounds]
+    low = math.ceil(demand.low)
+    sizes = [max(bound + 1 - low, 1) for bound in demand.bounds]
     count = math.prod(shape[:-1])
     if demand.distinct and math.prod(sizes) <= 1_000_000 and count <= math.prod(sizes):
         flat = rng.permutation(math.prod(sizes))[:count]
-        return np.stack(np.unravel_index(flat, sizes), axis=-1).reshape(shape)
-    return np.stack([rng.integers(size, size=shape[:-1]) for size in sizes], axis=-1)
+        return low + np.stack(np.unravel_index(flat, sizes), axis=-1).reshape(shape)
+    return low + np.stack([rng.integers(size, size=shape[:-1]) for size in sizes], axis=-1)

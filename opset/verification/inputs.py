@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from opset.budget import Limits
+from opset.errors import ModelError
 from opset.inference.engine.binding import bind_dims, open_dim_names
 from opset.inference.engine.result import Inference
+from opset.model import proto as pb
+from opset.model.arrays import array_of
+from opset.model.graph.index import bodies
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry
 from opset.tensor_io.demands import Demand, suitable_demands
@@ -20,10 +27,18 @@ SIZES = ((2, 3, 4, 5), (3,), (1,), (2,), (4,), (8,), (16,), (32,), (64,), (128,)
 """Sizes that are tried for open dimensions; of several, each dimension gets another."""
 FIRST = 3
 """The sizes that seeds begin with, one after the other."""
+MANY = (100, 2, 3, 4)
+"""Sizes that later seeds begin with, in turn with the others."""
 SCALES = (1, 1, 4, 500)
 """What floats of which nothing is demanded are multiplied by, for some seeds."""
-CAREFUL = Demand(0, 1)
-"""What integers are if a model does not run with those that suit its operators."""
+SMALL_NODES, SMALL_WEIGHTS, SMALL_VALUES = 300, 50_000, 50_000
+"""The most nodes, elements of weights and elements of values of a small model, of which more runs are made."""
+ANOTHER = 1000
+"""What is added to a seed at each attempt."""
+CAREFUL = (None, Demand(0, 1), *[Demand(1, 4)] * 4)
+"""What integers are, one after the other, if a model does not run with those that suit its operators."""
+_HELD = (pb.TensorProto.FLOAT, pb.TensorProto.DOUBLE, pb.TensorProto.FLOAT16)
+_FEW, _MOST_NUMBERS, _GREATEST = 16, 64, 1e6
 
 
 @dataclass(frozen=True)
@@ -42,6 +57,7 @@ class Drawing:
     def __init__(self, model: Model, registry: Registry, dims: Mapping[str, int], limits: Limits) -> None:
         self._model, self._registry, self._limits = bind_dims(model, dims), registry, limits
         self._given = dict(dims)
+        self._numbers = numbers_in(model)
         graph = model.proto.graph
         defaults = {tensor.name for tensor in graph.initializer}
         defaults |= {tensor.values.name for tensor in graph.sparse_initializer}
@@ -54,28 +70,50 @@ class Drawing:
         if not self.open_sizes:
             yield {}
             return
-        first = SIZES[:FIRST]
-        number %= FIRST
+        first = SIZES[:FIRST] if number < FIRST else (MANY, *SIZES[:FIRST])
+        number %= len(first)
         for sizes in (*first[number:], *first[:number], *SIZES[FIRST:]):
             yield {name: sizes[_place(name, at) % len(sizes)] for at, name in enumerate(self.open_sizes)}
+
+    @property
+    def is_small(self) -> bool:
+        """Whether a run of the model takes little: few nodes, weights and elements of values."""
+        every = bodies(self._model.proto)
+        if sum(len(body.nodes) for body in every) > SMALL_NODES:
+            return False
+        weights = sum(math.prod(each.dims) for body in every if not body.function for each in body.proto.initializer)
+        inference = self.inference(next(self.sizes_for(0)))
+        if weights > SMALL_WEIGHTS or inference is None:
+            return False
+        types = [found for scope in inference.scopes for found in scope.types.values() if found is not None]
+        sizes = [[size if isinstance(size, int) else 1 for size in found.shape or ()] for found in types]
+        return sum(map(math.prod, sizes)) <= SMALL_VALUES
 
     def inference(self, sizes: Mapping[str, int]) -> Inference | None:
         """Return the types of the model's values with these sizes, None if they are not found."""
         return self._prepare(sizes)[1]
 
-    def draw(self, sizes: Mapping[str, int], seed: int, careful: bool = False) -> Drawn:
-        """Return inputs that are drawn. Raises UsageError U103 if one cannot be drawn, RunError R302 for too much."""
+    def draw(self, sizes: Mapping[str, int], seed: int, attempt: int = 0) -> Drawn:
+        """Return inputs that are drawn, more carefully at a later attempt, of those that CAREFUL has.
+
+        Raises:
+            UsageError: U103 if one cannot be drawn.
+            RunError: R302 for too much.
+        """
         bound, _, demands = self._prepare(sizes)
         inputs = [value for value in bound.proto.graph.input if value.name in self._needed]
-        if careful:
+        careful = CAREFUL[attempt]
+        if careful is not None:
             demands = {
-                value.name: CAREFUL.meet(demands.get(value.name, CAREFUL))
+                value.name: careful.meet(demands.get(value.name, careful))
                 for value in inputs
                 if not (value.name in demands and not demands[value.name].whole)
             }
-        feeds = random_inputs(inputs, {}, seed, self._limits, demands)
+        feeds = random_inputs(inputs, {}, seed + ANOTHER * attempt, self._limits, demands)
         for name in feeds.keys() - demands.keys():
-            feeds[name] = _vary(feeds[name], seed, np.random.default_rng((seed, len(name))))
+            feeds[name] = _vary(
+                feeds[name], seed, np.random.default_rng((seed, zlib.crc32(name.encode()))), self._numbers
+            )
         return Drawn(f"drawn with seed {seed}", seed, {**self._given, **sizes}, feeds)
 
     def complete(self, feeds: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -94,30 +132,64 @@ class Drawing:
         return self._known[key]
 
 
-def _vary(value: Any, seed: int, rng: np.random.Generator) -> Any:
-    """Return a tensor with other magnitudes, or rounded to halves, by the seed; anything but numbers as it is.
+def _vary(value: Any, seed: int, rng: np.random.Generator, numbers: np.ndarray) -> Any:
+    """Return a tensor with other numbers, which depend on the seed; anything but numbers as it is.
 
-    A condition may hold for other magnitudes alone, of single numbers beside those of the rest; and numbers may be
-    equal, or lie between two whole ones.
+    A condition may hold for other magnitudes alone, of single numbers beside those of the rest; numbers may be equal,
+    lie between two whole ones, or beside the numbers that the model holds.
     """
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu":
         return value
     if value.dtype.kind != "f":
-        if seed % 3 == 0:
-            return value
-        limits = np.iinfo(value.dtype)
-        low, high = (max(int(limits.min), -1000), min(int(limits.max), 1000)) if seed % 3 == 1 else (0, 16)
-        return np.asarray(rng.integers(low, high + 1, size=value.shape)).astype(value.dtype)
-    scale = 1
-    if seed < FIRST and seed % 3 == 1:
-        scale = SCALES[int(rng.integers(len(SCALES)))]
-    elif seed >= FIRST and (value.size == 1) == (seed % 2 == 0):
-        scale = SCALES[-1]
+        return _vary_integers(value, seed, rng)
     with np.errstate(all="ignore"):
+        if seed >= FIRST and seed % 4 == 3:  # few values, among which many are equal
+            return (np.round(value).clip(-1, 1) if seed % 8 == 3 else np.round(value * 3)).astype(value.dtype)
+        if seed >= FIRST and seed % 2 == 0 and value.size > 1 and numbers.size:
+            near = rng.choice(numbers, value.shape) * rng.choice((1, 1, 0.95, 1.05), value.shape)
+            return np.where(rng.random(value.shape) < 0.5, near, value).astype(value.dtype)
+        scale = 1.0
+        if seed < FIRST and seed % 3 == 1:
+            scale = SCALES[int(rng.integers(len(SCALES)))]
+        elif seed >= FIRST and (value.size == 1) == (seed % 2 == 0):
+            spread = math.exp(rng.uniform(0, math.log(SCALES[-1])))
+            scale = spread if value.size == 1 or rng.random() < 0.5 else SCALES[-1]
         scaled = value * scale
         if scale > 1 and value.size == 1:  # both signs, in turn
-            scaled = np.copysign(scaled, 1 if seed % 4 else -1)
+            scaled = np.copysign(scaled, 1 if seed % 8 else -1)
         return (np.round(scaled * 2) / 2 if seed % 3 == 2 else scaled).astype(value.dtype)
+
+
+def _vary_integers(value: np.ndarray, seed: int, rng: np.random.Generator) -> Any:
+    """Return a tensor of other integers: as they are, greater ones, or small ones with both signs, by the seed."""
+    if seed % 12 == 1:
+        low, high = -1000, 1000
+    elif seed % 4 == 3:
+        low, high = -5, 5
+    elif seed % 3 == 0:
+        return value
+    else:
+        low, high = 0, 16
+    limits = np.iinfo(value.dtype)
+    low, high = max(low, int(limits.min)), min(high, int(limits.max))
+    return np.asarray(rng.integers(low, high + 1, size=value.shape)).astype(value.dtype)
+
+
+def numbers_in(model: Model) -> np.ndarray:
+    """Return the numbers of floating point that a model holds: attributes, and elements of small tensors."""
+    found: set[float] = set()
+    for body in bodies(model.proto):
+        tensors = [*body.proto.initializer] if not body.function else []
+        for attributes in body.attributes:
+            found.update(each.f for each in attributes if each.type == pb.AttributeProto.FLOAT)
+            tensors += [each.t for each in attributes if each.type == pb.AttributeProto.TENSOR]
+        for tensor in tensors:
+            if tensor.data_type in _HELD and math.prod(tensor.dims) <= _FEW:
+                with suppress(ModelError):
+                    found.update(array_of(model, tensor).astype(np.float64).ravel().tolist())
+        if len(found) > _MOST_NUMBERS:
+            break
+    return np.array(sorted(each for each in found if 0 < abs(each) < _GREATEST)[:_MOST_NUMBERS])
 
 
 def _place(name: str, number: int) -> int:

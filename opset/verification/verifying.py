@@ -15,7 +15,7 @@ from opset.reference.value_info import value_info_of
 from opset.tensor_io.files import read_values
 from opset.verification.branches import Branches
 from opset.verification.comparing import Comparison, InnerValues, leaves, why_different
-from opset.verification.inputs import Drawing, Drawn
+from opset.verification.inputs import CAREFUL, Drawing, Drawn
 from opset.verification.randomness import random_outputs, without_seeds
 from opset.verification.report import (
     DIFFERENT,
@@ -32,6 +32,8 @@ from opset.verification.tolerances import Roundings, tolerance
 SEEDS = 3
 MORE_SEEDS = 9
 """Inputs drawn beyond these as long as a branch or body of a loop was not run, or an output had no elements."""
+SMALL_SEEDS = 20
+"""Inputs drawn of a small model, unless an output differs before."""
 KEPT = 1 << 30
 """Bytes of inner values that are kept to find the first that differs."""
 _STOPPED = ("R301", "R302", "R303", "R205", "R201")
@@ -42,7 +44,7 @@ class Settings(NamedTuple):
     """The settings of a verification; `data` are files or folders of inputs, one for each run, or the values."""
 
     data: Sequence[Any] = ()
-    seeds: int = SEEDS
+    seeds: int | None = None
     rtol: float | None = None
     atol: float | None = None
     dims: Mapping[str, int] = {}
@@ -63,7 +65,7 @@ def verify(
     after: Any,
     *,
     data: Iterable[Any] | None = None,
-    seeds: int = SEEDS,
+    seeds: int | None = None,
     rtol: float | None = None,
     atol: float | None = None,
     dims: Mapping[str, int] | None = None,
@@ -79,7 +81,7 @@ def verify(
         after: The model to compare with it.
         data: Inputs, each a mapping by name, a file or a folder of values; inputs that are missing are drawn. Without
             it, all inputs are drawn.
-        seeds: How many inputs are drawn.
+        seeds: How many inputs are drawn; without it 3, or up to 20 if the model is small.
         rtol: The relative tolerance; without it, it follows from the types and the sums that an output depends on.
         atol: The absolute tolerance; without it, the relative one times the median magnitude of the output.
         dims: Numbers for sizes that the inputs leave open; without them, several are tried.
@@ -182,11 +184,8 @@ class _Verifying:
             self._reasons.update(dict.fromkeys(map(str, limit_error(error).findings)))
             self.notes.append(f"not all runs were made: {error.why}")
         outputs = [each.result() for each in self.comparisons.values()]
-        differs = any(each.verdict == DIFFERENT for each in outputs) or any(
-            run.verdict == DIFFERENT for run in self.runs
-        )
         compared = any(run.verdict == SAME for run in self.runs)
-        verdict = DIFFERENT if differs else SAME if compared else NOT_COMPARED
+        verdict = DIFFERENT if self._differs else SAME if compared else NOT_COMPARED
         self._note_what_was_little()
         if verdict == DIFFERENT:
             errors += _differences(outputs, self.runs, self.first)
@@ -215,18 +214,30 @@ class _Verifying:
                 self._fail(drawn, error)
         if self.settings.data:
             return
-        for seed in range(self.settings.seeds + MORE_SEEDS):
+        seeds = self._seeds()
+        for seed in range(max(seeds, (self.settings.seeds or SEEDS) + MORE_SEEDS)):
             is_enough = not self.branches.missed and not any(each.is_empty for each in self.comparisons.values())
-            if self._stopped or (seed >= self.settings.seeds and is_enough):
+            if self._stopped or (seed >= seeds and is_enough) or (seed >= SEEDS and self._differs):
                 break
             yield from self._draw_runs(seed)
+
+    @property
+    def _differs(self) -> bool:
+        """Whether the models differed in a run."""
+        return any(run.verdict == DIFFERENT for run in self.runs)
+
+    def _seeds(self) -> int:
+        """Return how many inputs are drawn at least."""
+        if self.settings.seeds is not None:
+            return self.settings.seeds
+        return SMALL_SEEDS if self.settings.with_ is None and self.drawing.is_small else SEEDS
 
     def _draw_runs(self, seed: int) -> Iterator[tuple[Drawn, list[Any]]]:
         """Yield inputs drawn with a seed, of the first sizes with which the first model runs, and its outputs."""
         failures: list[tuple[Drawn, RunError]] = []
         for sizes in self.drawing.sizes_for(seed):
-            for careful in (False, True):
-                drawn = self.drawing.draw(sizes, seed, careful)
+            for attempt in range(len(CAREFUL)):
+                drawn = self.drawing.draw(sizes, seed, attempt)
                 try:
                     outputs = self.runners[0].run(drawn.feeds, self.branches.trace)
                 except RunError as error:

@@ -1,0 +1,77 @@
+"""What is proved of adapters: `schemas/proofs.json`, which `python -m judges proofs --write` writes, a line for each.
+
+    "ai.onnx Slice 10-1 down": {"fingerprint": "…", "parts": [["symbolic", "open sizes", "51 forms of nodes …"]]}
+
+The fingerprint is that of the adapter when it was proved. Pages of operators show the kind of each transition, and
+docs/proofs.md has all statements.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from opset.schemas.index import FOLDER
+from opset.schemas.names import domain_name
+
+FILE = FOLDER / "proofs.json"
+KINDS = {
+    "identity": "no node changes, and one kernel defines both versions; nothing is left to prove",
+    "exhaustive": "all values of 8 and 16 bits were computed before and after, and all pairs of 8 bits",
+    "symbolic": "output indices lead to the same input indices for all sizes: z3 found no size for which they do not",
+    "sampled": "examples and drawn nodes were computed before and after",
+    "refused": "the nodes are not converted, so there is nothing to be equal",
+}
+"""The kinds of statements with what each means, strongest first."""
+
+
+class Part(NamedTuple):
+    """One statement about a transition: its kind, the nodes that it is about ("" for all), and what was shown."""
+
+    kind: str
+    about: str
+    shown: str
+
+
+class Proof(NamedTuple):
+    """What was shown of a transition or a lowering, and the fingerprint of its adapter at that time."""
+
+    fingerprint: str
+    parts: list[Part]
+
+
+@cache
+def read_proofs() -> Mapping[str, Proof]:
+    """Return the proofs by key, as `transition_key` and `lowering_key` make it."""
+    data = json.loads(FILE.read_text("utf-8"))
+    return {key: Proof(entry["fingerprint"], [Part(*part) for part in entry["parts"]]) for key, entry in data.items()}
+
+
+def transition_key(domain: str, operator: str, source: int, target: int) -> str:
+    """Return the key of the transition between two versions of an operator."""
+    direction = "up" if target > source else "down"
+    return f"{domain_name(domain)} {operator} {min(source, target)}-{max(source, target)} {direction}"
+
+
+def lowering_key(domain: str, operator: str, since: int) -> str:
+    """Return the key of the lowering of a version of an operator."""
+    return f"{domain_name(domain)} {operator} {since} lowering"
+
+
+def kind_of(parts: Iterable[Part]) -> str:
+    """Return the kind that statements count as together: symbolic if one is, else the weakest.
+
+    Refusals count if there is nothing else.
+    """
+    kinds = {part.kind for part in parts} - {"refused"}
+    if "symbolic" in kinds:
+        return "symbolic"
+    return max(kinds, key=list(KINDS).index) if kinds else "refused"
+
+
+def proof_kind(key: str) -> str:
+    """Return how a transition or a lowering was proved, "" if nothing is known of it, as in a domain of one's own."""
+    proof = read_proofs().get(key)
+    return kind_of(proof.parts) if proof is not None else ""
