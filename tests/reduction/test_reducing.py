@@ -58,6 +58,24 @@ def test_a_refusal_is_one_node(text):
     assert model == opset.parse_model(text)
 
 
+def test_nodes_in_the_graphs_of_a_loop_go_and_an_if_gives_way_to_a_branch():
+    model = opset.parse_model("""<ir_version: 8, opset_import: ["": 16]>
+    m (optional(seq(float)) first) => (seq(float) all) {
+        all = Loop (, , first) <body = b (int64 i, bool go, optional(seq(float)) s) => (bool on, seq(float) next) {
+            on = Identity (go)
+            idle = Constant <value_float = 1.0> ()
+            has = OptionalHasElement (s)
+            t = If (has) <then_branch = p () => (seq(float) a) { a = OptionalGetElement (s) },
+                          else_branch = q () => (seq(float) b) { b = SequenceEmpty () }>
+            one = Constant <value_floats = [1.0]> ()
+            next = SequenceInsert (t, one) }> }""")
+    small = opset.load(opset.reduce(model, 15))
+    (loop,) = small.proto.graph.node
+    assert [node.op_type for node in loop.attribute[0].g.node] == ["OptionalGetElement"]
+    with pytest.raises(opset.ConversionError, match="Loop cannot go from 16 to 15"):
+        opset.convert(small, 15)
+
+
 def test_the_named_node_counts():
     text = FLAT.replace("y = Relu (up)", "z = StringNormalizer (t2) y = Relu (up)").replace(
         "float[4] s)", "float[4] s, string[1] t2)"
