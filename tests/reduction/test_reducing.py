@@ -1,6 +1,7 @@
 """`opset reduce`: a small model that shows the same refusal, difference or failure as a large one."""
 
 import sys
+import time
 from unittest.mock import patch
 
 import onnx
@@ -8,6 +9,7 @@ import pytest
 
 import opset
 from opset.reduction.search import minimize
+from opset.reduction.symptoms import Fails
 from opset.version_converter import convert_model
 from tests.cli.commands import run, run_json
 
@@ -218,3 +220,11 @@ def test_tries_are_bounded_and_the_report_says_so(tmp_path, monkeypatch):
     data = run_json("reduce", "m.onnxtxt", "--to", "13", "--tries", "2", "-o", "out.onnx")["models"][0]
     assert (data["status"], data["complete"], data["tries"], data["nodes_before"]) == ("reduced", False, 2, 33)
     assert data["nodes"] == len(onnx.load("out.onnx").graph.node)
+
+
+def test_a_command_that_is_stopped_at_the_end_of_the_time_shows_nothing():
+    model = opset.load(opset.parse_model(FLAT))
+    symptom = Fails(model, [sys.executable, "-c", "import time; time.sleep(30)", "{}"], "", 0.05)
+    assert symptom.is_shown(model)
+    symptom.deadline = time.monotonic()
+    assert not symptom.is_shown(model)
