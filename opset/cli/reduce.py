@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, NamedTuple
@@ -120,6 +121,7 @@ def command(
 
 def reduce_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[ReductionReport]:
     """Reduce one model, write the result, and return the report."""
+    began = time.monotonic()
     model = load_input(source, call.roots)
     symptom: Symptom
     if settings.failing is not None:
@@ -127,7 +129,7 @@ def reduce_file(source: Input, settings: Settings, call: Call, registry: Registr
     else:
         target, node, differs = settings.target, settings.node, settings.differs
         symptom = symptom_of_conversion(model, target, registry, call.limits, node, differs, settings.dims)
-    reduction = reduce_model(model, symptom, registry, call.limits, settings.tries)
+    reduction = reduce_model(model, symptom, registry, call.limits, settings.tries, began)
     notes: list[str] = []
     path = call.write_result(reduction.model, source, SUFFIX, notes)
     return ModelReport(source.path, path, _report(reduction, notes), FindingList(), "reduced", 0)

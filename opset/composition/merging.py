@@ -39,7 +39,7 @@ from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.preparation import read_model
 from opset.schemas.names import domain_name, near_miss
-from opset.version_converter import Target, convert_model, target_of
+from opset.version_converter import Conversion, Target, convert_model, target_of
 from opset.version_converter.calls import function_label
 from opset.version_converter.facts import LazyInference
 from opset.version_converter.replacement import set_entries
@@ -161,8 +161,18 @@ def merge_models(
     conversion = convert_model(merging.model, later, registry, limits=limits)
     if conversion.model is None:
         raise ConversionError(conversion.refusals)
-    merging.notes += conversion.notes
+    merging.notes += [*_version_notes(conversion, "as one"), *conversion.notes]
     return replace(merging, model=conversion.model, opsets=_opsets_of(conversion.model.proto))
+
+
+def _version_notes(conversion: Conversion, where: str) -> list[str]:
+    """Return the note about the versions of operator sets that a conversion changed, if it did."""
+    changed = [
+        f"{domain_name(domain)} {version} -> {conversion.target[domain]}"
+        for domain, version in conversion.source.items()
+        if conversion.target.get(domain, version) != version
+    ]
+    return [f"converted {where}: {listing(changed)}"] if changed else []
 
 
 def _opsets_of(proto: Any) -> dict[str, int]:
@@ -207,12 +217,7 @@ def _align(
         conversion = convert_model(model, imported, registry, limits=limits)
         if conversion.model is None:
             raise ConversionError(conversion.refusals.in_file(label))
-        changed = [
-            f"{domain_name(domain)} {version} -> {conversion.target[domain]}"
-            for domain, version in conversion.source.items()
-            if conversion.target.get(domain, version) != version
-        ]
-        notes += [f"converted in {safe_text(label)}: {listing(changed)}"] if changed else []
+        notes += _version_notes(conversion, f"in {safe_text(label)}")
         results.append(conversion.model)
     return results[0], results[1]
 

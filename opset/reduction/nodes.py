@@ -12,15 +12,14 @@ from typing import Any, Final
 from opset.composition.extraction import Wanted, extract_part
 from opset.model import Model
 from opset.model.graph.index import Body, ModelIndex, bodies, index_model
-from opset.model.graph.walking import names_read, subgraphs
+from opset.model.graph.walking import names_read
 from opset.opsets.registry import Registry
+from opset.reduction.inside import reduce_inside
 from opset.reduction.search import Search, minimize
 from opset.version_converter.inlining import inline_functions
 
 _STEPS: Final = (0, 1, 2, 4, 8)
 """How far from a node the parts reach that are tried first, in nodes."""
-_MOST_BYPASSED: Final = 200
-"""Nodes of the largest model in which single nodes are taken out of their way."""
 
 
 def reduce_nodes(search: Search, place: str) -> None:
@@ -28,7 +27,7 @@ def reduce_nodes(search: Search, place: str) -> None:
     _take_place(search, place)
     while True:
         _cut_graph(search)
-        if not (_take_body(search) or _inline_calls(search) or _bypass_nodes(search)):
+        if not (_take_body(search) or _inline_calls(search) or reduce_inside(search)):
             return
 
 
@@ -153,44 +152,3 @@ def _inline_calls(search: Search) -> bool:
     if not search.model.proto.functions:
         return False
     return search.attempt("functions", partial(inline_functions, schemas=search.registry))
-
-
-def _bypass_nodes(search: Search) -> bool:
-    """Whether a node could be taken out of its way: those that read its output read one of its inputs."""
-    done = False
-    if sum(len(body.nodes) for body in _bodies(search)) > _MOST_BYPASSED:
-        return done
-    for number in reversed(range(len(_bodies(search)))):
-        for index in reversed(range(len(_bodies(search)[number].nodes))):
-            inputs = _bodies(search)[number].reads[index]
-            done |= any(
-                search.attempt_edit("bypass", partial(_bypass, number=number, index=index, at=at))
-                for at, name in enumerate(inputs)
-                if name
-            )
-    return done
-
-
-def _bypass(message: Any, number: int, index: int, at: int) -> bool:
-    """Remove a node of a ModelProto, and let its readers read one of its inputs; False if that cannot be said."""
-    body = bodies(message)[number]
-    node = body.nodes[index]
-    outputs = [name for name in node.output if name]
-    formal = {*body.output_names()}
-    if not outputs or formal & {*outputs}:
-        return False
-    taken, name = outputs[0], node.input[at]
-    others = {*outputs[1:]} & names_read(body.nodes)
-    if others:
-        return False
-    del body.proto.node[index]
-    pending = [body.proto]
-    while pending:
-        graph = pending.pop()
-        for each in graph.node:
-            each.input[:] = [name if read == taken else read for read in each.input]
-            for _, inner in subgraphs(each):
-                pending.append(inner)
-                for value in inner.output:
-                    value.name = name if value.name == taken else value.name
-    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +90,7 @@ def reduce(
         ModelError: The model is malformed.
         UsageError: U103 if the model does not show it, U101 for an unknown target.
     """
+    began = time.monotonic()
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     registry = registry_with(schemas)
     bounds = limits or Limits()
@@ -101,7 +103,7 @@ def reduce(
         symptom = Shown(loaded, failing)
     else:
         symptom = Fails(loaded, failing, contains, seconds)
-    return reduce_model(loaded, symptom, registry, bounds, max_tries).model.as_given()
+    return reduce_model(loaded, symptom, registry, bounds, max_tries, began).model.as_given()
 
 
 def symptom_of_conversion(
@@ -126,11 +128,20 @@ def symptom_of_conversion(
 
 
 def reduce_model(
-    model: Model, symptom: Symptom, registry: Registry, limits: Limits, max_tries: int = MAX_TRIES
+    model: Model,
+    symptom: Symptom,
+    registry: Registry,
+    limits: Limits,
+    max_tries: int = MAX_TRIES,
+    began: float | None = None,
 ) -> Reduction:
-    """Return the reduction of a model to a small one that shows a symptom."""
-    seconds = None if limits.timeout is None else 0.8 * limits.timeout
-    search = Search(model, symptom, registry, max_tries, seconds)
+    """Return the reduction of a model to a small one that shows a symptom; `began` is the moment `timeout` counts from.
+
+    The search ends at four fifths of `timeout`, so that the result can be written.
+    """
+    began = time.monotonic() if began is None else began
+    deadline = None if limits.timeout is None else began + 0.8 * limits.timeout
+    search = Search(model, symptom, registry, max_tries, deadline)
     complete = True
     place = symptom.place if isinstance(symptom, Refused) else ""
     try:

@@ -28,13 +28,15 @@ class Search:
     """
 
     def __init__(
-        self, model: Model, symptom: Symptom, registry: Registry, max_tries: int, seconds: float | None
+        self, model: Model, symptom: Symptom, registry: Registry, max_tries: int, deadline: float | None
     ) -> None:
+        """Begin with a model that shows the symptom; `deadline` is a moment of time.monotonic()."""
         self.model, self.registry = model, registry
         self.tries = 0
         self.steps: dict[str, int] = {}
         self._symptom, self._max_tries = symptom, max_tries
-        self._deadline = None if seconds is None else time.monotonic() + seconds
+        self._deadline = deadline
+        symptom.deadline = deadline
         self._codes = select_codes((), ())
         self._known = self._broken_rules(model)
 

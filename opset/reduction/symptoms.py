@@ -41,6 +41,8 @@ class Symptom(Protocol):
 
     words: str
     """What is shown, for people."""
+    deadline: float | None
+    """The moment of time.monotonic() from which on nothing is looked for any more."""
 
     def is_shown(self, model: Model) -> bool:
         """Whether a model shows it."""
@@ -48,6 +50,8 @@ class Symptom(Protocol):
 
 class Refused:
     """A refusal of a conversion, with its code, operator and reason."""
+
+    deadline: float | None = None
 
     def __init__(self, model: Model, target: Target, registry: Registry, limits: Limits, node: str = "") -> None:
         """Take the first refusal of a model, or the first that is about a node of that name.
@@ -91,6 +95,8 @@ def _kind_of(refusal: Finding) -> tuple[str, str, str]:
 class Differs:
     """A difference between the outputs of a model and of the converted one, on random inputs."""
 
+    deadline: float | None = None
+
     def __init__(
         self, model: Model, target: Target, registry: Registry, limits: Limits, dims: Mapping[str, int]
     ) -> None:
@@ -113,6 +119,8 @@ class Differs:
 
 class Fails:
     """The failure of a command: its exit status, and a text that its output has."""
+
+    deadline: float | None = None
 
     def __init__(self, model: Model, command: str | Sequence[str], contains: str, seconds: float) -> None:
         """Run the command once, without a shell, to see how it fails.
@@ -142,8 +150,10 @@ class Fails:
         self.words = f"{safe_text(self._command[0], 80)}: {how}"
 
     def is_shown(self, model: Model) -> bool:
-        """Whether the command fails as it did at first."""
+        """Whether the command fails as it did at first; one that is stopped at the deadline does not."""
         status, printed = self._run(model)
+        if status is None and self.deadline is not None and time.monotonic() >= self.deadline:
+            return False
         return status == self._status and self._contains in printed
 
     def _run(self, model: Model) -> tuple[int | None, str]:
@@ -158,7 +168,8 @@ class Fails:
                 message = f"the command {quote(command[0])} cannot be run"
                 raise UsageError(Finding("U103", message, why=safe_text(error))) from None
             try:
-                return _wait(process, self._seconds), process.last_output()
+                left = self._seconds if self.deadline is None else self.deadline - time.monotonic()
+                return _wait(process, min(self._seconds, left)), process.last_output()
             finally:
                 process.end()
 
@@ -182,6 +193,8 @@ def _wait(process: ChildProcess, seconds: float) -> int | None:
 
 class Shown:
     """A symptom that a function decides; a model for which the function raises an error of this package has none."""
+
+    deadline: float | None = None
 
     def __init__(self, model: Model, decide: Callable[[Model], bool]) -> None:
         """Raise UsageError U103 if the model does not show it."""

@@ -1,6 +1,7 @@
 """`opset reduce`: a small model that shows the same refusal, difference or failure as a large one."""
 
 import sys
+import time
 from unittest.mock import patch
 
 import onnx
@@ -8,6 +9,7 @@ import pytest
 
 import opset
 from opset.reduction.search import minimize
+from opset.reduction.symptoms import Fails
 from opset.version_converter import convert_model
 from tests.cli.commands import run, run_json
 
@@ -56,6 +58,24 @@ def test_a_refusal_is_one_node(text):
     assert sorted(shapes) == [[0, 1, 1, 1], [4]]
     assert [finding for finding in opset.check(small) if finding.severity == "error"] == []
     assert model == opset.parse_model(text)
+
+
+def test_nodes_in_the_graphs_of_a_loop_go_and_an_if_gives_way_to_a_branch():
+    model = opset.parse_model("""<ir_version: 8, opset_import: ["": 16]>
+    m (optional(seq(float)) first) => (seq(float) all) {
+        all = Loop (, , first) <body = b (int64 i, bool go, optional(seq(float)) s) => (bool on, seq(float) next) {
+            on = Identity (go)
+            idle = Constant <value_float = 1.0> ()
+            has = OptionalHasElement (s)
+            t = If (has) <then_branch = p () => (seq(float) a) { a = OptionalGetElement (s) },
+                          else_branch = q () => (seq(float) b) { b = SequenceEmpty () }>
+            one = Constant <value_floats = [1.0]> ()
+            next = SequenceInsert (t, one) }> }""")
+    small = opset.load(opset.reduce(model, 15))
+    (loop,) = small.proto.graph.node
+    assert [node.op_type for node in loop.attribute[0].g.node] == ["OptionalGetElement"]
+    with pytest.raises(opset.ConversionError, match="Loop cannot go from 16 to 15"):
+        opset.convert(small, 15)
 
 
 def test_the_named_node_counts():
@@ -200,3 +220,11 @@ def test_tries_are_bounded_and_the_report_says_so(tmp_path, monkeypatch):
     data = run_json("reduce", "m.onnxtxt", "--to", "13", "--tries", "2", "-o", "out.onnx")["models"][0]
     assert (data["status"], data["complete"], data["tries"], data["nodes_before"]) == ("reduced", False, 2, 33)
     assert data["nodes"] == len(onnx.load("out.onnx").graph.node)
+
+
+def test_a_command_that_is_stopped_at_the_end_of_the_time_shows_nothing():
+    model = opset.load(opset.parse_model(FLAT))
+    symptom = Fails(model, [sys.executable, "-c", "import time; time.sleep(30)", "{}"], "", 0.05)
+    assert symptom.is_shown(model)
+    symptom.deadline = time.monotonic()
+    assert not symptom.is_shown(model)

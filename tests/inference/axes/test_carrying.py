@@ -74,6 +74,16 @@ CARRIED = {
         "(float[B,4] x) => (float[B,2] y) { a, b = Split <axis = 1> (x)  y = Mul(a, b) }", 0, 0),
     "normalized": (
         "(float[B,4] x) => (float[B,4] y) <float[4] s = {1,2,3,4}> { y = LayerNormalization <axis = 1> (x, s) }", 0, 0),
+    "determinants": ("(float[B,2,2] x) => (float[B] y) { y = Det(x) }", 0, 0),
+    "spectra": ("(float[B,8,1] x) => (float[B,8,2] y) { y = DFT <axis = 1> (x) }", 0, 0),
+    "short_spectra": (
+        """(float[B,16,1] x) => (float[B,3,5,2] y) <int64 step = {4}, int64 length = {8}> {
+        y = STFT(x, step, , length) }""", 0, 0),
+    "picked_behind": (
+        "(float[3,B,2] x) => (float[2,B,2] y) <int64[2,1] i = {2, 0}> { y = GatherND(x, i) }", 1, 1),
+    "losses": (
+        """(float[B,3] x) => (float[B] y) {
+        l = ArgMax <axis = 1, keepdims = 0> (x)  y = SoftmaxCrossEntropyLoss <reduction = "none"> (x, l) }""", 0, 0),
     "reduced": (
         "(float[B,3,4] x) => (float[B,4] y) { y = ReduceMax <axes = [1], keepdims = 0> (x) }", 0, 0),
     "scaled": (
@@ -156,7 +166,15 @@ REFUSED = {
     "channels": (
         "(float[2,B,5] x) => (float[2,1,4] y) <int64[3] s = {1, B, 2}> { w = ConstantOfShape(s)  y = Conv(x, w) }",
         "Conv", "combines"),
-    "unknown": ("(float[B,3,3] x) => (float[B] y) { y = Det(x) }", "Det", "not known"),
+    "unknown": ("(float[B,3] x) => (int64[2,K] y) { y = NonZero(x) }", "NonZero", "not known"),
+    "picked": ("(float[3,B,2] x) => (float[2,2] y) <int64[2,2] i = {2, 0, 1, 0}> { y = GatherND(x, i) }",
+               "GatherND", "by their positions"),
+    "transformed": ("(float[2,B,1] x) => (float[2,B,2] y) { y = DFT <axis = 1> (x) }", "DFT", "combines"),
+    "matrices": ("(float[2,B,B] x) => (float[2] y) { y = Det(x) }", "Det", "combines"),
+    "mean_loss": (
+        """(float[B,3] x) => (float y) {
+        l = ArgMax <axis = 1, keepdims = 0> (x)  y = SoftmaxCrossEntropyLoss (x, l) }""",
+        "SoftmaxCrossEntropyLoss", "losses of all slices"),
     "branch": (
         """(float[B,3] x, bool c) => (float[B,3] y) {
         y = If (c) <then_branch = t () => (float[B,3] a) { a = Neg(x) },
@@ -169,7 +187,7 @@ REFUSED = {
 @pytest.mark.parametrize("before", [1, 4])
 def test_a_node_that_does_not_take_slices_apart_is_named(name, before):
     graph, operator, why = REFUSED[name]
-    axis = 1 if name == "channels" else 0
+    axis = int(name in ("channels", "picked", "transformed", "matrices"))
     with pytest.raises(InferenceError) as caught:
         opset.change_sizes(model_of(graph, before), {f"x.{axis}": "N"})
     assert caught.value.code == "I501" and f"({operator})" in caught.value.place and why in caught.value.why

@@ -110,6 +110,23 @@ def along_one(step: Step) -> Place | None:
     return place
 
 
+@carries("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss")
+def loss(step: Step) -> Sequence[Place | None] | None:
+    """Return the places in the losses and the logarithms, which are not reduced; scores have an axis of classes."""
+    step.require_shared(2)
+    scores, labels = step.place(0), step.place(1)
+    if scores is None and labels is None:
+        return None
+    if step.call.attribute("reduction") != "none":
+        raise Blocked("it combines the losses of all slices")
+    if scores is None or labels is None:
+        raise Blocked("the scores or the labels alone have the slices")
+    require_other(step, scores, 1)
+    if labels != scores._replace(axis=scores.axis - (scores.axis > 1)):
+        raise Blocked("its inputs have the slices along different axes")
+    return [labels, scores]
+
+
 @carries("LayerNormalization", "RMSNormalization")
 def normalize_behind(step: Step) -> Place | None:
     """Return the place in the input, if it lies before the axes that are normalized."""

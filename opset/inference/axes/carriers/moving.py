@@ -104,14 +104,18 @@ def _same_place(step: Step, along: int) -> Place | None:
 
 @carries("GatherND")
 def gather_nd(step: Step) -> Place | None:
-    """Return the place among the axes that data and indices share, or in indices into data without the axis."""
+    """Return the place among the axes that data and indices share, in indices alone, or behind what indices pick."""
     data, indices = step.place(0), step.place(1)
     shared = step.call.attribute("batch_dims") or 0
     if data is None and indices is None:
         return None
+    tuples = len(step.shape(1)) - 1
     if data is None and indices is not None and not shared:
-        require_other(step, indices, len(step.shape(1)) - 1)
+        require_other(step, indices, tuples)
         return indices
+    picked = step.shape(1)[tuples]
+    if indices is None and data is not None and isinstance(picked, int) and data.axis >= shared + picked:
+        return data._replace(axis=data.axis - picked - shared + tuples)
     for place in (data, indices):
         if place is None or place.axis >= shared or place != data:
             raise Blocked("it picks slices by their positions")

@@ -105,3 +105,13 @@ def einsum(step: Step) -> Place | None:
         if letter in term and step.place(index) is None:
             step.repeat(index, term.index(letter))
     return Place(output.index(letter), outer, inner)
+
+
+@carries("Det")
+def determinant(step: Step) -> Place | None:
+    """Return the place in the determinants, if it is none of the last two axes, those of a matrix."""
+    place = step.place(0)
+    if place is not None:
+        rank = len(step.shape(0))
+        require_other(step, place, rank - 2, rank - 1)
+    return place

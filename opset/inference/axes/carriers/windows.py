@@ -12,6 +12,7 @@ from opset.inference.building.dimensions import equal
 PER_IMAGE = """
 AveragePool Conv ConvTranspose ConvInteger DepthToSpace GlobalAveragePool GlobalLpPool GlobalMaxPool
 GroupNormalization InstanceNormalization LpPool LRN QLinearConv SpaceToDepth
+Col2Im STFT
 """.split()
 
 
@@ -48,6 +49,21 @@ def batch_normalization(step: Step) -> Place | None:
     if step.call.attribute("spatial") == 0:
         raise Blocked("its statistics are not those of channels alone")
     require_other(step, place, 1)
+    return place
+
+
+@carries("DFT")
+def dft(step: Step) -> Place | None:
+    """Return the place in the input, if it is neither the transformed axis nor that of real and imaginary parts."""
+    step.require_shared(1, 2)
+    place = step.place(0)
+    if place is None:
+        return None
+    rank = len(step.shape(0))
+    (axis,) = step.numbers(2, "axis") or (-2,)
+    if not isinstance(axis, int):
+        raise Blocked("its axis is not known")
+    require_other(step, place, step.axis(axis, rank), rank - 1)
     return place
 
 
