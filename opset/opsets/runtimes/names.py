@@ -209,7 +209,8 @@ def table_named(name: str, tables: Mapping[str, RuntimeTable]) -> RuntimeTable:
     if provider:
         known = {alias for table in tables.values() for alias in table.aliases if alias.startswith(f"{runtime}:")}
         if known:
-            help = f"{_with_provider(provider, tables) or near_miss(name, known)} known: {', '.join(sorted(known))}".strip()
+            hint = _with_provider(provider, tables) or near_miss(name, known)
+            help = f"{hint} known: {', '.join(sorted(known))}".strip()
             _raise_unknown(f"{runtime} has no provider {quote(provider[:SHOWN])}", help)
     every = [each for table in tables.values() for each in (table.name, *table.aliases)]
     wanted = _OTHER_FORM.fullmatch(name)
@@ -221,7 +222,7 @@ def table_named(name: str, tables: Mapping[str, RuntimeTable]) -> RuntimeTable:
 
 
 def _with_provider(provider: str, tables: Mapping[str, RuntimeTable]) -> str:
-    """Return "did you mean …?" with the runtime that has the name of a provider, or has that provider, "" if none is."""
+    """Return "did you mean …?" with the runtime that has the name of a provider or has it, "" if there is none."""
     names = [each for table in tables.values() for each in (table.name, *table.aliases)]
     same = [each for each in names if each.rpartition(":")[2] == provider]
     return f"did you mean {same[0]}?" if same else ""
