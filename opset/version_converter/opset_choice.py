@@ -10,7 +10,7 @@ from opset.opsets.registry import Registry
 from opset.opsets.releases import release_with
 from opset.opsets.runtimes import Runtime
 from opset.schemas.constraints.signature import type_misfits
-from opset.version_converter.availability import LOADED, Availability
+from opset.version_converter.availability import Availability, holds_tensor
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.routes import Routes, routes_of
 from opset.version_converter.trials import availability_at
@@ -41,7 +41,7 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
         nodes = zip(body.operators, body.reads, body.computes, body.attributes, strict=True)
         for position, (operator, reads, computes, attributes) in enumerate(nodes):
             op_type, domain = operator
-            if (op_type in LOADED and not domain) or (functions and body.function_key(position) in functions):
+            if holds_tensor(operator, attributes) or (functions and body.function_key(position) in functions):
                 continue
             types = tuple(known.types([*reads, *computes]))
             stated = tuple([each.SerializeToString() for each in attributes if not each.HasField("g")])
