@@ -5,7 +5,8 @@
 Each example and node case of an operator that can be lowered is converted to targets that lack the operator, and the
 evaluator of this project runs both. The table has the greatest difference by element type: in ulp of the expected
 value, or of the largest value around it where sums cancel (marked ~). `--write` makes docs/lowerings.md of all
-operators (4 minutes). The exit status is 1 where a difference is above ULP, a shape or type is another one, or NaN or
+operators (4 minutes); set OPENBLAS_CORETYPE=Haswell for it, since products are summed in another order on other
+processors. The exit status is 1 where a difference is above ULP, a shape or type is another one, or NaN or
 an infinity stands where none is expected.
 """
 

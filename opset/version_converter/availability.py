@@ -32,6 +32,11 @@ LOADED = frozenset(("Constant",))
 """Operators that become initializers when a model is loaded."""
 
 
+def holds_tensor(operator: tuple[str, str], attributes: Sequence[Any]) -> bool:
+    """Whether a node is a Constant of a tensor, which every runtime has as an initializer."""
+    return operator[0] in LOADED and not operator[1] and all(each.name == "value" for each in attributes)
+
+
 AS_INTEGERS = {"float": ("int32", "int64"), "double": ("int64",)}
 """Types of integers that hold all those that a type of floating point holds without gaps."""
 
@@ -184,7 +189,7 @@ class Availability:
         key = (op_type, domain, opset)
         if key not in self._plain:
             schema = self._routes.schema_in_force(*key)
-            is_loaded = op_type in LOADED and not domain
+            is_loaded = op_type in LOADED and not domain and not (schema and faults_at(self.runtime, schema, opset))
             self._plain[key] = (
                 schema is None
                 or is_loaded
@@ -431,8 +436,16 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
             for formal in schema.inputs
             if formal.type in fault.nodes.types
         }
-        return Judgement(Lack(why, elements, fault=fault.result, scalars=_scalars_of(fault, node, schema, facts)))
+        constants, scalars = _to_bind(fault, node, schema), _scalars_of(fault, node, schema, facts)
+        return Judgement(Lack(why, elements, constants, fault.result, scalars))
     return Judgement(None, doubt=doubt) if doubt else RUNS
+
+
+def _to_bind(fault: Fault, node: Any, schema: OpSchema) -> tuple[int, ...]:
+    """Return the positions of the inputs of a node that have a fault if they are computed, though they are known."""
+    names = fault.computed & fault.known
+    formals = _formals(schema.inputs, len(node.input)) if names else ()
+    return tuple(at for at, formal in enumerate(formals) if formal.name in names)
 
 
 def _scalars_of(fault: Fault, node: Any, schema: OpSchema, facts: ValueFacts) -> tuple[int, ...]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from opset.model.attributes import attribute_value
 from opset.model.graph.index import Body, ModelIndex
 from opset.opsets.registry import Registry
 from opset.opsets.releases import release_with
 from opset.opsets.runtimes import Runtime
 from opset.schemas.constraints.signature import type_misfits
-from opset.version_converter.availability import LOADED, Availability
+from opset.schemas.model import OpSchema
+from opset.version_converter.availability import Availability, holds_tensor
 from opset.version_converter.facts import ValueFacts
 from opset.version_converter.routes import Routes, routes_of
 from opset.version_converter.trials import availability_at
@@ -41,7 +43,7 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
         nodes = zip(body.operators, body.reads, body.computes, body.attributes, strict=True)
         for position, (operator, reads, computes, attributes) in enumerate(nodes):
             op_type, domain = operator
-            if (op_type in LOADED and not domain) or (functions and body.function_key(position) in functions):
+            if holds_tensor(operator, attributes) or (functions and body.function_key(position) in functions):
                 continue
             types = tuple(known.types([*reads, *computes]))
             stated = tuple([each.SerializeToString() for each in attributes if not each.HasField("g")])
@@ -71,14 +73,28 @@ def count_lacking(
 
 
 def _is_legal(sample: Sample, opset: int, routes: Routes) -> bool:
-    """Whether the operator of a node exists at an opset and takes its types; true if the operator has no schemas."""
+    """Whether the operator of a node exists at an opset and takes its types and attributes.
+
+    It is true if the operator has no schemas. Above the node's own opset attributes may be inputs.
+    """
     if not routes.registry.versions(sample.op_type, sample.domain):
         return True
     schema = routes.schema_in_force(sample.op_type, sample.domain, opset)
     if schema is None:
         return False
+    if opset < sample.opset and any(_is_foreign(each, sample, schema, routes) for each in sample.node.attribute):
+        return False
     inputs = sample.node.input[: schema.max_input]
     return not any(any(True for _ in type_misfits(schema, types)) for types in sample.facts.types(inputs))
+
+
+def _is_foreign(attribute: Any, sample: Sample, schema: OpSchema, routes: Routes) -> bool:
+    """Whether a version of an operator lacks an attribute of a node, and the node does not state its default."""
+    if attribute.name in schema.attributes:
+        return False
+    own = routes.registry.schema(sample.op_type, sample.opset, sample.domain)
+    stated = own.attributes.get(attribute.name) if own is not None else None
+    return stated is None or attribute_value(attribute) != stated.default
 
 
 def opsets_by_kernels(

@@ -160,14 +160,14 @@ class Survey:
     @cached_property
     def samples(self) -> list[Sample]:
         """The nodes that stand for all of their form, as the choice of an opset takes them."""
-        from opset.version_converter.availability import LOADED
+        from opset.version_converter.availability import holds_tensor
         from opset.version_converter.opset_choice import Sample  # most conversions need no runtime
 
         return [
             Sample(body.nodes[each.node], *operator, facts.versions.get(operator[1], 0), facts, len(each.members))
             for body, facts in self.facts.items()
             for each in self.forms[body]
-            if (operator := body.operators[each.node])[0] not in LOADED or operator[1]
+            if not holds_tensor(operator := body.operators[each.node], body.attributes[each.node])
         ]
 
     @cached_property

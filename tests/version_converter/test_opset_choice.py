@@ -50,6 +50,19 @@ def test_an_opset_that_does_not_have_the_types_of_a_node_is_not_chosen_for_it(tm
     assert [node.op_type for node in after.graph.node] == ["Cast", "Cast", "Less"]
 
 
+def test_an_opset_that_does_not_have_an_attribute_of_a_node_is_not_chosen_for_it(tmp_path):
+    """AveragePool has no ceil_mode before opset 10: the node would be rewritten there as well."""
+    entries = [{"versions": [7, 7]}, {"versions": [10, 19], "attributes": {"ceil_mode": 0}}]
+    file = runtime_file(tmp_path, takes(AveragePool=entries), opset=(7, 19))
+    for mode, expected in ((1, 19), (0, 19)):
+        node = f"y = AveragePool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1], ceil_mode = {mode}> (x)"
+        assert reached(model_of(21, node, "float[1,1,6,6] x", "float[a,b,c,d] y"), file) == expected
+    del entries[1]
+    file = runtime_file(tmp_path, takes(AveragePool=entries), opset=(7, 19))
+    # A default that is stated is no attribute that is missing.
+    assert reached(model_of(21, node, "float[1,1,6,6] x", "float[a,b,c,d] y"), file) == 9
+
+
 def test_notes_about_the_release_are_told_once(tmp_path):
     file = runtime_file(tmp_path, takes())
     conversion = opset.plan(model_of(22), runtime="npu==1.0.5", targets=[file])

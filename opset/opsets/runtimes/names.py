@@ -17,6 +17,8 @@ MAX_FILES = 100
 SHOWN = 100
 """Characters of a name that a message repeats."""
 _NUMBERS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,7}")
+_OTHER_FORM = re.compile(r"([^\s<>=~@]{1,100})[\s<>=~@]{1,3}v?([0-9][0-9.]{0,40})")
+"""A name and a release that something other than "==" separates."""
 INSTALLED = "installed:"
 """Begins the name of a runtime that is installed beside Python: "installed:onnxruntime"."""
 _PROVIDER_END = "executionprovider"
@@ -207,11 +209,23 @@ def table_named(name: str, tables: Mapping[str, RuntimeTable]) -> RuntimeTable:
     if provider:
         known = {alias for table in tables.values() for alias in table.aliases if alias.startswith(f"{runtime}:")}
         if known:
-            help = f"{near_miss(name, known)} known: {', '.join(sorted(known))}".strip()
+            hint = _with_provider(provider, tables) or near_miss(name, known)
+            help = f"{hint} known: {', '.join(sorted(known))}".strip()
             _raise_unknown(f"{runtime} has no provider {quote(provider[:SHOWN])}", help)
     every = [each for table in tables.values() for each in (table.name, *table.aliases)]
-    help = f"{near_miss(name, every)} known: {', '.join(tables)}".strip()
-    _raise_unknown(f"no runtime {quote(name[:SHOWN])} is known", help)
+    wanted = _OTHER_FORM.fullmatch(name)
+    if wanted is not None and wanted[1] in every:
+        hint = f"write {_written(Spec(wanted[1], wanted[2]))};"
+    else:
+        hint = near_miss(name, every)
+    _raise_unknown(f"no runtime {quote(name[:SHOWN])} is known", f"{hint} known: {', '.join(tables)}".strip())
+
+
+def _with_provider(provider: str, tables: Mapping[str, RuntimeTable]) -> str:
+    """Return "did you mean …?" with the runtime that has the name of a provider or has it, "" if there is none."""
+    names = [each for table in tables.values() for each in (table.name, *table.aliases)]
+    same = [each for each in names if each.rpartition(":")[2] == provider]
+    return f"did you mean {same[0]}?" if same else ""
 
 
 def _raise_unknown(message: str, help: str) -> NoReturn:
