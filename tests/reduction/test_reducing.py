@@ -7,6 +7,9 @@ import onnx
 import pytest
 
 import opset
+from opset.budget import Limits
+from opset.opsets.registry import default_registry
+from opset.reduction.reducing import symptom_of_conversion
 from opset.reduction.search import minimize
 from opset.version_converter import convert_model
 from tests.cli.commands import run, run_json
@@ -56,6 +59,20 @@ def test_a_refusal_is_one_node(text):
     assert sorted(shapes) == [[0, 1, 1, 1], [4]]
     assert [finding for finding in opset.check(small) if finding.severity == "error"] == []
     assert model == opset.parse_model(text)
+
+
+def test_outputs_that_are_not_needed_are_gone_and_one_stays():
+    text = FLAT.replace("(float[N, 3, A, B] y)", "(float[N, 3, A, B] y, float[] a, float[4] b)").replace(
+        "y = Relu (up)", "a = ReduceSum (s) b = Neg (s) y = Relu (up)"
+    )
+    small = opset.load(opset.reduce(opset.parse_model(text), 13))
+    assert operators(small) == ["Resize"] and len(small.proto.graph.output) == 1
+
+
+def test_without_a_target_there_is_nothing_to_look_for():
+    model = opset.parse_model(FLAT)
+    with pytest.raises(opset.UsageError, match="nothing to look for"):
+        symptom_of_conversion(model, None, default_registry(), Limits(), "", False, {})
 
 
 def test_the_named_node_counts():

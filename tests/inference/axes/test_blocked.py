@@ -10,6 +10,7 @@ from opset.errors import InferenceError
 N = "s = Shape(x)  n = Gather(s, zero)"
 """The size of the axis, as a list of one element."""
 
+HEAD = '<ir_version: 9, opset_import: ["": 17, "own": 1]>'
 LISTS = {"zero": [0], "two": [2], "four": [4], "rows": [12, 2]}
 
 # Why the change stops at the last node, and the graph; the axis is the first one of x if nothing else is said.
@@ -146,3 +147,26 @@ def test_initial_states_along_another_axis_are_named():
         m = ReduceMax <axes = [0]> (x)  h = Transpose <perm = [0, 2, 1]> (m)
         y = RNN <hidden_size = 4> (x, w, w, , , h) }"""
     assert "another axis of initial_h" in reason(graph, axis=1)
+
+
+def test_attributes_hold_no_variable():
+    graph = "(float[L,4,3] x) => (float[L,12] y) { y = Reshape <shape = [-1, 12]> (x) }"
+    assert "attribute shape would have to be a variable" in reason(graph, 4, axis=1)
+
+
+def test_functions_are_put_in_place_first():
+    text = (
+        HEAD
+        + """ g (float[4] x) => (float[4] y) { y = own.Op(x) }
+    <domain: "own", opset_import: ["": 17]> Op (a) => (b) { b = Neg(a) }"""
+    )
+    with pytest.raises(InferenceError, match="functions of the model"):
+        opset.change_sizes(opset.parse_model(text), {"x.0": "N"})
+
+
+@pytest.mark.parametrize("wanted", [{}, {"z.0": "N"}])
+def test_an_output_that_does_not_follow_is_named(wanted):
+    text = f"{HEAD} g (float[4] x, float[4] w) => (float[4] y, float[4] z) {{ y = Neg(x)  z = Neg(w) }}"
+    with pytest.raises(InferenceError, match=r"output 'z'.* does not follow from the slices") as caught:
+        opset.change_sizes(opset.parse_model(text), {"x.0": "N", **wanted})
+    assert caught.value.code == "I502"
