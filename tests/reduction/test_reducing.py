@@ -23,6 +23,7 @@ HEAD = f"""<ir_version: 8, opset_import: ["": 18, "local": 1], producer_name: "m
     {CHAIN}
     t = Abs (s)
 """
+UNIQUE = '<ir_version: 8, opset_import: ["": 18]>'
 FLAT = HEAD + 'up = Resize <antialias = 1, mode = "linear"> (v30, , t) y = Relu (up) }'
 BRANCH = (
     HEAD
@@ -67,6 +68,11 @@ def test_outputs_that_are_not_needed_are_gone_and_one_stays():
     )
     small = opset.load(opset.reduce(opset.parse_model(text), 13))
     assert operators(small) == ["Resize"] and len(small.proto.graph.output) == 1
+
+
+def test_one_output_of_the_refused_node_stays():
+    text = f"{UNIQUE} m (float[N] x) => (float[A] y, int64[A] i, int64[A] c) {{ y, i, , c = Unique (x) }}"
+    assert len(opset.load(opset.reduce(opset.parse_model(text), 10)).proto.graph.output) == 1
 
 
 def test_without_a_target_there_is_nothing_to_look_for():

@@ -181,3 +181,14 @@ def test_a_fault_in_an_example_is_found(kind):
         if FAULTS[kind](mutant, random.Random(seed)) and not opset.verify(before, mutant).same:
             return
     raise AssertionError(f"no fault was found: {kind}")
+
+
+def test_what_has_no_counterpart_is_named_by_its_role():
+    one, two = (
+        model(HEAD + f"(float[2] a) => ({outs}) {{ y = Neg (a) z = Abs (a) }}")
+        for outs in ("float[2] y", "float[2] y, float[2] z")
+    )
+    with pytest.raises(RunError, match="the models have other outputs"):
+        opset.verify(one, two)
+    with pytest.raises(RunError, match="the models have other inputs"):
+        opset.verify(one, model(HEAD + "(float[2] a, float[2] b) => (float[2] y) { y = Sub (a, b) }"))
