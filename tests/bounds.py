@@ -19,6 +19,10 @@ THOROUGH = "OPSET_THOROUGH" in os.environ
 """Whether tests take all cases, as `python -m judges thorough` asks; else a part that has everything that differs."""
 
 
+SEEN: set[tuple[str, int]] | None = None
+"""The file and number of each line that runs within `lines`, if the judge of mutations records what tests reach."""
+
+
 def draws(number: int) -> int:
     """Return how many of so many cases a property test draws: a quarter, or OPSET_DRAWS times as many.
 
@@ -43,8 +47,14 @@ def lines(most: int) -> Iterator[Callable[[], int]]:
                 raise AssertionError(f"more than {most:,} lines are run")
         return trace
 
+    def recorded(frame: FrameType, event: str, argument: Any) -> Any:
+        if SEEN is not None:
+            SEEN.add((frame.f_code.co_filename, frame.f_lineno))
+        trace(frame, event, argument)
+        return recorded
+
     before = sys.gettrace()
-    sys.settrace(trace)
+    sys.settrace(trace if SEEN is None else recorded)
     try:
         yield lambda: count
     finally:

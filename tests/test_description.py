@@ -243,3 +243,12 @@ def test_an_installed_runtime_is_one_release():
         with pytest.raises(opset.errors.UsageError) as caught:
             described(text % "Relu", name)
         assert caught.value.code == "U101"
+
+
+def test_nodes_of_unknown_domains_are_named_beside_functions_of_the_model():
+    text = """<ir_version: 8, opset_import: ["": 15, "local": 1, "com.other": 1]> g (float[2] x) => (float[2] y) {
+        a = local.f (x) y = com.other.Op (a) } <domain: "local", opset_import: ["": 15]> f (a) => (b) { b = Neg (a) }"""
+    found = opset.info(opset.parse_model(text), runtimes=["tract"])
+    assert [note for note in found.notes if "nothing is known" in note] == [
+        "com.other: nothing is known of its nodes, which count as taken"
+    ]

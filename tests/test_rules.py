@@ -56,3 +56,9 @@ def test_a_rule_has_the_title_of_its_code(table):
 def test_every_code_of_lint_is_of_a_rule():
     codes = {code for rule in LINT.rules for code in rule.codes}
     assert codes == {code for code in CODES if code.startswith("S2")}
+
+
+def test_two_fixes_cannot_mend_one_code(table):
+    table.fix("S201")(iter)
+    with pytest.raises(ValueError, match="two fixes mend S201"):
+        table.fix("S200 S201")(iter)

@@ -9,7 +9,7 @@ import pytest
 
 import opset
 from opset.errors import FindingList
-from opset.html_text import MOST_ROWS, Table, html_of
+from opset.html_text import MOST_ROWS, Table, html_of, missing_attribute
 from tests.cli.commands import REFUSED, SMALL
 
 EVIL = "<script>alert(1)</script>\x1b[2J" * 20
@@ -201,3 +201,13 @@ def test_a_schema_of_a_folder_has_its_prose():
     registry = registry or registry_with([], data=[ROOT / "examples"])
     schema = registry.versions("Softcap", "com.acme")[-1]
     assert schema.doc == registry.documentation(schema).doc != ""
+
+
+def test_tables_without_rows_are_left_out():
+    html = html_of("title", [Table("none", ("head",), []), Table("one", ("head",), [("cell",)])])
+    assert "none" not in html and html.count("<table>") == html.count("head") == 1
+
+
+def test_private_names_are_no_help():
+    assert "did you mean nodes?" in str(missing_attribute("Model", "node", {}, ["nodes"]))
+    assert "did you mean" not in str(missing_attribute("Model", "node", {}, ["_node"]))

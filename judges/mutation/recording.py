@@ -1,7 +1,8 @@
 """A plugin of pytest that records which lines of opset/ each test executes, with its time, module by module.
 
 It runs in a scratch copy: `OPSET_RECORD` is the folder in which a file for each module of tests is written. Processes
-that a test starts are recorded as well, as far as they end by themselves.
+that a test starts are recorded as well, as far as they end by themselves; `bounds.lines`, whose tracer takes the place
+of the one of coverage, says itself what ran.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Any
 import coverage
 import pytest
 
+from tests import bounds
+
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(os.environ["OPSET_RECORD"])
 
@@ -26,6 +29,7 @@ class Recorder:
     def __init__(self) -> None:
         self.coverage = self._start()
         self.tests: dict[str, float] = {}
+        self.bounded: dict[str, set[tuple[str, int]]] = {}
         self.failed: set[str] = set()
 
     def _start(self) -> coverage.Coverage:
@@ -45,6 +49,12 @@ class Recorder:
             for line, contexts in data.contexts_by_lineno(path).items():
                 if found := sorted(numbers[each] for each in contexts if each in numbers):
                     lines[line] = found
+        for name, seen in self.bounded.items():
+            for path, line in seen:
+                if name in numbers and Path(path).is_relative_to(ROOT / "opset"):
+                    found = files.setdefault(Path(path).relative_to(ROOT).as_posix(), {}).setdefault(line, [])
+                    if numbers[name] not in found:
+                        found.append(numbers[name])
         record = {
             "module": module,
             "tests": [[name, round(self.tests[name], 3)] for name in tests],
@@ -53,7 +63,7 @@ class Recorder:
         }
         (FOLDER / f"{module.replace('/', '+')}.json").write_text(json.dumps(record), encoding="utf-8")
         self.coverage = self._start()
-        self.tests, self.failed = {}, set()
+        self.tests, self.bounded, self.failed = {}, {}, set()
 
 
 RECORDER = Recorder()
@@ -63,6 +73,7 @@ RECORDER = Recorder()
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[Any]:
     """Record one test; after the last of a module, write what was recorded."""
     RECORDER.coverage.switch_context(item.nodeid)
+    bounds.SEEN = RECORDER.bounded[item.nodeid] = set()
     since = time.perf_counter()
     result = yield
     RECORDER.tests[item.nodeid] = time.perf_counter() - since

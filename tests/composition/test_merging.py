@@ -414,3 +414,9 @@ def test_the_verb_joins_two_files(tmp_path, monkeypatch):
     assert command("merge", "-", "-", "--connect", "y=x").exit_code == 2
     text = command("merge", "a.onnx", "b.onnx", "--connect", "y=x", "--prefix", "a/", "b/", "-o", "c.onnx").stdout
     assert "y -> x" in text and "x of the first is called a/x" in text
+
+
+def test_merging_is_bounded():
+    with pytest.raises(opset.ConversionError, match="the merging was stopped") as caught:
+        opset.merge(model(FIRST), model(SECOND), {"y": "x"}, limits=opset.Limits(max_steps=20))
+    assert caught.value.code == "C401"

@@ -4,7 +4,10 @@ import pytest
 from onnx import parser
 
 from opset import InferenceError, infer
+from opset.extend import Violation
 from opset.inference import registration as inference
+from opset.inference.building.ml_outputs import MAX_RANK, tensor_length
+from opset.model import proto as pb
 from opset.opsets.hooks import unregister
 
 SCALE = """\
@@ -140,3 +143,10 @@ def test_a_result_that_is_no_shape_is_told(tmp_path, value, why):
 def test_whole_numbers_of_numpy_are_sizes(tmp_path):
     functions = f"import numpy\n{FUNCTIONS}".replace("first * times", "numpy.int64(6)")
     assert str(result(tmp_path, functions=functions).type("y")) == "float[6, 2]"
+
+
+@pytest.mark.parametrize("dims", [[-1], [2, -1], [-2, -2], [1] * (MAX_RANK + 1)])
+def test_attributes_of_tensors_have_sizes(dims):
+    with pytest.raises(Violation):
+        tensor_length(pb.TensorProto(dims=dims))
+    assert (tensor_length(None), tensor_length(pb.TensorProto(dims=[2, 3]))) == (0, 6)

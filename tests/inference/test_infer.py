@@ -510,6 +510,9 @@ PLAIN = [
     (13, COUNTED.format("{2.0}"), "float[max(0, N - 2)]"),
     (13, COUNTED.format("{0.5}"), "float[?]"),
     (13, "() => (float[] y) <bool[1] c = {1}> { b = Add(c, c) y = ConstantOfShape(b) }", "float[?]"),
+    *((13, f"""() => (float[] y) <bool[4] a = {{1, 1, 0, 0}}, bool[4] b = {{1, 0, 1, 0}}> {{
+        c = {name}(a, b) d = Cast<to=7>(c) y = ConstantOfShape(d) }}""", f"float[{told}]")
+      for name, told in (("And", "1, 0, 0, 0"), ("Or", "1, 1, 1, 0"), ("Xor", "0, 1, 1, 0"))),
     (13, "(float[N] x, float[M] z) => (float[K] y) { y = Add(x, z) }", "float[K]"),
     (21, """(float x, float[4,2] s, int64[n] d) => (int8[] y) {
         z = Reshape(x, d) y = QuantizeLinear<block_size = 2, output_dtype = 3> (z, s) }""", "int8[4, ?]"),

@@ -8,6 +8,9 @@ import onnx
 import pytest
 
 import opset
+from opset.budget import Limits
+from opset.opsets.registry import default_registry
+from opset.reduction.reducing import symptom_of_conversion
 from opset.reduction.search import minimize
 from opset.reduction.symptoms import Fails
 from opset.version_converter import convert_model
@@ -22,6 +25,7 @@ HEAD = f"""<ir_version: 8, opset_import: ["": 18, "local": 1], producer_name: "m
     {CHAIN}
     t = Abs (s)
 """
+UNIQUE = '<ir_version: 8, opset_import: ["": 18]>'
 FLAT = HEAD + 'up = Resize <antialias = 1, mode = "linear"> (v30, , t) y = Relu (up) }'
 BRANCH = (
     HEAD
@@ -76,6 +80,25 @@ def test_nodes_in_the_graphs_of_a_loop_go_and_an_if_gives_way_to_a_branch():
     assert [node.op_type for node in loop.attribute[0].g.node] == ["OptionalGetElement"]
     with pytest.raises(opset.ConversionError, match="Loop cannot go from 16 to 15"):
         opset.convert(small, 15)
+
+
+def test_outputs_that_are_not_needed_are_gone_and_one_stays():
+    text = FLAT.replace("(float[N, 3, A, B] y)", "(float[N, 3, A, B] y, float[] a, float[4] b)").replace(
+        "y = Relu (up)", "a = ReduceSum (s) b = Neg (s) y = Relu (up)"
+    )
+    small = opset.load(opset.reduce(opset.parse_model(text), 13))
+    assert operators(small) == ["Resize"] and len(small.proto.graph.output) == 1
+
+
+def test_one_output_of_the_refused_node_stays():
+    text = f"{UNIQUE} m (float[N] x) => (float[A] y, int64[A] i, int64[A] c) {{ y, i, , c = Unique (x) }}"
+    assert len(opset.load(opset.reduce(opset.parse_model(text), 10)).proto.graph.output) == 1
+
+
+def test_without_a_target_there_is_nothing_to_look_for():
+    model = opset.parse_model(FLAT)
+    with pytest.raises(opset.UsageError, match="nothing to look for"):
+        symptom_of_conversion(model, None, default_registry(), Limits(), "", False, {})
 
 
 def test_the_named_node_counts():

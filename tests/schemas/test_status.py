@@ -75,3 +75,7 @@ def test_a_clause_is_not_newer_than_what_it_states():
 def test_a_clause_of_a_version_that_was_not_read_may_be_right():
     assert clause_fault("8 body", [SCHEMA], 8, complete=False) == ""
     assert clause_fault("7 attribute X", [SCHEMA], 8, complete=False) == "version 7 has no attribute 'X'"
+
+
+def test_a_reason_is_no_clause_of_a_version():
+    assert status_words("chosen", "7 input X") == "chosen: 7 input X"

@@ -434,6 +434,7 @@ def test_archives_that_are_not_what_they_say_are_refused(tmp_path, data, why):
         ("", "Expecting value"),
         ("[1]", "no object of values by name"),
         ('{"x": [1, [2]]}', "'x': "),
+        ('{"x": [[1], 2]}', "its lists in dimension 1 are not all of 1 entries"),
         ('{"x": [[1], [2, 3]]}', "its lists in dimension 1 are not all of 1 entries"),
         ('{"x": 1, "x": 2}', "the key 'x' occurs twice"),
         ('{"x": NaN}', "NaN is not JSON"),

@@ -181,3 +181,38 @@ def test_a_fault_in_an_example_is_found(kind):
         if FAULTS[kind](mutant, random.Random(seed)) and not opset.verify(before, mutant).same:
             return
     raise AssertionError(f"no fault was found: {kind}")
+
+
+def test_what_has_no_counterpart_is_named_by_its_role():
+    one, two = (
+        model(HEAD + f"(float[2] a) => ({outs}) {{ y = Neg (a) z = Abs (a) }}")
+        for outs in ("float[2] y", "float[2] y, float[2] z")
+    )
+    with pytest.raises(RunError, match="the models have other outputs"):
+        opset.verify(one, two)
+    with pytest.raises(RunError, match="the models have other inputs"):
+        opset.verify(one, model(HEAD + "(float[2] a, float[2] b) => (float[2] y) { y = Sub (a, b) }"))
+
+
+@pytest.mark.parametrize(
+    ("version", "nodes", "low"),
+    [
+        (10, "y = Gather (d, i)", 0),
+        (11, "y = Gather (d, i)", -9),
+        (17, "z = Abs (d) u = Slice (z, a, b) y = ScatterElements (d, i, u)", 0),
+    ],
+)
+def test_negative_indices_are_drawn_for_versions_that_take_them_unless_they_must_differ(version, nodes, low):
+    constants = "int64[1] a = {0}, int64[1] b = {8}"
+    text = f'<ir_version: 4, opset_import: ["": {version}]> g (float[9] d, int64[8] i) => (float[M] y) <{constants}>'
+    parsed = opset.load(model(f"{text} {{ {nodes} }}"))
+    demands = demands_for(parsed, ReferenceEvaluator(parsed).registry, Limits(), {})
+    seen = {int(each) for seed in range(20) for each in
+            random_inputs(parsed.proto.graph.input[:2], {}, seed, Limits(), demands)["i"]}  # fmt: skip
+    assert (min(seen), max(seen)) == (low, 8)
+
+
+def test_what_is_cast_to_bool_is_0_or_1_and_what_is_cast_to_others_is_free():
+    graph = "(int64[40] i, int64[40] j) => (bool[40] y, float[40] z)"
+    feeds, _ = drawn(f"{graph} {{ y = Cast <to = 9> (i) z = Cast <to = 1> (j) }}")
+    assert {*feeds["i"].tolist()} == {0, 1} and feeds["j"].max() > 1

@@ -1,6 +1,7 @@
 """Recorded outcomes of conversions: the table beside the YAML, what is stale, and the wording of refusals."""
 
 import ast
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -126,3 +127,14 @@ def test_a_reason_that_is_stated_beside_an_adapter_is_one_that_adapters_raise():
     stated = Counter(each.value for call in calls for each in call.args[1:])
     assert len(stated) > 40
     assert not [reason for reason, count in stated.items() if texts[reason] <= count]
+
+
+@pytest.mark.parametrize("refused", [{"C999": ["why"]}, {"C204": [1]}])
+def test_a_table_states_known_codes_and_texts(tmp_path, refused):
+    entry = {"always": [], "sometimes": [], "stays": True, "refused": {"C204": ["why"]}}
+    (tmp_path / FILE).write_text(json.dumps({"Stretch": {"1-2": entry}}))
+    assert read_table(tmp_path / FILE)["Stretch"]["1-2"].refused == (("C204", "why"),)
+    (tmp_path / FILE).write_text(json.dumps({"Stretch": {"1-2": {**entry, "refused": refused}}}))
+    with pytest.raises(SchemaError) as caught:
+        read_table(tmp_path / FILE)
+    assert caught.value.code == "T113"

@@ -1,0 +1,172 @@
+"""Each way in which a node does not take the slices of an axis on its own stops the change, and says why."""
+
+import re
+
+import pytest
+
+import opset
+from opset.errors import InferenceError
+
+N = "s = Shape(x)  n = Gather(s, zero)"
+"""The size of the axis, as a list of one element."""
+
+HEAD = '<ir_version: 9, opset_import: ["": 17, "own": 1]>'
+LISTS = {"zero": [0], "two": [2], "four": [4], "rows": [12, 2]}
+
+# Why the change stops at the last node, and the graph; the axis is the first one of x if nothing else is said.
+BLOCKED = [
+    ("its shape follows the axis",
+     "(float[4,3] x, float[3,4] w) => (float[4,3] y) { s = Shape(x)  y = Reshape(w, s) }"),
+    ("at another size",
+     f"(float[4,4] x) => (float[4,4] y) {{ {N}  t = Concat <axis = 0> (four, n)  y = Reshape(x, t) }}"),
+    ("the axis may become one", "(float[4,1,3] x) => (float[4,3] y) { y = Squeeze(x) }"),
+    ("is lost at this size", "(float[1,3] x) => (float[3] y) { y = Squeeze(x) }"),
+    ("which may only have size 1", "(float[1,3] x) => (float[3] y) { y = Squeeze(x, zero) }"),
+    ("along different axes", "(float[4,4] x) => (float[4,8] y) { t = Transpose(x)  y = Concat <axis = 1> (x, t) }"),
+    ("merged with another axis", """(float[4,3,2] x, float[12,1] w) => (float[12,3] y) {
+        r = Reshape(x, rows)  y = Concat <axis = 1> (r, w) }"""),
+    ("has M along axis 0, and the axis 4",
+     "(float[4,3] x, float[M,3] w) => (float[4,6] y) { y = Concat <axis = 1> (x, w) }"),
+    ("along another axis, too",
+     f"(float[4,1] x) => (float[4,4] y) {{ {N}  t = Concat <axis = 0> (n, n)  y = Expand(x, t) }}"),
+    ("another size along the axis",
+     f"(float[1,2] x) => (float[2,2] y) {{ {N}  t = Mul(n, two)  u = Concat <axis = 0> (t, two)  y = Expand(x, u) }}"),
+    ("makes 4 elements of each slice",
+     "(float[1,2] x) => (float[4,2] y) { t = Concat <axis = 0> (four, two)  y = Expand(x, t) }"),
+    ("two sizes of its shape",
+     f"(float[4,3] x) => (float[4,4] y) {{ {N}  t = Concat <axis = 0> (n, n)  y = ConstantOfShape(t) }}"),
+    ("is no multiple of the number",
+     f"(float[4,3] x) => (float[6] y) {{ {N}  t = Add(n, two)  y = ConstantOfShape(t) }}"),
+    ("its data has 8 elements",
+     f"(float[4,3] x, float[8] w) => (float[8] y) {{ {N}  t = Mul(n, two)  y = Expand(w, t) }}"),
+    ("repeats the slices along the axis",
+     "(float[4,3] x) => (float[8,6] y) { t = Concat <axis = 0> (two, two)  y = Tile(x, t) }"),
+    ("does not repeat its data once",
+     f"(float[4,3] x, float[1,1] w) => (float[4,4] y) {{ {N}  t = Concat <axis = 0> (n, n)  y = Tile(w, t) }}"),
+    ("it pads along the axis", "(float[4] x) => (float[8] y) { t = Concat <axis = 0> (two, two)  y = Pad(x, t) }"),
+    ("each slice with each other one", "(float[4,1] x) => (float[4,4] y) { t = Transpose(x)  y = Add(x, t) }"),
+    ("12 elements of another input",
+     "(float[4,3,2] x, float[12,1] w) => (float[12,2] y) { r = Reshape(x, rows)  y = Add(r, w) }"),
+    ("the rank of B 'r' is not known", "(float[4,3] x) => (float y) { r = own.Op()  y = Add(x, r) }"),
+    ("draws random numbers",
+     "(float[4,3] x) => (float[4,3] y) <float r = {0.5}, bool t = {1}> { y = Dropout(x, r, t) }"),
+    ("no matrix of rows", "(float[4] x) => (float[1,4] y) { y = ai.onnx.ml.Normalizer(x) }"),
+    ("combines elements along axis 0",
+     "(float[4] x) => (float[4] y) { y = ai.onnx.ml.Scaler <offset = [1.0], scale = [1.0]> (x) }"),
+    ("combines elements along axis 0",
+     "(float[4] x) => (float[4] y) { y = ai.onnx.ml.Imputer <imputed_value_floats = [1.0]> (x) }"),
+    ("by their positions", "(float[4] x) => (float[1,1] y) { y = ai.onnx.ml.ArrayFeatureExtractor(x, zero) }"),
+    ("not all rows of the slices",
+     """(float[4,3] x, float[4,2] w) => (float[4,5] y) {
+        y = ai.onnx.ml.FeatureVectorizer <inputdimensions = [3, 2]> (x, w) }"""),
+    ("no matrix of rows",
+     "(float[4] x) => (seq(map(int64, float)) y) { y = ai.onnx.ml.ZipMap <classlabels_int64s = [1, 2, 3, 4]> (x) }"),
+    ("an end follows the axis", f"(float[4,3] x, float[6] w) => (float[4] y) {{ {N}  y = Slice(w, zero, n) }}"),
+    ("a part along the axis", "(float[4,3] x) => (float[2,3] y) { y = Slice(x, two, four) }"),
+    ("a part along the axis", "(float[4,3] x) => (float[2,3] y) { y = Slice(x, zero, four, zero, two) }"),
+    ("an end along another axis",
+     f"(float[4,6] x) => (float[4,4] y) <int64[1] one = {{1}}> {{ {N}  y = Slice(x, zero, n, one) }}"),
+    ("the elements of ends 'e' are not known",
+     "(float[4,6] x, int64[1] e) => (float[4,M] y) <int64[1] one = {1}> { y = Slice(x, zero, e, one) }"),
+    ("at the positions of each other one", "(int64[4,3] x) => (int64[4,4,3] y) { y = Gather <axis = 1> (x, x) }"),
+    ("along different axes", "(int64[4,4] x) => (int64[4,4] y) { t = Transpose(x)  y = GatherElements(x, t) }"),
+    ("by their positions", "(float[4,3] x) => (float[3] y) { y = GatherND(x, two) }"),
+    ("lie along another axis",
+     "(float[4,3] x) => (float[4,3] y) <int64[3] l = {1, 2, 3}> { y = ReverseSequence(x, l) }"),
+    ("scales may differ",
+     """(uint8[4,2] x) => (uint8[4,2] y) <float[4] s = {1,1,1,1}, uint8[4] z = {0,0,0,0}, float t = {1.0},
+        uint8 u = {0}, uint8[2,2] w = {1,2,3,4}> { y = QLinearMatMul(x, s, z, w, t, u, t, u) }"""),
+    ("12 matrices of the other input",
+     """(float[4,3,4] x, float[12,2,2] w) => (float[12,2,2] y) <int64[3] t = {12, 2, 2}> {
+        r = Reshape(x, t)  y = MatMul(r, w) }"""),
+    ("each slice with each other one", """(float[4,4,2,2] x) => (float[4,4,2,2] y) {
+        t = Transpose <perm = [1, 0, 2, 3]> (x)  y = MatMul(x, t) }"""),
+    ("it sums along the axis", "(float[4] x, float[4] w) => (float y) { y = MatMul(x, w) }"),
+    ("it sums along the axis", "(float[4,3] x, float[4] w) => (float[3] y) { t = Transpose(x)  y = MatMul(t, w) }"),
+    ("each slice with each other one", "(float[4,3] x) => (float[4,4] y) { y = Gemm <transB = 1> (x, x) }"),
+    ("C has the slices along another axis",
+     "(float[4,4] x, float[4,4] w) => (float[4,4] y) { t = Transpose(x)  y = Gemm(x, w, t) }"),
+    ("C has another size",
+     "(float[4,3,2] x, float[2,2] w, float[12,1] c) => (float[12,2] y) { r = Reshape(x, rows)  y = Gemm(r, w, c) }"),
+    ("does not name each axis", """(float[4,3] x) => (float[4,3] y) { y = Einsum <equation = "...i->...i"> (x) }"""),
+    ("it sums along the axis, or pairs", """(float[4,3] x) => (float[3] y) { y = Einsum <equation = "ij->j"> (x) }"""),
+    ("it sums along the axis, or pairs", """(float[4,4] x) => (float[4] y) { y = Einsum <equation = "ii->i"> (x) }"""),
+    ("counts elements of all slices",
+     "(float[4,1,3] x) => (float[4,1,2] y, int64[4,1,2] z) { y, z = MaxPool <kernel_shape = [2]> (x) }"),
+    ("its statistics from all slices",
+     """(float[4,2,3] x) => (float[4,2,3] y, float[2] m, float[2] v) <float[2] w = {1, 2}> {
+        y, m, v = BatchNormalization <training_mode = 1> (x, w, w, w, w) }"""),
+    ("crops by a region", """(float[4,3] x) => (float[4,3] y) <float[4] r = {0,0,1,1}, float[2] k = {1,1}> {
+        y = Resize <coordinate_transformation_mode = "tf_crop_and_resize"> (x, r, k) }"""),
+    ("it resizes along the axis", "(float[4,3] x) => (float[8,3] y) <float[2] k = {2,1}> { y = Resize(x, , k) }"),
+    ("not known to be 1", "(float[4,3] x) => (float[4,3] y) <float[2] k = {1.2,1}> { y = Resize(x, , k) }"),
+    ("W 'x' has it, and is used for all", "(float[4,1,2] x, float[1,1,5] w) => (float[1,4,4] y) { y = Conv(w, x) }"),
+    ("X 'r' has it merged", """(float[4,3,4] x, float[12,2,2,2] w) => (float[12,1,2,2] y) <int64[4] t = {12, 1, 2, 2}> {
+        r = Reshape(x, t)  y = GridSample(r, w) }"""),
+    ("has no schema", "(float[4,3] x) => (float[4,3] y) { y = own.Op(x) }"),
+]  # fmt: skip
+
+OF_VERSIONS = [
+    ("a version before 6", 5, "(float[4,2] x) => (float[4,4] y) <float t = {2}, float a = {1}> { y = Tile(x, t, a) }"),
+    ("which opset 8 can", 7, "(float[1,2] x, float[1,2] w) => (float[1,4] y) { y = Concat <axis = 1> (x, w) }"),
+    ("not those of channels alone", 7, """(float[4,2,3] x) => (float[4,2,3] y) <float[2,3] w = {1,1,1,1,1,1}> {
+        y = BatchNormalization <spatial = 0> (x, w, w, w, w) }"""),
+    ("its scales differ along it", 21, """(int8[4,2] x) => (float[4,2] y) <float[4,1] w = {1,2,3,4}> {
+        y = DequantizeLinear <axis = 1, block_size = 2> (x, w) }"""),
+    ("has lengths for each sample", 24, """(float[4,1,2,2] x) => (float[4,1,2,2] y) <int64[4] l = {1,1,1,1}> {
+        y = Attention(x, x, x, , , , l) }"""),
+    ("mask has the slices along another axis", 23, """(float[4,1,2,2] x, float[4,1,2,2] m) => (float[4,1,2,2] y) {
+        y = Attention(x, x, x, m) }"""),
+]  # fmt: skip
+
+
+def reason(graph, version=17, axis=0):
+    """Return why the size of x cannot become a variable."""
+    constants = "".join(f"{name} = Constant <value_ints = {numbers}> ()  " for name, numbers in LISTS.items())
+    head, body = re.split(r"(?<=[>)]) \{", graph, maxsplit=1)
+    imports = f'["": {version}, "ai.onnx.ml": 3, "own": 1]'
+    text = f"<ir_version: 9, opset_import: {imports}> g {head} {{ {constants if version > 11 else ''}{body}"
+    with pytest.raises(InferenceError) as caught:
+        opset.change_sizes(opset.parse_model(text), {f"x.{axis}": "N"})
+    assert caught.value.code == "I501"
+    return caught.value.why
+
+
+@pytest.mark.parametrize(("why", "graph"), BLOCKED)
+def test_what_combines_slices_says_how(why, graph):
+    assert why in reason(graph)
+
+
+@pytest.mark.parametrize(("why", "version", "graph"), OF_VERSIONS)
+def test_what_combines_slices_at_some_version_says_how(why, version, graph):
+    assert why in reason(graph, version)
+
+
+def test_initial_states_along_another_axis_are_named():
+    graph = """(float[5,4,4] x, float[1,4,4] w) => (float[5,1,4,4] y) {
+        m = ReduceMax <axes = [0]> (x)  h = Transpose <perm = [0, 2, 1]> (m)
+        y = RNN <hidden_size = 4> (x, w, w, , , h) }"""
+    assert "another axis of initial_h" in reason(graph, axis=1)
+
+
+def test_attributes_hold_no_variable():
+    graph = "(float[L,4,3] x) => (float[L,12] y) { y = Reshape <shape = [-1, 12]> (x) }"
+    assert "attribute shape would have to be a variable" in reason(graph, 4, axis=1)
+
+
+def test_functions_are_put_in_place_first():
+    text = (
+        HEAD
+        + """ g (float[4] x) => (float[4] y) { y = own.Op(x) }
+    <domain: "own", opset_import: ["": 17]> Op (a) => (b) { b = Neg(a) }"""
+    )
+    with pytest.raises(InferenceError, match="functions of the model"):
+        opset.change_sizes(opset.parse_model(text), {"x.0": "N"})
+
+
+@pytest.mark.parametrize("wanted", [{}, {"z.0": "N"}])
+def test_an_output_that_does_not_follow_is_named(wanted):
+    text = f"{HEAD} g (float[4] x, float[4] w) => (float[4] y, float[4] z) {{ y = Neg(x)  z = Neg(w) }}"
+    with pytest.raises(InferenceError, match=r"output 'z'.* does not follow from the slices") as caught:
+        opset.change_sizes(opset.parse_model(text), {"x.0": "N", **wanted})
+    assert caught.value.code == "I502"
