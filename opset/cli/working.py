@@ -172,9 +172,7 @@ def open_executor(executor: Any) -> Any:
         raise UsageError(Finding("U110", f"there is no Dask scheduler at {address}", why=why)) from error
 
 
-def run_on_executor(
-    shop: Workshop, jobs: Iterable[Job], executor: Any
-) -> Generator[tuple[int, Record], None, None]:
+def run_on_executor(shop: Workshop, jobs: Iterable[Job], executor: Any) -> Generator[tuple[int, Record], None, None]:
     """Yield the index and the record of each model, which tasks of an executor compute, in batches of about a second.
 
     A batch that fails is divided, so that in the end the one model is known that ends its process. Tasks that wait when
