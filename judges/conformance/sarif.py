@@ -2,9 +2,9 @@
 
     python -m judges sarif --schema sarif-schema-2.1.0.json
 
-The schema is in the repository oasis-tcs/sarif-spec, sarif-2.1/schema. Each verb that finds something is called in a folder
-with models and operators that are faulty, and with good ones, as the tests of reports call them. The exit status is 1 if a log
-does not follow the schema, or has no results at all.
+The schema is in the repository oasis-tcs/sarif-spec, sarif-2.1/schema. Each verb that finds something is called as the
+tests of reports call it, in a folder with good and faulty models and operators. The exit status is 1 if a log does not
+follow the schema, or if there are no results at all.
 """
 
 from __future__ import annotations

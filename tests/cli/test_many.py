@@ -263,6 +263,11 @@ def test_a_plan_from_python_writes_nothing_and_errors_come_at_once(many):
     assert "shutdown" in raised.value.finding_list[0].why
 
 
+def test_a_part_without_models_is_said_plainly(many):
+    parts = [run("convert", "in/a", "--to", 12, "-o", "out", "--shard", f"{part}/40").stdout for part in range(1, 41)]
+    assert parts.count("no models\n") > 30
+
+
 def test_what_waits_is_canceled_if_nobody_asks_for_it(many):
     with ThreadPoolExecutor(1) as executor:
         reports = opset.convert_many("in", 12, output="out", executor=executor)
