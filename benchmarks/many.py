@@ -193,6 +193,8 @@ def main() -> int:
     parser.add_argument("--bad", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    if options.folder is not None:
+        options.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
         if options.bad:

@@ -64,6 +64,7 @@ JUDGES = {
     "counterparts": Judge("conformance.counterparts", 1, "whether calls of other libraries exist", "those libraries"),
     "runtimes": Judge("conformance.runtimes", 20, "models in a runtime: its table, and what --for promises",
                       "an environment with it"),
+    "sarif": Judge("conformance.sarif", 1, "the SARIF of every verb against its schema; --schema FILE", "the schema"),
     "releases": Judge("conformance.releases", 1, "released onnx packages beside our operators", "unpacked packages"),
     "converter": Judge("fuzz.converter", 60, "random nodes of every operator version, converted and compared", "",
                        "--seconds {seconds} --seed {seed}"),

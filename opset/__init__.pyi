@@ -12,6 +12,8 @@ from opset.checker.parts import check_tensor as check_tensor
 from opset.checker.parts import check_value_info as check_value_info
 from opset.checker.repairing import Repair as Repair
 from opset.checker.repairing import repair as repair
+from opset.cli.many import convert_many as convert_many
+from opset.cli.records import ModelReport as ModelReport
 from opset.composition.extraction import extract as extract
 from opset.composition.merging import merge as merge
 from opset.description.comparison import ModelComparison as ModelComparison

@@ -407,6 +407,7 @@ CODES: dict[str, str] = {
     "T111": "a function is never called",
     "T112": "nothing computes an example",
     "T113": "the table of conversions is stale, or cannot be read",
+    "T114": "an operator lacks what the standard asks of a contribution",
 }
 
 

@@ -55,6 +55,7 @@ def test_commands_take_the_files_that_are_staged(name, tmp_path, monkeypatch):
     assert result.exit_code in ((0, 1) if passed else (3,)), result.output  # this is no git repository
     if name == "opset-convert-check":
         assert result.exit_code == 1 and not Path("net-opset21.onnxtxt").exists()
+        assert result.output == "net.onnxtxt: can be converted, ai.onnx 11 -> 21, IR version 8\n"
         Path("net.onnxtxt").write_text(NET.replace("11", "21"))
         assert run(*arguments, *staged).output == ""
     if name == "opset-check":

@@ -16,13 +16,13 @@ from opset import errors, extend
 
 NAMES = [
     "CheckError", "Conversion", "ConversionError", "Finding", "Inference", "InferenceError", "InterfaceComparison",
-    "Limits", "Model", "ModelComparison", "ModelDescription", "ModelError", "ModelVersion", "OpSchema", "OperatorSet",
-    "OpsetError", "ReferenceEvaluator", "Registry", "Repair", "RunError", "SchemaError", "UsageError", "Verification",
-    "change_sizes", "check", "check_attribute", "check_function", "check_graph", "check_model", "check_node",
-    "check_sparse_tensor", "check_tensor", "check_value_info", "compare_interfaces", "compare_models", "convert",
-    "extract", "get_operator_set", "get_schema", "infer", "infer_shapes", "info", "inline_functions", "load",
-    "load_operator_set", "lower", "merge", "parse_function", "parse_graph", "parse_model", "parse_node", "plan",
-    "reduce", "repair", "to_text", "verify",
+    "Limits", "Model", "ModelComparison", "ModelDescription", "ModelError", "ModelReport", "ModelVersion", "OpSchema",
+    "OperatorSet", "OpsetError", "ReferenceEvaluator", "Registry", "Repair", "RunError", "SchemaError", "UsageError",
+    "Verification", "change_sizes", "check", "check_attribute", "check_function", "check_graph", "check_model",
+    "check_node", "check_sparse_tensor", "check_tensor", "check_value_info", "compare_interfaces", "compare_models",
+    "convert", "convert_many", "extract", "get_operator_set", "get_schema", "infer", "infer_shapes", "info",
+    "inline_functions", "load", "load_operator_set", "lower", "merge", "parse_function", "parse_graph", "parse_model",
+    "parse_node", "plan", "reduce", "repair", "to_text", "verify",
 ]  # fmt: skip
 
 

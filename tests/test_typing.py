@@ -10,6 +10,7 @@ import pytest
 import opset
 
 SCRIPT = """\
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import onnx
@@ -33,6 +34,10 @@ version: int = found_model.ir_version
 text: str = opset.get_schema("Softmax").doc
 conversion: opset.Conversion = opset.plan(message, 21)
 findings: list[opset.Finding] = opset.check(found_model)
+with ThreadPoolExecutor(2) as executor:
+    for report in opset.convert_many(["models", Path("m.onnx")], 21, output="out", executor=executor):
+        path: str | None = report.output
+        refused = 0 if report.result is None else report.result.conversion.nodes.refused
 """
 WRONG = [
     'a: onnx.ModelProto = opset.convert("model.onnx", 21)',
@@ -41,6 +46,7 @@ WRONG = [
     'd = opset.convert("model.onnx", dims=[1])',
     "e = opset.lower(message)",
     "f = opset.convert(21, 21)",
+    'i = opset.convert_many("models", 21, executor=object())',
     "g = found_model.nodes",
     'h = opset.inline_functions("model.onnx", excluding=["f"])',
 ]

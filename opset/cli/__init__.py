@@ -59,7 +59,7 @@ VERBS = {
     "examples": "Write the files that the guides work with.",
     "completion": "Print a shell's completion script.",
 }
-UNCONFIGURED = frozenset(("conformance", "examples", "import", "new", "bump", "schema", "explain", "completion"))
+UNCONFIGURED = frozenset(("examples", "schema", "explain", "completion"))
 """Verbs that read no configuration."""
 USAGE, INTERNAL, INTERRUPTED, BROKEN_PIPE = 2, 70, 130, 141
 
@@ -103,7 +103,7 @@ class Verbs(click.Group):
         if name is not None and command is not None and name not in UNCONFIGURED and not is_help:
             from opset.cli.defaults import defaults_for
 
-            ctx.default_map = {name: defaults_for(name, command, VERBS)}
+            ctx.default_map = {name: defaults_for(name, command, VERBS.keys() - UNCONFIGURED)}
         return name, command, rest
 
     def make_context(

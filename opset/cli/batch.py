@@ -40,6 +40,7 @@ from opset.cli.records import (
     Result,
     Totals,
     View,
+    brief_line,
     no_detail,
     report_of_json,
     total_lines,
@@ -390,7 +391,9 @@ class _Batch:
         failed = bool(report.errors or report.internal_error)
         stream = sys.stderr if self.call.quiet else self.stream
         with self.progress.aside(stream) if self.progress is not None else ExitStack():
-            if not self.is_brief:
+            if self.call.quiet and report.exit_status and not failed:  # --check: it would change
+                stream.write(f"{record.line or brief_line(report, self.view, self.verb.words)}\n")
+            elif not self.is_brief:
                 self.reporting.write(report, self.stream, self.call.quiet)
             elif failed or not self.call.quiet:
                 stream.write(f"{record.line}\n")
@@ -414,7 +417,8 @@ class _Batch:
             self.product.end(whole)
         elif len(self.models) != 1 and not self.call.quiet:
             counts = [f"{self.statuses[each]:,} {word}" for each, word in words.items() if self.statuses[each]]
-            self.stream.write(f"{output.count_text(len(self.models), 'model')}: {', '.join(counts)}\n")
+            number = output.count_text(len(self.models), "model")
+            self.stream.write(f"{number}{': ' * bool(counts)}{', '.join(counts)}\n")
             if resumed:
                 self.stream.write(f"  {resumed:,} of them were in {safe_text(self.call.report_file)} already\n")
             if self.is_brief:

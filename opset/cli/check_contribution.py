@@ -5,23 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from opset.budget import Budget, Limits
-from opset.catalog import json_data
 from opset.cli import output, supervision
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
+from opset.cli.findings_formats import FORMATS, write_findings
 from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
 from opset.errors import Finding, UsageError, escape_text, safe_text
 from opset.plain_text import style_text
 from opset.workflow.contribution.checklist import (
     ChecklistItem,
+    ContributionReport,
     ReviewedVersion,
     checklist,
-    checklist_data,
+    checklist_report,
     markdown_lines,
     relative_place,
     state_counts,
@@ -48,7 +48,11 @@ _STYLES = {MISSING: "red", OPEN: "yellow", STATED: "green", PASSED: "green"}
 @hooks_option
 @limits_options
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", help="Form of the output."
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "markdown", *FORMATS]),
+    default="text",
+    help="Form of the output.",
 )
 def command(
     operators: tuple[str, ...],
@@ -91,16 +95,28 @@ def _write_checklists(
     checklists: Sequence[tuple[ReviewedVersion, Sequence[ChecklistItem]]], notes: Sequence[str], form: str
 ) -> int:
     """Write checklists, and return the exit status."""
-    data: dict[str, Any] = {"operators": [checklist_data(*each) for each in checklists]}
-    if notes:
-        data["notes"] = notes
+    report = ContributionReport([checklist_report(*each) for each in checklists], tuple(notes))
 
     def lines() -> Sequence[str]:
         listed = [markdown_lines(*each) if form == "markdown" else _checklist_lines(*each) for each in checklists]
         return [line for index, each in enumerate(listed) for line in (*[""] * (index > 0), *each)]
 
-    output.write_product(json_data(data), lines, "json" if form == "json" else "text")
-    return 1 if any(point.state == MISSING for _, points in checklists for point in points) else 0
+    missing = [*_missing_points(checklists)]
+    if form in FORMATS:
+        write_findings(missing, form, sys.stdout)
+    else:
+        output.write_product(report, lines, "json" if form == "json" else "text")
+    return 1 if missing else 0
+
+
+def _missing_points(checklists: Sequence[tuple[ReviewedVersion, Sequence[ChecklistItem]]]) -> Iterator[Finding]:
+    """Yield a finding for each evidence that a point is not met."""
+    for version, points in checklists:
+        for point in points:
+            for each in point.evidence:
+                if each.state == MISSING:
+                    message = f"{version.title} {version.since} lacks {point.name}: {point.required}"
+                    yield Finding("T114", message, relative_place(each.place), each.why, each.help)
 
 
 def _checklist_lines(candidate: ReviewedVersion, points: Sequence[ChecklistItem]) -> Iterator[str]:

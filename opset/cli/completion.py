@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import click
 from click.shell_completion import get_completion_class
 
 from opset.cli import cli, output
+
+
+@dataclass(frozen=True)
+class CompletionScript:
+    """The script that lets a shell complete commands."""
+
+    shell: str
+    script: str
 
 
 @click.command(no_args_is_help=True)
@@ -21,5 +31,5 @@ def command(shell: str, form: str) -> int:
     template = kind(cli, {}, "opset", "_OPSET_COMPLETE")
     # bash would run the first word of the line: the file ./opset of a stranger's folder, say.
     script = (template.source_template % template.source_vars()).replace("_complete $1)", "_complete opset)")
-    output.write_product({"shell": shell, "script": script}, script.splitlines, form)
+    output.write_product(CompletionScript(shell, script), script.splitlines, form)
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 import click
 
 from opset.cli import output
+from opset.cli.findings_formats import FORMATS, write_findings
 from opset.cli.limits import parse_size
 from opset.cli.progress import show_progress
 from opset.errors import Finding, FindingList, UsageError, safe_text
@@ -95,7 +97,7 @@ class ConformanceReport:
     help="Cases that are run at once.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Write no report to stdout, only errors.")
-@output.format_option
+@output.findings_format_option
 def command(
     corpus: str | None,
     name: str,
@@ -144,7 +146,9 @@ def command(
     if folder is not None:
         files = matrix.report_files(run, output.json_text(report), folder)
         write_files(files, force=force)
-    if not quiet:
+    if form in FORMATS:
+        write_findings(findings, form, sys.stdout, corpus or os.curdir)
+    elif not quiet or form != "text":
         output.write_product(report, lambda: _report_lines(run, [*files] if folder is not None else []), form)
     if findings and (form == "text" or quiet):
         output.write_errors(findings)

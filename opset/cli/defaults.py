@@ -1,7 +1,7 @@
 """Defaults of options in the configuration: `[tool.opset.convert]`, and below it `to = 21`.
 
-The configuration may come from anyone. It sets results and their form. A call alone decides which code is trusted,
-which files are read, written and overwritten, and how much work is allowed.
+The configuration may come from anyone. It sets results and their form, and may limit work further. A call alone decides
+which code is trusted and run, which files are read, written and overwritten, and how much more work is allowed.
 """
 
 from __future__ import annotations
@@ -18,15 +18,51 @@ from opset.schemas.names import near_miss
 
 _TEXTS = frozenset(
     "--to --release --for --assume-opset --dim --freeze --ops --only --except --domain --family --select --ignore "
-    "--runtime --value -k".split()
+    "--runtime --value -k --set --shard --inputs --outputs --add-output --graph --function --connect --prefix --node "
+    "--contains --like --shape --state --set-version --name".split()
 )
 """Options of any text that the configuration may set: names of things, and no paths or programs."""
-_OF_CALLS = frozenset("--allow-hooks --in-place --force --max-steps --timeout --debug --help --today".split())
-"""Options of other kinds that only a call sets."""
+_LISTS = {"--schemas": "schemas", "--target": "targets"}
+"""Options whose values the configuration lists for all verbs at once, below [tool.opset]."""
+ONLY_CALLS: Mapping[str, str] = {
+    name: why
+    for why, names in {
+        "it names files that are read or written": "--output --report --schemas --target --allow-external-root --data "
+        "--compare --approved --baseline --expect",
+        "it writes files, or over files": "--in-place --force --fix --lock --record --save-inputs",
+        "it runs programs, trusts code, or asks what is installed": "--allow-hooks --failing --python --executor "
+        "--with --verify-with --provider conformance:--runtime",
+        "it allows more work": "--max-steps --max-bytes",
+        "it belongs to one call": "--help --debug --today",
+    }.items()
+    for name in names.split()
+}
+"""Options that only a call sets, each with the reason; `verb:--option` for those of one verb."""
+MOST_SECONDS = 3600.0
+"""Greatest --timeout that the configuration may set."""
+_LIMITS = frozenset(("--timeout", "--max-memory", "--time-limit", "--tries"))
+"""Options that may limit work in the configuration, and not allow more of it."""
 _PLAIN = (click.Choice, click.types.IntParamType, click.types.FloatParamType, click.types.BoolParamType)
 """Types of options that cannot name a file or a program."""
 MOST = 100
 """Values of one option."""
+
+
+def reason_for_call(verb: str, command: click.Command, option: click.Option) -> str:
+    """Return why only a call sets an option of a verb, "" if the configuration may set it."""
+    for name in option.opts:
+        if why := ONLY_CALLS.get(f"{verb}:{name}") or ONLY_CALLS.get(name):
+            return why
+    if _LIMITS.isdisjoint(option.opts):
+        is_known = not _TEXTS.isdisjoint(option.opts) or isinstance(option.type, _PLAIN)
+        return "" if is_known else "nobody has decided that it names no file"
+    many = any("--max-memory" in each.opts for each in command.params)
+    return "" if many or _default_of(option) is not None else ONLY_CALLS["--max-steps"]
+
+
+def _default_of(option: click.Option) -> float | None:
+    """Return the number that an option has by default, None if it has none."""
+    return float(option.default) if isinstance(option.default, int | float) else None
 
 
 def defaults_for(verb: str, command: click.Command, verbs: Iterable[str]) -> dict[str, Any]:
@@ -45,27 +81,29 @@ def defaults_for(verb: str, command: click.Command, verbs: Iterable[str]) -> dic
     if unknown := sorted(project.verbs.keys() - {*verbs}):
         why = f"[tool.opset] has the unknown key {safe_text(unknown[0], 100)!r}"
         raise project.error(why, near_miss(unknown[0], verbs) or FORM)
-    options = {name: each for each in command.params if isinstance(each, click.Option) for name in each.opts}
     return {
         option.name: value
         for key, given in project.verbs.get(verb, {}).items()
-        for option, value in [_option_value(project, verb, key, given, options)]
+        for option, value in [_option_value(project, verb, command, key, given)]
         if option.name is not None
     }
 
 
 def _option_value(
-    project: Project, verb: str, key: str, given: object, options: Mapping[str, click.Option]
+    project: Project, verb: str, command: click.Command, key: str, given: object
 ) -> tuple[click.Option, Any]:
     """Return the option that a key of the configuration names, with its value. Raises UsageError U103."""
+    options = {name: each for each in command.params if isinstance(each, click.Option) for name in each.opts}
     name = f"{'-' if len(key) == 1 else '--'}{key}"
     where = f"[tool.opset.{verb}] {safe_text(key, 100)}"
     if name not in options:
         near = near_miss(key, [each.lstrip("-") for each in options])
         raise project.error(f"{where}: the verb has no such option", near or f"opset {verb} --help lists them")
     option = options[name]
-    if name in _OF_CALLS or not (name in _TEXTS or isinstance(option.type, _PLAIN)):
-        raise project.error(f"{where}: only a call sets this option", f"write it on the command line: {name}")
+    if reason := reason_for_call(verb, command, option):
+        lists = [f"list it below [tool.opset]: {_LISTS[each]} = [...]" for each in option.opts if each in _LISTS]
+        help = lists[0] if lists else f"write it on the command line: {name}"
+        raise project.error(f"{where}: only a call sets this option, since {reason}", help)
     values = given if isinstance(given, list) else [given]
     if not all(isinstance(each, str | int | float) for each in values) or len(values) > MOST:
         raise project.error(f"{where} is no text, number or truth value, or list of these", FORM)
@@ -78,6 +116,23 @@ def _option_value(
             raise project.error(f"{where} is neither true nor false", FORM)
         return option, given
     texts = [str(each) for each in values]
+    most = None if _LIMITS.isdisjoint(option.opts) else _most_of(option)
+    if most is not None and not _is_at_most(texts[0], most):
+        raise project.error(f"{where} allows more work: at most {most:g}", f"write it on the command line: {name}")
     if any(each.startswith("installed:") for each in texts):
         raise project.error(f"{where}: only a call asks an installed package", f"write it on the command line: {name}")
     return option, texts if option.multiple else texts[0]
+
+
+def _most_of(option: click.Option) -> float | None:
+    """Return the greatest value of a limit that the configuration may set: its default, for a time an hour."""
+    default = _default_of(option)
+    return default if default is not None or "--timeout" not in option.opts else MOST_SECONDS
+
+
+def _is_at_most(text: str, most: float) -> bool:
+    """Whether a text is a number that is at most `most`; for others, the option says what is wrong."""
+    try:
+        return float(text) <= most
+    except ValueError:
+        return True

@@ -16,10 +16,11 @@ import click
 from opset.catalog import changes, difference_words, operator_set_difference, worst_work
 from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
+from opset.cli.findings_formats import FORMATS
 from opset.cli.inputs import roots_option
 from opset.cli.model_versions import FOLLOWING, Writing, diff_models, names_models
 from opset.cli.operator_sets import domain_with_versions, opsets_difference_lines
-from opset.cli.operators import change_lines, version_at, versions_of
+from opset.cli.operators import OperatorDifference, change_lines, version_at, versions_of
 from opset.errors import Finding, UsageError, escape_text, quote, safe_text
 from opset.model.storage.writing import MODES
 from opset.plain_text import prose_lines, style_text
@@ -71,7 +72,11 @@ class _Diff(click.Command):
 @click.option("--no-weights", is_flag=True, help="Do not read weights to compare their data.")
 @click.option("--report", metavar="FILE.html", help="Also write the difference of two models as a page.")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json", "html"]), default="text", help="Form of the output."
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "html", *FORMATS]),
+    default="text",
+    help="Form of the output.",
 )
 def command(
     what: str | None,
@@ -103,7 +108,7 @@ def command(
         raise click.UsageError("name an operator and two versions, two versions of an operator set, or two models")
     writing = Writing(version, given, force, external, report)
     if _NUMBER.fullmatch(before):
-        if writing != Writing() or roots or no_weights or form == "html":
+        if writing != Writing() or roots or no_weights or form not in ("text", "json"):
             raise UsageError(Finding("U103", "options for models do not fit operators", help="opset diff OLD NEW"))
         return _diff_versions(what, int(before), after, domain, folders, form)
     if after is not None:
@@ -135,7 +140,7 @@ def _diff_versions(
     low, high = sorted((versions.index(old), versions.index(new)))
     crossed = changes(versions[low : high + 1], registry.type_sets)
     difference = signature_diff(old, new)
-    data = {
+    data: OperatorDifference = {
         "domain": domain_name(new.domain),
         "operator": new.name,
         "before": before,

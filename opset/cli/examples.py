@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import click
 
@@ -10,6 +12,14 @@ from opset.cli import output
 from opset.docgen.guides import example_files
 from opset.errors import Finding, UsageError, safe_text
 from opset.model.storage.writing import write_files
+
+
+@dataclass(frozen=True)
+class WrittenExamples:
+    """The folder of the examples, and the files that were written."""
+
+    folder: str
+    files: Sequence[str]
 
 
 @click.command()
@@ -31,7 +41,7 @@ def command(folder: str, force: bool, form: str) -> int:
         why = f"{existing[0]} is there" + (f", and {len(existing) - 1} more" if existing[1:] else "")
         raise UsageError(Finding("U102", "files of the examples exist already", why=why, help=help, file=folder))
     write_files(files, force=force)
-    report = {"folder": folder, "files": [*files]}
+    report = WrittenExamples(folder, [*files])
     what = f"wrote {output.count_text(len(files), 'file')} into {safe_text(folder)}; `opset explain` lists the guides"
     output.write_product(report, lambda: [what], form)
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, replace
 
 import click
 
@@ -14,6 +15,22 @@ from opset.plain_text import fit_lines
 from opset.schemas.names import near_miss
 
 
+@dataclass(frozen=True)
+class Explanation:
+    """An error code or a guide: its title, a guide's summary, and the page if it was asked for."""
+
+    title: str
+    code: str = ""
+    guide: str = ""
+    summary: str = ""
+    page: str = ""
+
+    @property
+    def name(self) -> str:
+        """The code or the guide's name."""
+        return self.code or self.guide
+
+
 @click.command()
 @click.argument("names", nargs=-1, metavar="[CODE|GUIDE]...")
 @output.format_option
@@ -23,15 +40,15 @@ def command(names: tuple[str, ...], form: str) -> int:
     The page of a CODE says what the error means, with a bad and a good example, and what to do. Without an argument,
     list all codes and guides.
     """
-    listed = [{"code": code, "title": title} for code, title in CODES.items()]
-    listed += [{"guide": guide.name, "title": guide.title, "summary": guide.summary} for guide in guides()]
+    listed = [Explanation(title, code=code) for code, title in CODES.items()]
+    listed += [Explanation(guide.title, guide=guide.name, summary=guide.summary) for guide in guides()]
     if not names:
         width = max((len(guide.name) for guide in guides()), default=0)
         codes = [f"{code}  {title}" for code, title in CODES.items()]
         lines = [*codes, "", *(f"{guide.name:{width}}  {guide.summary}" for guide in guides())]
         output.write_product(listed, lambda: lines, form)
         return 0
-    known = {each.get("code", each.get("guide", "")).upper(): each for each in listed}
+    known = {each.name.upper(): each for each in listed}
     unknown = [name for name in names if name.upper() not in known]
     if unknown:
         raise UsageError(
@@ -41,9 +58,9 @@ def command(names: tuple[str, ...], form: str) -> int:
     pages = []
     for name in dict.fromkeys(map(str.upper, names)):
         each = known[name]
-        page = page_of(each["code"]) if "code" in each else plain_text(texts[each["guide"]])
-        pages.append({**each, "page": page.rstrip("\n")})
-    lines = "\n\n".join(page["page"] for page in pages).split("\n")
+        page = page_of(each.code) if each.code else plain_text(texts[each.guide])
+        pages.append(replace(each, page=page.rstrip("\n")))
+    lines = "\n\n".join(each.page for each in pages).split("\n")
     output.write_product(pages, lambda: fit_lines(lines, sys.stdout), form)
     return 0
 

@@ -154,16 +154,20 @@ FORMATS: Mapping[str, Callable[[IO[str]], ReportStream]] = {
 """The forms of reports with findings besides text and JSON."""
 
 
-def write_findings(findings: Iterable[Finding], form: str, stream: IO[str]) -> None:
-    """Write findings that are not of models in one of these forms, each at its file or that in its place."""
-    files: dict[str, FindingList] = {}
+def write_findings(findings: Iterable[Finding], form: str, stream: IO[str], about: str = "") -> None:
+    """Write findings in one of these forms, each at its file, at `about`, or without that at the file in its place.
+
+    `about` is the file that was examined, which has a suite in JUnit XML if nothing was found, too.
+    """
+    files: dict[str, FindingList] = {about: FindingList()} if about else {}
     for finding in findings:
-        files.setdefault(finding.file or _file_of_place(finding.place), FindingList()).append(finding)
+        files.setdefault(finding.file or about or _file_of_place(finding.place), FindingList()).append(finding)
     written = FORMATS[form](stream)
     written.begin()
     for file, found in files.items():
         failed = any(each.severity == "error" for each in found)
-        written.add(ModelReport(file, None, None, found, "failed" if failed else "warned", int(failed)), "")
+        status = "failed" if failed else "warned" if found else "passed"
+        written.add(ModelReport(file, None, None, found, status, int(failed)), "")
     written.end(BatchReport((), {}))
 
 

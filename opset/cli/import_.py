@@ -59,6 +59,8 @@ def command(document: str, folder: Path | None, form: str) -> int:
         operators = load_operator_set(sys.stdin.buffer.read(MAX_DOCUMENT + 1) if document == "-" else document)
     except SchemaError as error:
         output.write_errors(error)
+        if form == "json":
+            output.write_product(output.ErrorReport(error.finding_list, UNREADABLE), tuple, form)
         return UNREADABLE
     folder = folder or own_folder()
     files = [os.path.join(folder, path) for path in write_operator_files(operators, folder)]

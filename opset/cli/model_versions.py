@@ -12,6 +12,7 @@ from typing import IO, NamedTuple
 from opset.cli import output
 from opset.cli.batch import load_input, refuse_terminal, write_result
 from opset.cli.difference_page import SIGNS, difference_page, place_text
+from opset.cli.findings_formats import FORMATS, write_findings
 from opset.cli.inputs import STREAM, TEXT_STREAM, Output, output_for, parse_input
 from opset.description.comparison import compare_models
 from opset.description.interface import KINDS, InterfaceChange, InterfaceComparison, version_for, with_version
@@ -112,9 +113,11 @@ def diff_models(
     stream = sys.stderr if where.stream else sys.stdout
     if form == "html":
         stream.write(difference_page(old, new, compared))
+    elif form in FORMATS:
+        write_findings(findings, form, stream, new)
     else:
         output.write_product(report, lambda: _difference_lines(report, stream), form, stream)
-    if findings and form != "json":
+    if findings and form in ("text", "html"):
         output.write_errors(findings)
     return report.exit_status
 

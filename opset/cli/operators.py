@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from opset.catalog import (
     TransitionFacts,
@@ -22,6 +22,58 @@ from opset.plain_text import prose_lines, prose_width, table_lines
 from opset.schemas.model import OpSchema, unknown_words
 from opset.schemas.names import domain_name, near_miss
 from opset.schemas.status import status_words
+
+
+class OperatorDescription(TypedDict):
+    """A version of an operator: its signature, prose, constraints, examples and changes."""
+
+    domain: str
+    operator: str
+    since: int
+    family: str
+    deprecated: bool
+    replacement: str
+    amended: Sequence[Any]
+    experimental: bool
+    unknown: str
+    determinism: str
+    doc: str
+    formula: str
+    special_cases: Sequence[Mapping[str, str]]
+    implementations: Sequence[Mapping[str, Any]]
+    counterparts: Mapping[str, str]
+    inputs: Sequence[Mapping[str, Any]]
+    outputs: Sequence[Mapping[str, Any]]
+    min_input: int
+    max_input: int
+    min_output: int
+    max_output: int
+    attributes: Sequence[Mapping[str, Any]]
+    types: Mapping[str, Any]
+    type_sets: Mapping[str, Any]
+    constraints: Mapping[str, Any]
+    checked: Mapping[str, Any]
+    shape: str
+    function: Sequence[Any]
+    examples: Sequence[Mapping[str, Any]]
+    versions: Sequence[int]
+    changes: Sequence[Mapping[str, Any]]
+
+
+class OperatorDifference(TypedDict):
+    """The differences between an operator at two opsets, each transition, and what conversions do, up and down."""
+
+    domain: str
+    operator: str
+    before: int
+    after: int
+    since_before: int
+    since_after: int
+    difference: Mapping[str, Any]
+    words: Sequence[str]
+    transitions: Sequence[Mapping[str, Any]]
+    up: str
+    down: str
 
 
 def versions_of(registry: Registry, name: str, domain: str | None = None) -> tuple[OpSchema, ...]:

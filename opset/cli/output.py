@@ -20,6 +20,8 @@ from opset.plain_text import fit_lines, style_text
 _BATCH = 10_000  # parts of JSON that are written at once
 UNMAPPED = ("failed to map segment", "annot allocate memory")
 """Parts of the messages of the loader and the system if there is no memory for a library."""
+LISTED = "listed"
+"""The key of a list that is a verb's whole product."""
 SCHEMA_VERSION = 1
 """The first entry of every JSON object that is written: it rises when a key is removed or gets another meaning."""
 format_option = click.option(
@@ -37,13 +39,18 @@ findings_format_option = click.option(
 
 
 def write_product(report: object, text: Callable[[], Iterable[str]], form: str, stream: IO[str] | None = None) -> None:
-    """Write a verb's product to stdout or another stream: a report as JSON, or the lines that `text` gives."""
+    """Write a verb's product to stdout or another stream: a report as JSON, or the lines that `text` gives.
+
+    A list is the value of the key LISTED in JSON.
+    """
     stream = stream or sys.stdout
     if form == "text":
         stream.writelines(f"{line}\n" for line in text())
         return
     document = json_object(report) if is_dataclass(report) else _json_value(report)
-    write_json({"schema_version": SCHEMA_VERSION, **document} if isinstance(document, dict) else document, stream)
+    if not isinstance(document, dict):
+        document = {LISTED: document}
+    write_json({"schema_version": SCHEMA_VERSION, **document}, stream)
 
 
 def write_json(document: object, stream: IO[str] | None = None) -> None:

@@ -31,6 +31,9 @@ class ModelReport(Generic[Result]):
     exit_status: int
     internal_error: str = ""
 
+    def __repr__(self) -> str:
+        return f"<ModelReport {brief_line(self, View(), {})}>"
+
 
 class FindingTotal(NamedTuple):
     """Findings with one code and reason, on one operator: how many, and in how many models."""

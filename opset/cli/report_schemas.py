@@ -9,15 +9,18 @@ from dataclasses import MISSING, fields, is_dataclass
 from importlib import import_module
 from typing import Any
 
-from opset.cli.output import SCHEMA_VERSION, ErrorReport
+from opset.cli.output import LISTED, SCHEMA_VERSION, ErrorReport
 from opset.cli.records import BatchReport, ModelReport
 from opset.errors import Finding, FindingList, NodeReference
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REPORTS: Mapping[str, tuple[str, ...]] = {
-    "convert": ("version_converter.report:ConversionReport",),
-    "lower": ("version_converter.report:ConversionReport",),
+    "convert": ("cli.convert:ConvertedReport",),
+    "lower": ("cli.convert:ConvertedReport",),
     "inline": ("cli.inline:InliningReport",),
+    "extract": ("cli.extract:ExtractionReport",),
+    "merge": ("cli.merge:MergingReport",),
+    "reduce": ("cli.reduce:ReductionReport",),
     "blockers": ("version_converter.blockers:BlockersReport", "cli.blockers:BlockersBatch"),
     "info": ("description.report:ModelDescription",),
     "check": ("cli.check:CheckReport", "cli.check:CheckBatch"),
@@ -26,20 +29,34 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
 """The classes of a verb's result for one model, and of its report on all models."""
 OTHERS: Mapping[str, tuple[str, ...]] = {
     "run": ("cli.run:RunReport",),
+    "verify": ("cli.verify:VerificationReport",),
+    "text": ("cli.text:PrintedModel",),
     "lint": ("cli.lint:LintReport",),
     "breaking": ("workflow.breaking.report:BreakingReport",),
     "test": ("cli.test:ExamplesReport",),
     "testgen": ("cli.testgen:CorpusReport",),
     "conformance": ("cli.conformance:ConformanceReport",),
-    "targets": ("cli.targets:TargetReport", "cli.targets:TargetRelease"),
-    "diff": ("cli.model_versions:ModelDifference", "catalog:OperatorSetDifference"),
-    "show": ("cli.show:ModelContents", "catalog:OperatorSet"),
+    "check-contribution": ("workflow.contribution.checklist:ContributionReport",),
+    "targets": ("cli.targets:TargetReport",),
+    "diff": ("cli.model_versions:ModelDifference", "catalog:OperatorSetDifference", "cli.operators:OperatorDifference"),
+    "show": ("cli.show:ModelContents", "catalog:OperatorSet", "cli.operators:OperatorDescription"),
     "import": ("cli.import_:ImportReport",),
     "new": ("cli.new:AuthoringReport",),
     "bump": ("cli.new:AuthoringReport", "cli.bump:LockReport"),
+    "list": (),
+    "explain": (),
+    "examples": ("cli.examples:WrittenExamples",),
+    "completion": ("cli.completion:CompletionScript",),
     "error": ("cli.output:ErrorReport",),
 }
 """The classes of the objects that other verbs write; "error" is written where a call itself is wrong."""
+LISTS: Mapping[str, tuple[str, ...]] = {
+    "list": ("cli.list:ListedOperator", "cli.list:ListedDomain", "cli.list:ListedRelease", "cli.list:ListedRuntime"),
+    "explain": ("cli.explain:Explanation",),
+    "targets": ("cli.targets:ListedTarget", "cli.targets:TargetRelease"),
+    "testgen": ("cli.testgen:ListedCase",),
+}
+"""The classes of what verbs list, each list one of these."""
 
 
 def report_schema(name: str) -> dict[str, Any]:
@@ -53,6 +70,7 @@ def report_schema(name: str) -> dict[str, Any]:
         objects = [*map(_class_of, OTHERS[name])]
     objects += [ErrorReport] if ErrorReport not in objects else []
     wholes = [schemas.of_object(each) for each in objects]
+    wholes += [schemas.of_list(_class_of(each)) for each in LISTS.get(name, ())]
     for each in wholes:
         each["properties"] = {"schema_version": {"const": SCHEMA_VERSION}, **each["properties"]}
         each["required"] = ["schema_version", *each["required"]]
@@ -84,6 +102,9 @@ def _class_of(path: str) -> type:
 def keys_of(kind: Any) -> Iterator[tuple[str, Any, bool]]:
     """Yield key and type of each field of a report's class, and whether the field may be left out."""
     hints = typing.get_type_hints(kind)
+    if typing.is_typeddict(kind):
+        yield from ((name, hint, name not in kind.__required_keys__) for name, hint in hints.items())
+        return
     if not is_dataclass(kind):
         yield from ((name, hints[name], False) for name in kind._fields)
         if kind is Finding:
@@ -124,6 +145,11 @@ class _Schemas:
             required += [] if kind is ModelReport else below["required"]  # of a model that failed there is no result
         does = (kind.__doc__ or "").partition("\n\n")[0].replace("\n    ", " ")
         return {"description": does, "type": "object", "properties": properties, "required": [*dict.fromkeys(required)]}
+
+    def of_list(self, kind: Any) -> dict[str, Any]:
+        """Return the schema of an object that lists objects of a class."""
+        properties = {LISTED: {"type": "array", "items": self.refer(kind)}}
+        return {"type": "object", "properties": properties, "required": [LISTED]}
 
     def of_hint(self, hint: Any) -> dict[str, Any]:
         """Return the schema of the values of a type."""

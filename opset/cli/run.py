@@ -18,6 +18,7 @@ from opset.budget import Budget, BudgetExceeded, Limits
 from opset.cli import BROKEN_PIPE, INTERNAL, output, supervision
 from opset.cli.batch import load_input
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
+from opset.cli.findings_formats import FORMATS, write_findings
 from opset.cli.inputs import STREAM, TEXT_STREAM, dims_option, freeze_option, parse_input, roots_option
 from opset.cli.limits import limits_options
 from opset.errors import (
@@ -146,7 +147,7 @@ class Product(NamedTuple):
 @schemas_option
 @hooks_option
 @click.option("-q", "--quiet", is_flag=True, help="Write no report, only errors.")
-@output.format_option
+@output.findings_format_option
 def command(
     model: str,
     limits: Limits,
@@ -232,8 +233,11 @@ def _evaluate_model(
 
 def _product_of(report: RunReport, form: str, quiet: bool, notes: Sequence[str]) -> Product:
     """Return the product of a report; `notes` are about the whole call, and have been written as text before."""
-    if form == "json" and not quiet:
-        text = io.StringIO()
+    text = io.StringIO()
+    if form in FORMATS:
+        write_findings(report.errors, form, text, report.model)
+        return Product(report.exit_status, text.getvalue(), FindingList())
+    if form == "json":
         output.write_product(replace(report, notes=(*notes, *report.notes)), list, form, text)
         return Product(report.exit_status, text.getvalue(), FindingList())
     lines = "" if quiet else "".join(f"{line}\n" for line in _report_lines(report))

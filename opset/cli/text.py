@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -16,6 +17,14 @@ from opset.model.storage.writing import write_files
 from opset.model.text.printing import to_text
 from opset.model.text.wrapping import without_metadata, wrap_text
 from opset.plain_text import terminal_columns
+
+
+@dataclass(frozen=True)
+class PrintedModel:
+    """A model as text."""
+
+    model: str
+    text: str
 
 
 @click.command(no_args_is_help=True)
@@ -69,7 +78,7 @@ def command(
     if given is not None and given != TEXT_STREAM:
         write_files({given: text.encode()}, force=force)
     elif form == "json":
-        output.write_product({"model": model, "text": text}, list, form)
+        output.write_product(PrintedModel(model, text), list, form)
     else:
         sys.stdout.write(text)
     return 0

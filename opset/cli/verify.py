@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from opset.budget import Budget, Limits
 from opset.cli import output, supervision
 from opset.cli.batch import load_input
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
+from opset.cli.findings_formats import FORMATS, write_findings
 from opset.cli.inputs import STREAM, dims_option, parse_input, roots_option
 from opset.cli.limits import limits_options
 from opset.cli.verification import RUNTIMES, Verifying, tolerance_options
@@ -51,7 +53,7 @@ def _add_tolerances(command: Any) -> Any:
 @schemas_option
 @hooks_option
 @click.option("-q", "--quiet", is_flag=True, help="Write no report, only errors.")
-@output.format_option
+@output.findings_format_option
 def command(
     before: str,
     after: str,
@@ -86,7 +88,9 @@ def command(
         models = [load_input(each, roots) for each in sources]
         report = verifying.verify(models[0], models[1], dims, limits, registry, (before, after))
         status = 0 if report.same else 1
-        if not quiet:
+        if form in FORMATS:
+            write_findings(report.errors, form, sys.stdout, after)
+        elif not quiet or form != "text":
             output.write_product(VerificationReport(report, status), lambda: [*_lines(report)], form)
         if report.errors and (form == "text" or quiet):
             output.write_errors(report.errors)

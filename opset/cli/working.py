@@ -172,10 +172,13 @@ def open_executor(executor: Any) -> Any:
         raise UsageError(Finding("U110", f"there is no Dask scheduler at {address}", why=why)) from error
 
 
-def run_on_executor(shop: Workshop, jobs: Iterable[Job], executor: Any) -> Iterator[tuple[int, Record]]:
+def run_on_executor(shop: Workshop, jobs: Iterable[Job], executor: Any) -> Generator[tuple[int, Record], None, None]:
     """Yield the index and the record of each model, which tasks of an executor compute, in batches of about a second.
 
-    A batch that fails is divided, so that in the end the one model is known that ends its process.
+    A batch that fails is divided, so that in the end the one model is known that ends its process. Tasks that wait when
+    the iteration ends are canceled.
+
+    Raises UsageError U110 if the executor takes no tasks.
     """
     blob = pickle.dumps(partial(shop.worker, True))
     done: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -191,32 +194,40 @@ def run_on_executor(shop: Workshop, jobs: Iterable[Job], executor: Any) -> Itera
         if not batch:
             return False
         tasks += 1
-        future = executor.submit(run_batch, blob, [job for _, job in batch])
+        try:
+            future = executor.submit(run_batch, blob, [job for _, job in batch])
+        except RuntimeError as error:  # it was shut down, or one of its processes died, and it replaces none
+            help = "use an executor that is open; without one, processes that die are replaced"
+            raise UsageError(Finding("U110", "the executor takes no tasks", why=str(error), help=help)) from error
         running[tasks] = future, batch, tries + 1
         future.add_done_callback(lambda _, number=tasks: done.put(number))
         return True
 
     most = 2 * _workers_of(executor)
-    while True:
-        while len(running) < most and submit():
-            pass
-        if not running:
-            return
-        future, batch, tries = running.pop(done.get())
-        try:
-            seconds, records = future.result()
-        except Exception as error:
-            signals.raise_if_stopped()
-            if len(batch) > 1:
-                middle = len(batch) // 2
-                again += [(batch[:middle], 0), (batch[middle:], 0)]
-            elif tries < TRIES and not _is_dead(error):
-                again.append((batch, tries))
-            else:
-                yield batch[0][0], shop.lost_record(batch[0][1], False)
-            continue
-        size = max(1, min(LARGEST_BATCH, int(len(batch) * BATCH_SECONDS / max(seconds, 1e-6)), 2 * size))
-        yield from zip((index for index, _ in batch), records, strict=True)
+    try:
+        while True:
+            while len(running) < most and submit():
+                pass
+            if not running:
+                return
+            future, batch, tries = running.pop(done.get())
+            try:
+                seconds, records = future.result()
+            except Exception as error:
+                signals.raise_if_stopped()
+                if len(batch) > 1:
+                    middle = len(batch) // 2
+                    again += [(batch[:middle], 0), (batch[middle:], 0)]
+                elif tries < TRIES and not _is_dead(error):
+                    again.append((batch, tries))
+                else:
+                    yield batch[0][0], shop.lost_record(batch[0][1], False)
+                continue
+            size = max(1, min(LARGEST_BATCH, int(len(batch) * BATCH_SECONDS / max(seconds, 1e-6)), 2 * size))
+            yield from zip((index for index, _ in batch), records, strict=True)
+    finally:
+        for future, _, _ in running.values():
+            future.cancel()
 
 
 def _is_dead(error: Exception) -> bool:

@@ -31,7 +31,7 @@ TOPICS = {
             "check check_model repair Repair check_node check_graph check_function check_tensor check_sparse_tensor "
             "check_value_info check_attribute"
         ),
-        "Conversion": "convert plan Conversion lower inline_functions",
+        "Conversion": "convert plan Conversion convert_many ModelReport lower inline_functions",
         "Parts and wholes": "extract merge reduce",
         "Verification": "verify Verification",
         "Types and shapes": "infer Inference infer_shapes change_sizes",

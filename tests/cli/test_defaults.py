@@ -93,6 +93,9 @@ def test_schemas_and_targets_are_those_of_the_folder_above(project):
         ("[tool.opset.convert]\nrelease = ['1.15']", "release takes one value"),
         ("[tool.opset.convert]\nto = {a = 1}", "to is no text, number or truth value"),
         ("[tool.opset.convert]\njobs = 100000", "jobs is more than there are processors"),
+        ("[tool.opset.convert]\ntimeout = 1e9", "timeout allows more work: at most 3600"),
+        ("[tool.opset.explain]\nformat = 'json'", "has the unknown key 'explain'"),
+        ("[tool.opset.convert]\nschemas = ['schemas']", "list it below [tool.opset]: schemas = [...]"),
         ("[tool.opset.convert]\nfor = 'installed:onnxruntime'", "only a call asks an installed package"),
         *(
             (f"[tool.opset.convert]\n{name} = {value}", "only a call sets this option")
@@ -106,7 +109,9 @@ def test_schemas_and_targets_are_those_of_the_folder_above(project):
                 "force": "true",
                 "allow-external-root": "['/']",
                 "max-bytes": "'900T'",
-                "timeout": "1e9",
+                "max-steps": "1",
+                "verify-with": "'onnxruntime'",
+                "executor": "'dask://evil.example:1'",
                 "debug": "true",
             }.items()
         ),
@@ -119,21 +124,53 @@ def test_what_a_configuration_cannot_set(project, text, said):
     assert [path.name for path in Path().iterdir()] == ["small.onnx"]
 
 
-def test_no_option_that_names_files_or_programs_is_configured():
-    """Of text, only what is listed: an option of a new verb is none of them until somebody decides that."""
+def options_of_all():
     context = click.Context(cli, info_name="opset")
-    decided = defaults._TEXTS | defaults._OF_CALLS
     for verb in VERBS:
-        for option in cli.get_command(context, verb).params:
-            if isinstance(option, click.Option) and isinstance(option.type, click.Path):
-                assert decided.isdisjoint(option.opts), (verb, option.opts)
-    assert defaults._TEXTS.isdisjoint(defaults._OF_CALLS)
+        command = cli.get_command(context, verb)
+        yield from ((verb, command, each) for each in command.params if isinstance(each, click.Option))
 
 
-@pytest.mark.parametrize("verb", ["import", "new", "bump", "explain", "completion", "conformance"])
+def test_each_option_has_a_default_in_the_configuration_or_a_reason_why_not():
+    """A new option of text is neither until somebody decides that it names no file and no program."""
+    for verb, command, option in options_of_all():
+        reason = defaults.reason_for_call(verb, command, option)
+        assert not reason.startswith("nobody has decided"), (verb, option.opts)
+        if isinstance(option.type, click.Path):
+            assert reason, (verb, option.opts)
+    assert defaults._TEXTS.isdisjoint(defaults.ONLY_CALLS)
+    names = {name for verb, _, option in options_of_all() for each in option.opts for name in (each, f"{verb}:{each}")}
+    assert {*defaults.ONLY_CALLS, *defaults._TEXTS, *defaults._LIMITS} <= names | {"--help"}
+
+
+def test_the_guide_lists_what_only_a_call_sets():
+    page = (Path(__file__).parents[2] / "docs" / "converting.md").read_text()
+    for name, why in defaults.ONLY_CALLS.items():
+        row = next(line for line in page.splitlines() if line.endswith(f"| {why} |"))
+        verb, _, option = name.rpartition(":")
+        assert f"`{verb} {option}`" in row if verb else f"`{option}`" in row
+
+
+@pytest.mark.parametrize("verb", ["explain", "completion", "schema", "examples"])
 def test_verbs_that_read_no_configuration(project, verb):
     configure(project, f"[tool.opset.{verb}]\nformat = 'nonsense'\n")
-    assert "nonsense" not in run(verb, "--format", "json", "bash" if verb == "completion" else "U103").output
+    argument = {"completion": "bash", "schema": "check", "examples": "there/"}.get(verb, "U103")
+    assert run(verb, argument).exit_code == 0
+
+
+def test_limits_of_a_configuration_hold(project):
+    configure(project, "[tool.opset.conformance]\ntimeout = 61\n")
+    assert "timeout allows more work: at most 60" in run("conformance", "cases").stderr
+    configure(project, "[tool.opset.convert]\nmax-memory = 'nonsense'\ntimeout = 5\n")
+    assert "'nonsense' is no size" in run("convert", "small.onnx", "--to", 13).stderr
+    configure(project, "[tool.opset.conformance]\nruntime = 'sh -c evil'\n")
+    assert "it runs programs" in run("conformance", "cases").stderr
+
+
+def test_names_of_a_new_operator_are_configured(project):
+    configure(project, "[tool.opset.new]\nfamily = 'unary'\n")
+    result = run("new", "com.example.Twice", "--schemas", "there")
+    assert "family: unary" in Path("there/com.example/Twice.yaml").read_text(), result.output
 
 
 def test_help_is_shown_whatever_the_configuration_is(project):

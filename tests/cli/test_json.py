@@ -15,8 +15,11 @@ from opset.catalog import OperatorSet, OperatorSetDifference
 from opset.cli.blockers import BlockersBatch
 from opset.cli.bump import LockReport
 from opset.cli.check import CheckBatch, CheckReport
+from opset.cli.completion import CompletionScript
 from opset.cli.conformance import ConformanceReport
 from opset.cli.convert import ConvertedReport
+from opset.cli.examples import WrittenExamples
+from opset.cli.explain import Explanation
 from opset.cli.extract import ExtractionReport
 from opset.cli.import_ import ImportReport
 from opset.cli.infer import InferenceReport
@@ -35,6 +38,7 @@ from opset.cli.show import ModelContents
 from opset.cli.targets import ListedTarget, TargetRelease, TargetReport
 from opset.cli.test import ExamplesReport
 from opset.cli.testgen import CorpusReport, ListedCase
+from opset.cli.text import PrintedModel
 from opset.cli.verify import VerificationReport
 from opset.description.report import ModelDescription
 from opset.errors import Finding, FindingList
@@ -42,6 +46,7 @@ from opset.verification.report import Verification
 from opset.version_converter.blockers import BlockersReport
 from opset.version_converter.report import ConversionReport
 from opset.workflow.breaking.report import BreakingReport
+from opset.workflow.contribution.checklist import ContributionReport
 
 PAGE = Path(__file__).parents[2] / "docs" / "json.md"
 REPORTS = {
@@ -69,6 +74,8 @@ REPORTS = {
     "`testgen`": [CorpusReport, ListedCase],
     "`conformance`": [ConformanceReport],
     "`import`": [ImportReport],
+    "`check-contribution`": [ContributionReport],
+    "`text`, `explain`, `examples`, `completion`": [PrintedModel, Explanation, WrittenExamples, CompletionScript],
     "`new`, `bump`": [AuthoringReport, LockReport],
 }
 WORDS = {str: "text", int: "number", float: "number", bool: "true or false", types.NoneType: "null"}

@@ -6,12 +6,13 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import onnx.parser
 import pytest
 
+import opset
 from opset.cli import batch
 from opset.cli.working import WINDOW, in_order
 from tests.cli.commands import REFUSED, SMALL, run, run_json
@@ -232,6 +233,47 @@ def test_an_executor_from_python_runs_the_same_tasks(many):
         found = dict(run_on_executor(shop, map(Job, models), executor))
     assert [found[index].report.input for index in range(12)] == [each.path for each in models]
     assert [found[index].report.status for index in range(12)].count("refused") == 2
+
+
+@pytest.mark.parametrize("make", [lambda: None, lambda: ThreadPoolExecutor(2), lambda: ProcessPoolExecutor(1)])
+def test_reports_come_from_any_executor_in_python(many, make):
+    reports = list(opset.convert_many(["in/a", Path("in/b")], 12, output="out", executor=make()))
+    assert sorted(os.path.relpath(each.input) for each in reports) == sorted(
+        each.path for each in batch.expand_inputs(["in/a", "in/b"], products=True)
+    )
+    converted = [each for each in reports if each.status == "converted"]
+    assert sorted(os.path.relpath(each.output, "out") for each in converted) == written()
+    assert all(opset.load(each.output).opset_import[0].version == 12 for each in converted)
+    refused = next(each for each in reports if each.status == "refused")
+    assert refused.errors[0].code == "C201" and refused.result.conversion.nodes.refused == 4
+    assert repr(refused).startswith(f"<ModelReport {refused.input}: refused, C201") and "\n" not in repr(refused)
+
+
+def test_a_plan_from_python_writes_nothing_and_errors_come_at_once(many):
+    before = sorted(Path().rglob("*"))
+    statuses = [each.status for each in opset.convert_many("in", release="1.7", limits=opset.Limits(timeout=60))]
+    assert (statuses.count("planned"), len(statuses)) == (10, 12) and sorted(Path().rglob("*")) == before
+    closed = ThreadPoolExecutor(1)
+    closed.shutdown()
+    for more, code in ((["none*.onnx"], "M101"), (["in", 12, "nonesuch"], "U103")):
+        with pytest.raises(opset.OpsetError, match=code):
+            opset.convert_many(more[0], 12, **({"executor": more[2]} if more[2:] else {}))
+    with pytest.raises(opset.UsageError, match="U110") as raised:
+        next(opset.convert_many("in", 12, executor=closed))
+    assert "shutdown" in raised.value.finding_list[0].why
+
+
+def test_a_part_without_models_is_said_plainly(many):
+    parts = [run("convert", "in/a", "--to", 12, "-o", "out", "--shard", f"{part}/40").stdout for part in range(1, 41)]
+    assert parts.count("no models\n") > 30
+
+
+def test_what_waits_is_canceled_if_nobody_asks_for_it(many):
+    with ThreadPoolExecutor(1) as executor:
+        reports = opset.convert_many("in", 12, output="out", executor=executor)
+        next(reports)
+        reports.close()
+    assert 1 <= len(written()) <= 3
 
 
 def test_the_same_on_a_dask_cluster(many):

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft202012Validator
 
+from opset.cli import VERBS, cli
 from opset.cli.findings_formats import FORMATS, fingerprint
 from opset.cli.report_schemas import OTHERS, REPORTS
 from opset.errors import Finding
@@ -19,6 +20,19 @@ CALLS = {
     "convert": [["convert", "small.onnx", "refused.onnx", "none.onnx", "--to", "12", "-o", "out/"]],
     "lower": [["lower", "small.onnx", "--ops", "Relu", "--plan"]],
     "inline": [["inline", "small.onnx", "-o", "inlined.onnx"]],
+    "extract": [["extract", "small.onnx", "-o", "part.onnx"]],
+    "merge": [["merge", "small.onnx", "other.onnx", "-o", "merged.onnx"]],
+    "reduce": [["reduce", "refused.onnx", "--to", "12", "-o", "reduced.onnx"]],
+    "verify": [["verify", "small.onnx", "small.onnx"], ["verify", "small.onnx", "small.onnx", "--quiet"]],
+    "text": [["text", "small.onnx"]],
+    "list": [["list"], ["list", "domains"], ["list", "releases"], ["list", "runtimes"]],
+    "explain": [["explain"], ["explain", "U101", "converting"]],
+    "examples": [["examples", "written"]],
+    "completion": [["completion", "bash"]],
+    "import": [["import", "there.yaml", "-o", "imported"]],
+    "new": [["new", "com.acme.Twice", "--schemas", "new"]],
+    "check-contribution": [["check-contribution", "Relu"]],
+    "conformance": [["conformance", "cases", "--runtime", "opset", "-q"]],
     "blockers": [["blockers", "small.onnx", "refused.onnx", "--to", "12"]],
     "info": [["info", "small.onnx", "--runtime", "tensorrt"]],
     "check": [["check", "small.onnx", "refused.onnx", "--statistics"], ["check", "refused.onnx", "--diff"]],
@@ -27,13 +41,27 @@ CALLS = {
     "lint": [["lint", "schemas"], ["lint", "schemas", "--fix"]],
     "breaking": [["breaking", "schemas", "--schemas", "changed"]],
     "test": [["test", "schemas"]],
-    "testgen": [["testgen", "Relu", "-o", "corpus"]],
-    "targets": [["targets", "tensorrt==8.6"], ["targets", "tensorrt==8.6", "Relu"]],
-    "diff": [["diff", "small.onnx", "refused.onnx"], ["diff", "ai.onnx@12", "ai.onnx@13"]],
-    "show": [["show", "small.onnx"], ["show", "ai.onnx@13"]],
+    "testgen": [["testgen", "Relu", "-o", "corpus"], ["testgen", "--list", "Relu"]],
+    "targets": [
+        ["targets", "show", "tensorrt==8.6"],
+        ["targets", "show", "tensorrt==8.6", "Relu"],
+        ["targets", "show", "tensorrt"],
+        ["targets", "list"],
+    ],
+    "diff": [["diff", "small.onnx", "refused.onnx"], ["diff", "12", "13"], ["diff", "Relu", "6", "13"]],
+    "show": [["show", "small.onnx"], ["show", "ai.onnx@13"], ["show", "Relu"]],
     "bump": [["bump", "Relu", "--check"]],
     "error": [["convert", "small.onnx", "--nonesuch"]],
 }
+
+
+ERROR_KEYS = {"schema_version", "errors", "omitted", "exit_status"}
+BEFORE = {
+    "conformance": ["testgen", "Sign", "-o", "cases"],
+    "import": ["export", "--domain", "com.acme", "--schemas", "schemas", "--format", "yaml", "-o", "there.yaml"],
+    "merge": ["text", "small.onnx", "-o", "other.onnx"],
+}
+"""The calls that make what others read."""
 
 
 @pytest.fixture
@@ -62,14 +90,28 @@ def closed(schema):
 
 @pytest.mark.parametrize(("name", "call"), [(name, call) for name, calls in CALLS.items() for call in calls])
 def test_what_verbs_print_follows_its_schema(name, call, files):
+    if name in BEFORE:
+        run(*BEFORE[name])
     result = run(*call, "--format", "json")
     schema = schema_of(name)
     printed = json.loads(result.stdout)
-    assert printed["schema_version"] == 1
+    assert printed["schema_version"] == 1 and ({*printed} == ERROR_KEYS) == (name == "error"), printed
     errors = [*Draft202012Validator(closed(schema.schema)).iter_errors(printed)]
     assert not errors, errors[0].message
     assert not schema.is_valid({**printed, "schema_version": 2})
     assert not schema.is_valid({key: each for key, each in printed.items() if key == "schema_version"})
+
+
+def test_every_verb_that_prints_json_has_a_schema_and_a_call_here():
+    verbs = {
+        verb
+        for verb in VERBS
+        for option in cli.get_command(None, verb).params
+        if "--format" in option.opts and "json" in option.type.choices
+    }
+    others = {"docs", "export", "schema"}  # they write files of other forms: pages, operator sets, JSON Schemas
+    assert {*REPORTS, *OTHERS} - {"error"} == verbs - others
+    assert {*CALLS} == {*REPORTS, *OTHERS}
 
 
 @pytest.mark.parametrize("name", [*REPORTS, *OTHERS])
@@ -101,6 +143,7 @@ def test_lines_of_a_report_follow_their_schema(name, files):
         (["convert", "small.onnx", "--to", "nonesuch"], "U101", 2),
         (["convert", "none/*.onnx", "--to", "21"], "M101", 3),
         (["check", "small.onnx", "--fix"], "U103", 2),
+        (["import", "none.yaml"], "S301", 3),
     ],
 )
 def test_errors_of_a_call_are_json(call, code, status, files):
@@ -131,6 +174,11 @@ FINDERS = [
     ["lint", "broken"],
     ["test", "failing"],
     ["breaking", "schemas", "--schemas", "changed"],
+    ["run", "small.onnx"],
+    ["verify", "small.onnx", "other.onnxtxt", "--seeds", "1"],
+    ["diff", "small.onnx", "other.onnxtxt", "--set-version", "0", "-o", "versioned.onnx"],
+    ["conformance", "cases", "--runtime", "opset", "--min-cases", "1000"],
+    ["check-contribution", "com.acme.Scale", "--schemas", "schemas"],
 ]
 
 
@@ -140,6 +188,9 @@ def test_every_verb_that_finds_something_has_the_forms_of_services(call, files):
     path = Path("broken/com.acme/Scale.yaml")
     path.write_text(SCALE.replace("doc: where", "dok: where"))
     shutil.copytree("schemas", "failing")
+    Path("other.onnxtxt").write_text(SMALL.replace("Relu", "Neg"))
+    if call[0] in BEFORE:
+        run(*BEFORE[call[0]])
     log = json.loads(run(*call, "--format", "sarif").stdout)
     results = log["runs"][0]["results"]
     if call[0] not in ("lower", "test", "breaking"):
@@ -151,6 +202,8 @@ def test_every_verb_that_finds_something_has_the_forms_of_services(call, files):
     suites = ElementTree.fromstring(run(*call, "--format", "junit").stdout)
     failures = list(suites.iter("failure"))
     assert len(failures) == sum(each["level"] == "error" for each in results)
+    assert [*suites] or call[0] in ("test", "breaking")
+    assert len({run(*call, "--format", form).exit_code for form in ("text", *FORMATS)}) == 1
 
 
 def test_a_fingerprint_is_of_the_place_and_not_of_the_file():

@@ -23,7 +23,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_list_has_all_runtimes():
-    rows = run_json("targets", "list")
+    rows = run_json("targets", "list")["listed"]
     assert [each["runtime"] for each in rows] == runtime_names()
     text = run("targets", "list").stdout
     assert len(text.splitlines()) == len(rows) + 1
@@ -31,7 +31,7 @@ def test_list_has_all_runtimes():
 
 
 def test_show_has_the_releases_of_a_runtime():
-    rows = run_json("targets", "show", "ort")
+    rows = run_json("targets", "show", "ort")["listed"]
     assert (rows[0]["release"], rows[-1]["release"]) == ("1.4", "1.31")
     assert rows[-1]["opsets"] == {"ai.onnx": {"lowest": 7, "highest": 26}, "ai.onnx.ml": {"lowest": None, "highest": 5}}
     lines = run("targets", "show", "ort").stdout.splitlines()
@@ -105,7 +105,7 @@ def test_limits_are_shown():
 def test_a_file_of_a_further_runtime(folder):
     text = run("targets", "show", "npu==1.0", "--target", "npu.yaml").stdout
     assert "rank 2 or 4; slow" in text and "6 and later" in text
-    assert "npu" in [each["runtime"] for each in run_json("targets", "list", "--target", "npu.yaml")]
+    assert "npu" in [each["runtime"] for each in run_json("targets", "list", "--target", "npu.yaml")["listed"]]
     (folder / "npu.yaml").write_text(NPU.replace("match: range", "match: rang").replace("slow", "''"))
     result = run("targets", "list", "--target", "npu.yaml")
     assert result.exit_code == 2
@@ -116,8 +116,10 @@ def test_a_file_of_a_further_runtime(folder):
 def test_files_that_the_configuration_names(folder):
     save("small.onnx", SMALL, folder)
     (folder / "pyproject.toml").write_text('[tool.opset]\ntargets = ["npu.yaml"]\n')
-    assert "npu" in [each["runtime"] for each in run_json("targets", "list")]
-    assert len(run_json("targets", "list", "--target", "npu.yaml")) == len(run_json("targets", "list"))
+    assert "npu" in [each["runtime"] for each in run_json("targets", "list")["listed"]]
+    assert len(run_json("targets", "list", "--target", "npu.yaml")["listed"]) == len(
+        run_json("targets", "list")["listed"]
+    )
     result = run("convert", "small.onnx", "--for", "npu==1.0", "--plan", "--format", "json")
     assert json.loads(result.stdout)["models"][0]["opsets"][0]["after"] <= 15
 

@@ -195,7 +195,7 @@ def test_show_counts_every_kind_of_initializer(folder):
 
 def test_list_operators():
     registry = default_registry()
-    data = run_json("list")
+    data = run_json("list")["listed"]
     assert {(each["operator"], each["domain"]) for each in data} == {
         (name, domain or "ai.onnx") for domain in registry.domains for name in registry.operators(domain)
     }
@@ -207,10 +207,10 @@ def test_list_operators():
 
 
 def test_list_filters():
-    at_16 = {each["operator"]: each["since"] for each in run_json("list", "--opset", 16)}
+    at_16 = {each["operator"]: each["since"] for each in run_json("list", "--opset", 16)["listed"]}
     assert "LayerNormalization" not in at_16 and at_16["Softmax"] == [13] and "Scaler" not in at_16
-    assert {each["family"] for each in run_json("list", "--family", "pool")} == {"pool"}
-    ml = run_json("list", "--domain", "ai.onnx.ml", "--opset", 1)
+    assert {each["family"] for each in run_json("list", "--family", "pool")["listed"]} == {"pool"}
+    ml = run_json("list", "--domain", "ai.onnx.ml", "--opset", 1)["listed"]
     assert {each["domain"] for each in ml} == {"ai.onnx.ml"} and ml
     for arguments in (
         ["--family", "pools"],
@@ -225,17 +225,17 @@ def test_list_filters():
 
 def test_list_domains_releases_runtimes():
     registry = default_registry()
-    assert {each["domain"]: each["newest"] for each in run_json("list", "domains")} == {
+    assert {each["domain"]: each["newest"] for each in run_json("list", "domains")["listed"]} == {
         domain or "ai.onnx": newest for domain, newest in registry.domains.items()
     }
-    assert [each["release"] for each in run_json("list", "releases")] == [each.name for each in RELEASES]
-    runtimes = run_json("list", "runtimes")
+    assert [each["release"] for each in run_json("list", "releases")["listed"]] == [each.name for each in RELEASES]
+    runtimes = run_json("list", "runtimes")["listed"]
     assert len(runtimes) == sum(len(releases_of(name)) for name in runtime_names())
     for each in runtimes:
         if each["min_opset"] or each["max_opset"]:
             targets.target_of_runtime(f"{each['runtime']}=={each['release']}", registry)
     for things in ("domains", "releases", "runtimes"):
-        assert len(run("list", things).stdout.splitlines()) == len(run_json("list", things)) + 1
+        assert len(run("list", things).stdout.splitlines()) == len(run_json("list", things)["listed"]) + 1
 
 
 # diff
@@ -420,7 +420,9 @@ def test_lint_runs_no_code_of_a_folder_that_a_search_led_to(own, folder):
 
 def test_own_operators_are_known_to_every_verb(own, folder):
     assert run_json("show", "com.example.Twice", "--schemas", "schemas")["doc"] == "Gives `2 * X`."
-    assert {"domain": "com.example", "newest": 1, "operators": 1} in run_json("list", "domains", "--schemas", "schemas")
+    assert {"domain": "com.example", "newest": 1, "operators": 1} in run_json(
+        "list", "domains", "--schemas", "schemas"
+    )["listed"]
     assert run("diff", "Twice", 1, 1, "--schemas", "schemas").exit_code == 0
     assert run("show", "com.example.Twice").exit_code == 2
 
@@ -448,11 +450,11 @@ def test_explain():
     assert result.exit_code == 0
     pages = [page_of(code) for code in ("C204", "C101")]
     assert result.stdout == "\n\n".join(page.rstrip("\n") for page in pages) + "\n"
-    assert run_json("explain", "C204")[0]["page"] == pages[0].rstrip("\n")
+    assert run_json("explain", "C204")["listed"][0]["page"] == pages[0].rstrip("\n")
     codes, names = run("explain").stdout.split("\n\n")
     assert codes.splitlines() == [f"{code}  {title}" for code, title in CODES.items()]
     assert [line.split()[0] for line in names.splitlines()] == [guide.name for guide in guides()]
-    listed = run_json("explain")
+    listed = run_json("explain")["listed"]
     assert listed[: len(CODES)] == [{"code": code, "title": title} for code, title in CODES.items()]
     assert [each["guide"] for each in listed[len(CODES) :]] == [guide.name for guide in guides()]
 
@@ -460,7 +462,7 @@ def test_explain():
 def test_explain_shows_guides():
     text = run("explain", "Converting", "c204").stdout
     assert text.startswith("# Converting models\n") and "\n# C204: " in text and ".md)" not in text
-    page = run_json("explain", "converting")[0]
+    page = run_json("explain", "converting")["listed"][0]
     assert (page["guide"], page["title"]) == ("converting", "Converting models") and page["page"] in text
 
 

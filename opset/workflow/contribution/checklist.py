@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from opset.errors import Finding, UsageError, quote, safe_text
 from opset.rules import Rule
@@ -36,7 +37,7 @@ __all__ = [
     "Evidence",
     "ReviewedVersion",
     "checklist",
-    "checklist_data",
+    "checklist_report",
     "checks",
     "markdown_lines",
     "state_counts",
@@ -108,26 +109,50 @@ def state_counts(items: Iterable[ChecklistItem]) -> dict[str, int]:
     return {state: counts[state] for state in STATES}
 
 
-def checklist_data(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> dict[str, Any]:
-    """Return a checklist as plain data, for JSON."""
-    return {
-        "domain": domain_name(version.schema.domain),
-        "operator": version.schema.name,
-        "since": version.since,
-        "counts": state_counts(items),
-        "points": [
-            {
-                "name": item.name,
-                "section": item.section,
-                "required": item.required,
-                "state": item.state,
-                "found": [
-                    {**evidence._asdict(), "place": relative_place(evidence.place)} for evidence in item.evidence
-                ],
-            }
-            for item in items
-        ],
-    }
+@dataclass(frozen=True)
+class Point:
+    """A point of a checklist, its state, and the evidence that decides it."""
+
+    name: str
+    section: str
+    required: str
+    state: str
+    found: Sequence[Evidence]
+
+
+@dataclass(frozen=True)
+class Checklist:
+    """The checklist of a version of an operator, with the number of points in each state."""
+
+    domain: str
+    operator: str
+    since: int
+    counts: Mapping[str, int]
+    points: Sequence[Point]
+
+
+@dataclass(frozen=True)
+class ContributionReport:
+    """The checklists of operators, and notes about files that were not run."""
+
+    operators: Sequence[Checklist]
+    notes: Sequence[str] = ()
+
+
+def checklist_report(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> Checklist:
+    """Return a checklist for a report."""
+    points = [
+        Point(
+            item.name,
+            item.section,
+            item.required,
+            item.state,
+            [evidence._replace(place=relative_place(evidence.place)) for evidence in item.evidence],
+        )
+        for item in items
+    ]
+    schema = version.schema
+    return Checklist(domain_name(schema.domain), schema.name, version.since, state_counts(items), points)
 
 
 def markdown_lines(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> Iterator[str]:

@@ -1,0 +1,115 @@
+"""Conversion of many models from Python, in processes of this machine or on an executor."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from opset.budget import Limits
+from opset.cli.batch import Call, start_work
+from opset.cli.configuration import Folders
+from opset.cli.convert import VERB, ConvertedReport, Settings, convert_file
+from opset.cli.inputs import Input, expand_inputs, output_for
+from opset.cli.records import ModelReport, View
+from opset.cli.working import Job, Workshop, open_executor, yield_records
+from opset.opsets.registry import registry_with
+from opset.version_converter import target_of
+from opset.version_converter.stamps import AUTO
+from opset.version_converter.targets import target_of_version
+
+AnyPath = str | os.PathLike[str]
+
+
+class Submits(Protocol):
+    """An executor: `submit(function, *arguments)` returns a future, as in concurrent.futures and Dask."""
+
+    def submit(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the future of a call."""
+
+
+def convert_many(
+    models: AnyPath | Iterable[AnyPath],
+    to: int | str | Mapping[str, int] | None = None,
+    *,
+    output: AnyPath | None = None,
+    executor: Submits | str | None = None,
+    jobs: int = 1,
+    force: bool = False,
+    release: str | None = None,
+    runtime: str | None = None,
+    ir_version: int | None = None,
+    schemas: Iterable[str | Path] = (),
+    dims: Mapping[str, int | str] | None = None,
+    freeze: Iterable[str] = (),
+    targets: Iterable[str | Path] = (),
+    inexact_types: bool = False,
+    allow_external_roots: Iterable[str | Path] = (),
+    limits: Limits | None = None,
+    assume_opset: int | str | Mapping[str, int] | None = None,
+) -> Iterator[ModelReport[ConvertedReport]]:
+    """Yield a report on each of many models as soon as its conversion has ended, in no certain order.
+
+    Models are read and written by those who convert them; they do not pass through this process, whose memory does not
+    grow with their number. A model that fails is a report with its errors and no exception.
+
+    Args:
+        models: Files, folders, patterns ("exported/*/model.onnx") and URLs, one or several.
+        to: The target, as in `convert`, which describes all arguments that are not described here.
+        output: The folder for results, in which the folders of the models are made again; None to plan alone, so that
+            nothing is written.
+        executor: Anything with `submit`, such as a ThreadPoolExecutor, a ProcessPoolExecutor or a Client of Dask, or
+            "dask://HOST:PORT"; it stays open, and paths of reports are absolute. None for processes of this machine.
+        jobs: The number of these processes. Those of an executor count for themselves.
+        force: Whether results that exist are overwritten.
+        schemas: Folders of operator YAML.
+        freeze: Names of initializers, or ["all"].
+        limits: How much each conversion may do; a model that takes longer than its `timeout` is ended, and reported.
+
+    Raises:
+        ModelError: An input stands for no model.
+        SchemaError: A file in `schemas` or `targets` has faults.
+        UsageError: The target or the executor is not known, two results have one name, or the executor takes no tasks.
+    """
+    known = Folders(tuple(map(Path, schemas)))
+    registry = registry_with(known.trusted)
+    target = target_of(
+        to,
+        release=release,
+        runtime=runtime,
+        ir_version=ir_version,
+        registry=registry,
+        targets=targets,
+        inexact_types=inexact_types,
+        keeps_opsets=bool(dims or freeze),
+    )
+    assumed = assume_opset
+    if assumed is not None and assumed != AUTO:
+        assumed = target_of_version(assumed, registry).opsets
+    plan_only = output is None
+    settings = Settings(target, dict(dims or {}), tuple(freeze), plan_only, assumed)
+    named = [models] if isinstance(models, str | os.PathLike) else models
+    inputs = expand_inputs([os.fspath(each) for each in named], products=not plan_only)
+    place = None if output is None else output_for(os.path.join(os.fspath(output), ""), False, inputs)
+    client = None if executor is None else open_executor(executor)
+    if client is not None:
+        inputs, place = [each.absolute() for each in inputs], place and place.absolute()
+    roots = tuple(map(Path, allow_external_roots))
+    call = Call(known, limits or Limits(), roots, jobs, True, "json", force=force, output=place)
+    return _yield_reports(inputs, call, settings, client)
+
+
+def _yield_reports(
+    inputs: list[Input], call: Call, settings: Settings, executor: Any
+) -> Iterator[ModelReport[ConvertedReport]]:
+    """Yield the reports on models, in the order in which they end; what runs is ended with the iteration."""
+    start = partial(start_work, convert_file, settings, call)
+    view, timeout = View(result=True), call.limits.timeout
+    shop = Workshop(start, view, VERB.undone, VERB.late, VERB.words, timeout, None)
+    isolated = timeout is not None and len(inputs) > 1
+    with closing(yield_records(shop, map(Job, inputs), len(inputs), call.jobs, executor, isolated)) as records:
+        for _, record in records:
+            yield record.report
