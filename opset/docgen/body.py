@@ -1,9 +1,12 @@
-"""Function bodies of operators as pictures: constants stand in the nodes that use them, and a subgraph is one node."""
+"""Nodes as pictures: function bodies of operators, and what a conversion makes of a node.
+
+Constants stand in the nodes that use them, and a subgraph is one node.
+"""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -47,13 +50,51 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
     Raises:
         SchemaError: S233, the body cannot be read.
     """
-    outputs = [parameter.name for parameter in schema.outputs]
+    inputs, outputs = ([each.name for each in parameters] for parameters in (schema.inputs, schema.outputs))
+    return _graph_of_nodes(
+        f"{schema.name} {schema.since_version} as a graph", body_nodes(body.nodes), inputs, outputs, links
+    )
+
+
+def replacement_pictures(given: str, made: Sequence[str]) -> tuple[Markup, Markup]:
+    """Return pictures (SVG) of a node and of the nodes that replace it, each empty if it would be too large.
+
+    Args:
+        given: The node in ONNX text syntax.
+        made: The nodes that replace it.
+    """
+    try:
+        (node,), nodes = body_nodes(given), body_nodes("\n".join(made))
+    except (SchemaError, ValueError):  # the texts of large tensors are cut
+        return Markup(""), Markup("")
+    inputs = [*dict.fromkeys(name for each in (node, *nodes) for name in _names_used(each))]
+    outputs = [*filter(None, node.output)]
+    graphs = (
+        _graph_of_nodes(title, part, inputs, outputs, {}) for title, part in (("Before", (node,)), ("After", nodes))
+    )
+    before, after = (picture(graph) if graph else Markup("") for graph in graphs)
+    return before, after
+
+
+def _graph_of_nodes(
+    title: str, nodes: Iterable[Any], inputs: Sequence[str], outputs: Sequence[str], links: Mapping[str, str]
+) -> Diagram | None:
+    """Return nodes and values as a graph to draw, None if it is empty or too large.
+
+    Args:
+        title: The beginning of its title, which names the operators.
+        nodes: The nodes in order.
+        inputs: Names of values that may come from outside.
+        outputs: Names of values that are shown as outputs.
+        links: Addresses of pages by operator.
+    """
     constants: dict[str, str] = {}
-    nodes = [node for node in body_nodes(body.nodes) if not _fold_constant(node, constants, outputs)]
+    nodes = [node for node in nodes if not _fold_constant(node, constants, outputs)]
     if not 0 < len(nodes) <= MOST:
         return None
-    used_names = {name for node in nodes for name in _names_used(node)} - constants.keys()
-    inputs = [parameter.name for parameter in schema.inputs if parameter.name in used_names]
+    computed = {name for node in nodes for name in node.output}
+    used_names = {name for node in nodes for name in _names_used(node)} - constants.keys() - computed
+    inputs = [name for name in inputs if name in used_names]
     boxes = [Box(_shorten(name), kind="input") for name in inputs]
     positions = {name: index for index, name in enumerate(inputs)}
     edges = []
@@ -75,7 +116,7 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
     if len(edges) > MOST_EDGES:
         return None
     operators = ", ".join(dict.fromkeys(node.op_type for node in nodes))
-    return Diagram(f"{schema.name} {schema.since_version} as a graph: {operators}", boxes, edges)
+    return Diagram(f"{title}: {operators}", boxes, edges)
 
 
 def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str]) -> bool:
