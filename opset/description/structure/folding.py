@@ -9,6 +9,8 @@ from typing import Final, Literal, NamedTuple
 
 from opset.errors import KEPT
 
+SIGNS: Final = {"added": "+", "removed": "-", "changed": "~"}
+"""The sign of each change, in text and on pages."""
 _NUMBER: Final = re.compile(r"\d+", re.ASCII)
 _MOST_RANGES: Final = 6
 _LONGEST_NUMBER: Final = 18
@@ -38,6 +40,11 @@ class StructureChange:
     places: Sequence[str]
     count: int = 1
     numbers: str = ""
+
+    @property
+    def place(self) -> str:
+        """The first place, and how often there is one like it: "node 'layer.0' (Add), x 24: 0-23"."""
+        return repeat_text(self.places[0], self.places[-1], self.count, self.numbers)
 
 
 class FoldedName(NamedTuple):
