@@ -12,6 +12,7 @@ from opset.docgen.body import replacement_pictures
 from opset.errors import KEPT, listing
 from opset.opsets.releases import RELEASES
 from opset.reports.frame import QUIET, Cell, Change, Folded, Part, first_rows, lines_cell, number_cell, words_cell
+from opset.version_converter.report import FEW
 
 MOST_PICTURES: Final = 60
 """Kinds of changes that are shown; the table has all."""
@@ -38,15 +39,18 @@ class Kind:
 
     @property
     def versions(self) -> str:
-        """The versions before and after."""
-        return versions_words(self.group["before"], self.group["after"] or "none")
+        """The versions before and after, the one before if the operator is lowered."""
+        return versions_words(self.group["before"], self.group["after"] or self.group["before"])
 
     @property
     def outcome(self) -> str:
         """What becomes of a node."""
         counts = Counter(self.group["becomes"])
         made = listing([name if count == 1 else f"{count} {name}" for name, count in counts.items()])
-        return f"{'converted' if self.group['after'] else 'lowered'} to {made}" if made else "removed"
+        if self.group["after"] or not made:
+            return f"converted to {made}" if made else "removed"
+        size = counts.total()
+        return f"lowered to {f'{size} nodes: ' if size > FEW else ''}{made}"
 
 
 def versions_words(before: object, after: object) -> str:
@@ -96,9 +100,8 @@ def _place_words(place: Mapping[str, Any], graphs: Sequence[str]) -> str:
     return f"{name}, {graphs[place['graph']]}" if len(graphs) > 1 else name
 
 
-def change_parts(models: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
-    """Yield the sections on what changed: a table of operators, and pictures."""
-    kinds = kinds_of(models)
+def change_parts(kinds: Sequence[Kind], models: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
+    """Yield the section with a table of operators, which have these kinds of changes; none if there are no nodes."""
     several = len(models) > 1
     changed, kept = ([kind for kind in kinds if kind.group["kept"] == is_kept] for is_kept in (False, True))
     passed: Counter[tuple[str, str]] = Counter()
@@ -122,6 +125,11 @@ def change_parts(models: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
         folded.append(Folded(f"Nodes of domains without schemas, which are passed through: {passed.total():,}", table))
     texts = [] if changed else ["No node changes."]
     yield Part("changes", "Changes by operator", texts, tables, folded=folded)
+
+
+def picture_parts(kinds: Sequence[Kind]) -> Iterator[Part]:
+    """Yield the section with pictures of each kind of change, none if nothing changes."""
+    changed = [kind for kind in kinds if not kind.group["kept"]]
     if shown := [*_shown_changes(changed)]:
         left = sum(kind.group["example"] is not None for kind in changed) - len(shown)
         texts = ["The first node of each kind of change, as it is given and as it becomes."]

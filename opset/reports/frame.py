@@ -47,6 +47,11 @@ class Cell(NamedTuple):
     column: str = ""
 
     @property
+    def is_full(self) -> bool:
+        """Whether the cell shows anything."""
+        return bool(self.text or self.lines or self.picture)
+
+    @property
     def sign(self) -> str:
         """The sign of the kind."""
         return SIGNS[self.kind]
@@ -130,9 +135,17 @@ def number_cell(text: object) -> Cell:
 
 
 def first_rows(title: str, head: Sequence[str], rows: Sequence[Sequence[Cell]], kind: str = "") -> Table:
-    """Return a table of the first rows, with the number of the others."""
+    """Return a table of the first rows, without columns that are empty, and the number of the other rows."""
     left = len(rows) - MOST_ROWS
-    return Table(title, head, rows[:MOST_ROWS], f"… and {left:,} more" if left > 0 else "", kind)
+    shown = rows[:MOST_ROWS]
+    full = [place for place, _ in enumerate(head) if any(row[place].is_full for row in shown)]
+    return Table(
+        title,
+        [head[place] for place in full],
+        [[row[place] for place in full] for row in shown],
+        f"… and {left:,} more" if left > 0 else "",
+        kind,
+    )
 
 
 def lines_cell(lines: Sequence[str], noun: str, shown: int = 3, most: int = 50) -> Cell:

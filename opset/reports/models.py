@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from opset.errors import Finding
-from opset.reports.conversions import change_parts, release_words, targets_words
+from opset.reports.conversions import change_parts, kinds_of, picture_parts, release_words, targets_words
 from opset.reports.findings import SEVERITIES, finding_parts, grouped_findings, operator_of
 from opset.reports.frame import (
     BAD,
@@ -54,9 +54,11 @@ def models_page(
     parts += [*_total_parts(document["totals"], title)] if several else [*finding_parts(models, title)]
     if not several:
         parts += [*_mend_parts(models[0])]
+    kinds = kinds_of(models)
+    parts += [*change_parts(kinds, models)]
     verified = [(each["input"] if several else "", each["verification"]) for each in models if each.get("verification")]
     parts += [*verification_parts(verified)] if verified else []
-    parts += [*change_parts(models)]
+    parts += [*picture_parts(kinds)]
     notes = [] if several else models[0].get("notes", [])
     notes = [*notes, *document.get("notes", ())]
     parts += [Part("notes", "Notes", lines=notes)] if notes else []
