@@ -227,7 +227,7 @@ report_option = click.option(
     multiple=True,
     callback=_parse_report_files,
     metavar="FILE",
-    help="FILE.html: also write the report as a page to look at. Another FILE: write a line of JSON for each model to it; "
-    "a further call goes on where this one stopped.",
+    help="FILE.html: also write the report as a page to look at. Another FILE: write a line of JSON for each model "
+    "to it; a further call goes on where this one stopped.",
 )
 Revive = Callable[[Mapping[str, Any]], Any]

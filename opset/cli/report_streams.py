@@ -12,7 +12,7 @@ import click
 from opset.cli import output
 from opset.cli.records import BatchReport, ModelReport
 from opset.errors import Finding, UsageError
-from opset.reports.files import VERBS, check_page_file, write_page
+from opset.reports.files import SUFFIXES, VERBS, check_page_file, write_page
 
 MOST_ON_PAGE = 1000
 """Models on a page, and as many of those with faults behind them; the others are counted."""
@@ -80,8 +80,7 @@ class PageStream:
         """Write the page."""
         from opset.reports.models import models_page  # which imports Jinja
 
-        document = {"schema_version": output.SCHEMA_VERSION, **json.loads(output.pretty_text(whole))}
-        document["models"] = [*map(json.loads, self._texts)]
+        document = output.document_of(whole) | {"models": [*map(json.loads, self._texts)]}
         write_page(self._path, models_page(self._verb, document, self._words, call_text(), self._left_out))
 
 
@@ -97,6 +96,25 @@ def page_stream(path: str, words: Mapping[str, str]) -> PageStream:
         raise UsageError(Finding("U103", f"there is no page of opset {verb}", help=help))
     check_page_file(path)
     return PageStream(path, verb, words)
+
+
+def _check_page_option(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+    """Return the path of a page. Raises UsageError U102 if another file is there, BadParameter for another suffix."""
+    if path is not None:
+        if not path.lower().endswith(SUFFIXES):
+            raise click.BadParameter("its name ends in .html")
+        check_page_file(path)
+    return path
+
+
+page_option = click.option(
+    "--report",
+    "page",
+    callback=_check_page_option,
+    metavar="FILE.html",
+    help="Also write the report as a page to look at.",
+)
+"""The option of verbs that write one report."""
 
 
 def call_text() -> str:

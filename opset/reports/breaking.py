@@ -15,7 +15,9 @@ def breaking_page(document: Mapping[str, Any], command: str = "") -> str:
     counts = document["counts"]
     words = [f"{counts[key]:,} {noun}{'' if counts[key] == 1 else 's'}" for key, (noun, _) in _SEVERITIES.items()]
     words += [f"{counts['approved']:,} approved"] if counts["approved"] else []
-    verdict = Cell(f"{'Clean' if document['clean'] else 'Breaking'}: {', '.join(words)}", GOOD if document["clean"] else BAD)
+    verdict = Cell(
+        f"{'Clean' if document['clean'] else 'Breaking'}: {', '.join(words)}", GOOD if document["clean"] else BAD
+    )
     facts = [
         ("Compared", document["compared"]),
         ("Operators", f"{document['operators']:,}, in {document['versions']:,} versions"),
@@ -24,7 +26,9 @@ def breaking_page(document: Mapping[str, Any], command: str = "") -> str:
     ]
     rows = _rows(document)
     head = ["finding", "operator", "versions", "what changed", "requires", "where", "why", "help"]
-    parts = [Part("findings", "Findings", tables=[first_rows("What changed, the gravest first", head, rows)])] * bool(rows)
+    parts = [Part("findings", "Findings", tables=[first_rows("What changed, the gravest first", head, rows)])] * bool(
+        rows
+    )
     parts += [Part("notes", "Notes", lines=document["notes"])] if document["notes"] else []
     title = f"Breaking changes: {document['compared']}"
     return page_text(Page(title, verdict, [each for each in facts if each[1]], parts), document)

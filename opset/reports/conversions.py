@@ -48,7 +48,7 @@ class Kind:
         counts = Counter(self.group["becomes"])
         made = listing([name if count == 1 else f"{count} {name}" for name, count in counts.items()])
         if self.group["after"] or not made:
-            return f"converted to {made}" if made else "removed"
+            return f"converted to {made or 'no node'}"
         size = counts.total()
         return f"lowered to {f'{size} nodes: ' if size > FEW else ''}{made}"
 
@@ -91,7 +91,7 @@ def kinds_of(models: Iterable[Mapping[str, Any]]) -> list[Kind]:
             kind.nodes += group["nodes"]
             kind.models += 1
             kind.names += [_place_words(each, model["graphs"]) for each in group["places"][: KEPT - len(kind.names)]]
-    return sorted(kinds.values(), key=lambda each: each.group["kept"])
+    return sorted(kinds.values(), key=lambda each: (each.group["kept"], each.operator, each.group["before"]))
 
 
 def _place_words(place: Mapping[str, Any], graphs: Sequence[str]) -> str:
@@ -100,8 +100,11 @@ def _place_words(place: Mapping[str, Any], graphs: Sequence[str]) -> str:
     return f"{name}, {graphs[place['graph']]}" if len(graphs) > 1 else name
 
 
-def change_parts(kinds: Sequence[Kind], models: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
-    """Yield the section with a table of operators, which have these kinds of changes; none if there are no nodes."""
+def change_parts(kinds: Sequence[Kind], models: Sequence[Mapping[str, Any]], is_refused: bool) -> Iterator[Part]:
+    """Yield the section with a table of operators, which have these kinds of changes; none if there are no nodes.
+
+    `is_refused` says that nothing was changed, since other nodes cannot be converted.
+    """
     several = len(models) > 1
     changed, kept = ([kind for kind in kinds if kind.group["kept"] == is_kept] for is_kept in (False, True))
     passed: Counter[tuple[str, str]] = Counter()
@@ -124,6 +127,8 @@ def change_parts(kinds: Sequence[Kind], models: Sequence[Mapping[str, Any]]) -> 
         table = first_rows("Operators of domains without schemas", ["operator", "nodes"], rows)
         folded.append(Folded(f"Nodes of domains without schemas, which are passed through: {passed.total():,}", table))
     texts = [] if changed else ["No node changes."]
+    if is_refused and changed:
+        texts.append("These nodes could be converted. Nothing was changed, since others cannot.")
     yield Part("changes", "Changes by operator", texts, tables, folded=folded)
 
 
@@ -141,7 +146,7 @@ def _row_of(kind: Kind, several: bool) -> list[Cell]:
     """Return the row of nodes that are treated alike."""
     counts = [number_cell(f"{kind.nodes:,}")] + [number_cell(f"{kind.models:,}")] * several
     outcome = Cell("stay", QUIET) if kind.group["kept"] else Cell(kind.outcome)
-    names = [*map(str, fold_names(kind.names))]
+    names = [] if several else [*map(str, fold_names(kind.names))]
     return [Cell(kind.operator), Cell(kind.versions), *counts, outcome, lines_cell(names, "places")]
 
 

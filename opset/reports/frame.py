@@ -24,7 +24,7 @@ from opset.docgen.styles import base_stylesheet
 from opset.errors import safe_text
 
 GOOD, BAD, WARN, QUIET = "good", "bad", "warn", "quiet"
-SIGNS: Final = {GOOD: "✓", BAD: "✗", WARN: "!", QUIET: "–", "": "", **folding.SIGNS}
+SIGNS: Final = {GOOD: "✓", BAD: "✗", WARN: "!", QUIET: "·", "": "", **folding.SIGNS}
 """The sign beside each color."""
 MOST_ROWS: Final = 1000
 """Rows of a table; the others are counted."""

@@ -51,14 +51,16 @@ def models_page(
     verdict = _verdict(document["summary"], words) if several else _verdict_of(models[0], words)
     parts = [*_models_parts(models, words, left_out)] if several else []
     title = "Refusals" if verb in _REFUSALS else "Findings"
-    parts += [*_total_parts(document["totals"], title)] if several else [*finding_parts(models, title)]
+    parts += [*_total_parts(document.get("totals", ()), title)] if several else [*finding_parts(models, title)]
     if not several:
         parts += [*_mend_parts(models[0])]
-    kinds = kinds_of(models)
-    parts += [*change_parts(kinds, models)]
+    done = [each for each in models if not several or each["status"] != "refused"]
+    kinds = kinds_of(done)
+    is_refused = any(each["status"] == "refused" for each in done)
+    parts += [*change_parts(kinds, done, is_refused)]
     verified = [(each["input"] if several else "", each["verification"]) for each in models if each.get("verification")]
     parts += [*verification_parts(verified)] if verified else []
-    parts += [*picture_parts(kinds)]
+    parts += [] if is_refused else [*picture_parts(kinds)]
     notes = [] if several else models[0].get("notes", [])
     notes = [*notes, *document.get("notes", ())]
     parts += [Part("notes", "Notes", lines=notes)] if notes else []
@@ -84,8 +86,8 @@ def _verdict_of(model: Mapping[str, Any], words: Mapping[str, str]) -> Cell:
         text += f": {detail}"
     nodes = model.get("nodes")
     if model["status"] == "refused" and nodes:
-        what = f"{nodes['refused']:,} of {nodes['total']:,} nodes" if nodes["refused"] else "the model"
-        text += f". What prevents it: {what}" if nodes["refused"] else ""
+        what = f"{nodes['refused']:,} of {nodes['total']:,} nodes" if nodes["refused"] else "The model"
+        text += f". {what} cannot be converted; nothing was written"
     verification = model.get("verification")
     if verification:
         text += f". Verified: {verification['verdict']}"
@@ -117,8 +119,6 @@ def _facts(model: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[tuple
     yield "Model", _name_of(model)
     if model["output"] is not None:
         yield "Written", "stdout" if model["output"] == "-" else model["output"]
-    else:
-        yield "Written", "nothing"
     if "opsets" in model and "ir_version" in model:
         yield "Target", targets_words(model)
         if words := release_words(model):
@@ -132,12 +132,11 @@ def _facts(model: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[tuple
         yield "Nodes", f"{nodes['total']:,}{': ' if parts else ''}{', '.join(parts)}"
 
 
-def _models_parts(
-    models: Sequence[Mapping[str, Any]], words: Mapping[str, str], left_out: int
-) -> Iterator[Part]:
+def _models_parts(models: Sequence[Mapping[str, Any]], words: Mapping[str, str], left_out: int) -> Iterator[Part]:
     """Yield the section with a row for each model."""
     rows = []
     has_detail = any(map(_detail, models))
+    has_output = any(each["output"] for each in models)
     has_verified = any(each.get("verification") for each in models)
     for model in models:
         verification = model.get("verification")
@@ -145,12 +144,22 @@ def _models_parts(
             Cell(_name_of(model)),
             Cell(words[model["status"]], _kind_of(model)),
             *([Cell(_detail(model))] if has_detail else []),
-            *([Cell(verification["verdict"], KINDS[verification["verdict"]]) if verification else Cell()] * has_verified),
+            *(
+                [Cell(verification["verdict"], KINDS[verification["verdict"]]) if verification else Cell()]
+                * has_verified
+            ),
             _findings_cell(model),
-            Cell(model["output"] or "nothing"),
+            Cell(model["output"] or ("nothing" if has_output else "")),
         ]
         rows.append(row)
-    head = ["model", "verdict", *(["what"] if has_detail else []), *(["verified"] * has_verified), "findings", "written"]
+    head = [
+        "model",
+        "verdict",
+        *(["what"] if has_detail else []),
+        *(["verified"] * has_verified),
+        "findings",
+        "written",
+    ]
     table = first_rows("Models and what became of each", head, rows)
     if left_out:
         more = f"{left_out:,} more models are not on this page; --report FILE.jsonl has all"
@@ -204,4 +213,3 @@ def _mend_parts(model: Mapping[str, Any]) -> Iterator[Part]:
     if rows or folded:
         left = model["mended_count"] - len(mended)
         yield Part("mended", "Mended", [f"… and {left:,} more"] if left > 0 else [], tables, folded=folded)
-

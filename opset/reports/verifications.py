@@ -77,13 +77,15 @@ def verification_parts(verifications: Sequence[tuple[str, Mapping[str, Any]]]) -
     tables = [first_rows(caption, head, rows)] if rows else []
     text = (
         "Bars count elements by their difference as a share of what is allowed for the element: equal, then up to "
-        f"{', '.join(f'{share:g}' for share in SHARES)} times that, and more. What is right of the dashed line is beyond "
-        "it. Heights are logarithmic."
+        f"{', '.join(f'{share:g}' for share in SHARES)} times that, and more. What is right of the dashed line "
+        "is beyond it. Heights are logarithmic."
     )
     texts = [text] if any(each["outputs"] for _, each in verifications) else []
     for name, each in verifications:
         if (first := each["first_difference"]) is not None:
-            words = f"{name + ': ' if name else ''}the first value inside that differs is {first['value']}: {first['why']}"
+            words = (
+                f"{name + ': ' if name else ''}the first value inside that differs is {first['value']}: {first['why']}"
+            )
             texts.append(f"{words}. Before: {first['before']}; after: {first['after']}.")
     if not several:
         tables += _runs_tables(verifications[0][1]["runs"])

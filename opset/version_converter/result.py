@@ -53,8 +53,7 @@ class Conversion:
     - `actions`: the nodes that were converted; `kept`: how many stayed as they are, by domain, operator, since_version
       before and after; `passed`: how many are of domains without schemas, by domain and operator;
     - `refusals`: what cannot be converted, the first thousand, and how many more; `refused`: how many nodes;
-    - `examples`: the nodes that replaced the first of the nodes that were converted alike, by all of an action that does
-      not name the node;
+    - `examples`: the nodes that replaced the first of those that were converted alike, by the kind of their actions;
     - `blocked`: the first refusal of nodes of one operator and kind, and how many there are, by domain, operator,
       version and kind of refusal;
     - `notes`: remarks for the user;

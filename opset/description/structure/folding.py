@@ -1,4 +1,4 @@
-"""Names that are the same but for numbers, as in the layers of a transformer, as one name with a count; changes, too."""
+"""Names and changes that are the same but for numbers, as in the layers of a transformer, as one with a count."""
 
 from __future__ import annotations
 
