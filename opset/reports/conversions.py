@@ -1,4 +1,4 @@
-"""What a conversion changed, by operator and in pictures, of one model or summed over many."""
+"""The changes that a conversion makes, by operator and in pictures, of one model or summed over many."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FEW_PICTURES: Final = 8
 
 @dataclass
 class Kind:
-    """Nodes that are treated alike: one group of the report on a model, or those of many models."""
+    """Nodes that are treated alike: one group of the report on a model, or equal ones of many models."""
 
     group: Mapping[str, Any]
     nodes: int = 0

@@ -8,7 +8,7 @@ from opset.errors import Finding, UsageError
 from opset.model.storage.writing import write_files
 
 GENERATOR = '<meta name="generator" content="opset '
-"""What is at the beginning of a page that opset made."""
+"""Text at the beginning of a page that opset made."""
 VERBS = frozenset(("convert", "lower", "inline", "blockers", "check", "infer"))
 """The verbs that read any number of models and make a page of them."""
 SUFFIXES = (".html", ".htm")

@@ -1,4 +1,4 @@
-"""Findings as a table: those of one kind are a row, with the places, and places that differ in numbers are one line."""
+"""Findings as a table: equal ones are a row, with the places, and places that differ in numbers are one line."""
 
 from __future__ import annotations
 

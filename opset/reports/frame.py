@@ -1,4 +1,4 @@
-"""The frame of a report: parts and tables, put into a page that states what it may do.
+"""The frame of a report: parts and tables, put into a page with a policy.
 
 Every text of a page may come from a model: it is escaped, cut if it is long, and never markup. Signs and words stand
 beside the colors, which follow the reader's light or dark scheme. The policy of a page permits its own style alone.
@@ -30,7 +30,7 @@ MOST_ROWS: Final = 1000
 """Rows of a table; the others are counted."""
 _LONGEST: Final = 10_000
 _CODES: Final = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\x7f"}
-"""What a page could read as its own markup, as JSON writes it in texts."""
+"""Characters that a page could read as its own markup, as JSON writes it in texts."""
 
 
 class Cell(NamedTuple):
@@ -58,7 +58,7 @@ class Cell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table: its caption, the names of columns, the rows, whose first cell names them, and what is left out."""
+    """A table: its caption, the names of columns, the rows, whose first cell names them, and a text on further ones."""
 
     title: str
     head: Sequence[str]

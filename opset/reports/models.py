@@ -105,7 +105,7 @@ def _verdict(summary: Mapping[str, int], words: Mapping[str, str]) -> Cell:
 
 
 def _detail(model: Mapping[str, Any]) -> str:
-    """Return what a report says of a model beside its status."""
+    """Return the versions, or numbers of findings, in a report on a model."""
     if "opsets" in model and "ir_version" in model:
         return targets_words(model)
     if "error_count" in model:
@@ -204,7 +204,7 @@ def _total_parts(totals: Sequence[Mapping[str, Any]], title: str) -> Iterator[Pa
 
 
 def _mend_parts(model: Mapping[str, Any]) -> Iterator[Part]:
-    """Yield the section on what was mended in a model, none if nothing was."""
+    """Yield the section on faults that were mended in a model, none without any."""
     mended = model.get("mended", ())
     rows = [[Cell(each["code"], GOOD), Cell(each["message"]), Cell(each["place"])] for each in mended]
     tables = [first_rows("What was mended", ["rule", "what", "where"], rows)] if rows else []
