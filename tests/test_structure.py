@@ -10,8 +10,8 @@ import onnx
 import pytest
 
 import opset
-from opset.reports.differences import difference_page
 from opset.model import proto
+from opset.reports.differences import difference_page
 from tests.bounds import draws, lines
 from tests.cli.commands import run, run_json
 

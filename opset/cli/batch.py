@@ -311,7 +311,7 @@ class _Batch:
         if not is_text:
             self.products.append(JsonStream(self.stream) if call.form == "json" else FORMATS[call.form](self.stream))
         if call.reports.page is not None:
-            self.products.append(page_stream(call.reports.page, verb.words))
+            self.products.append(page_stream(call.reports.page, verb.words, call.force))
         self.view = View(
             line=self.is_brief,
             data=call.has_data,

@@ -87,7 +87,7 @@ def diff_models(
         raise UsageError(Finding("U104", "the output cannot be written", why="it is a folder", file=where.folder))
     refuse_terminal(where)
     if writing.report is not None:
-        check_page_file(writing.report)
+        check_page_file(writing.report, writing.force)
 
     old_model, new_model = (load_input(each, roots) for each in sources)
     compared = compare_models(old_model, new_model, weights=weights)
@@ -115,7 +115,7 @@ def diff_models(
 
         page = difference_page(old, new, compared)
     if writing.report is not None:
-        write_page(writing.report, page)
+        write_page(writing.report, page, writing.force)
     if form == "html":
         stream.write(page)
     else:

@@ -59,8 +59,8 @@ class JsonStream:
 class PageStream:
     """The report on all models as a page, which is written at the end."""
 
-    def __init__(self, path: str, verb: str, words: Mapping[str, str]) -> None:
-        self._path, self._verb, self._words = path, verb, words
+    def __init__(self, path: str, verb: str, words: Mapping[str, str], force: bool) -> None:
+        self._path, self._verb, self._words, self._force = path, verb, words, force
         self._texts: list[str] = []
         self._faulty = self._left_out = 0
 
@@ -81,21 +81,22 @@ class PageStream:
         from opset.reports.models import models_page  # which imports Jinja
 
         document = output.document_of(whole) | {"models": [*map(json.loads, self._texts)]}
-        write_page(self._path, models_page(self._verb, document, self._words, call_text(), self._left_out))
+        page = models_page(self._verb, document, self._words, call_text(), self._left_out)
+        write_page(self._path, page, self._force)
 
 
-def page_stream(path: str, words: Mapping[str, str]) -> PageStream:
+def page_stream(path: str, words: Mapping[str, str], force: bool) -> PageStream:
     """Return the report of the current verb on models as a page; `words` name each status.
 
     Raises:
-        UsageError: U102 if another file is at its path, U103 if the verb makes no page.
+        UsageError: U102 if another file is at its path and `force` is false, U103 if the verb makes no page.
     """
     verb = click.get_current_context().info_name or ""
     if verb not in VERBS:
         help = f"{', '.join(sorted(VERBS))} have one; or name FILE.jsonl"
         raise UsageError(Finding("U103", f"there is no page of opset {verb}", help=help))
-    check_page_file(path)
-    return PageStream(path, verb, words)
+    check_page_file(path, force)
+    return PageStream(path, verb, words, force)
 
 
 def _check_page_option(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
