@@ -23,7 +23,7 @@ MODULES = {
 ORDER = (
     "public_names errors rules plain_text plain_formula html_text file_names budget child_process model schemas "
     "output_folder opsets preparation inference reference tensor_io checker version_converter adapters extend "
-    "composition verification reduction description catalog compat explanations docgen workflow cli __main__"
+    "composition verification reduction description catalog compat explanations docgen reports workflow cli __main__"
 ).split()
 # A program that another process runs, with the runtimes that are tested: no module of the package.
 WORKER = "opset.workflow.conformance.worker"
@@ -52,8 +52,8 @@ ALLOWED = {
     "ml_dtypes": ("opset.model.arrays", "opset.reference"),
     "re2": ("opset.reference.kernels.text",),
     "PIL": ("opset.reference.kernels.image",),
-    "jinja2": ("opset.docgen", "opset.workflow"),
-    "markupsafe": ("opset.docgen",),
+    "jinja2": ("opset.docgen", "opset.reports", "opset.workflow"),
+    "markupsafe": ("opset.docgen", "opset.reports"),
     "markdown_it": ("opset.docgen",),
     "pygments": ("opset.docgen",),
     "latex2mathml": ("opset.docgen",),

@@ -10,8 +10,8 @@ import onnx
 import pytest
 
 import opset
-from opset.cli.difference_page import difference_page
 from opset.model import proto
+from opset.reports.differences import difference_page
 from tests.bounds import draws, lines
 from tests.cli.commands import run, run_json
 
@@ -324,9 +324,9 @@ def test_the_page_escapes_everything_and_permits_its_style_alone():
     style = page.partition("<style>")[2].partition("</style>")[0]
     assert "default-src 'none'" in read.policy and "script" not in read.policy
     assert base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() in read.policy
-    assert "prefers-color-scheme: dark" in style
+    assert "light-dark(" in style
     assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", page)
-    assert "~ changed" in read.texts
+    assert "~" in read.texts and " changed" in read.texts
 
 
 def test_forms_of_the_command(tmp_path, monkeypatch):
@@ -341,6 +341,8 @@ def test_forms_of_the_command(tmp_path, monkeypatch):
     )
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert run("diff", "old.onnxtxt", "new.onnxtxt", "--format", "html").stdout == page
+    assert run("diff", "old.onnxtxt", "new.onnxtxt", "--report", "r.html").exit_code == 0
+    (tmp_path / "r.html").write_text("another")
     again = run("diff", "old.onnxtxt", "new.onnxtxt", "--report", "r.html")
     assert again.exit_code == 2 and "error[U102]" in again.stderr
     data = run_json("diff", "old.onnxtxt", "new.onnxtxt", "--report", "r.html", "--force")["structure"]

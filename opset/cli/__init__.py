@@ -67,9 +67,10 @@ USAGE, INTERNAL, INTERRUPTED, BROKEN_PIPE = 2, 70, 130, 141
 class Verbs(click.Group):
     """The group of verbs, each imported when it is used; turns exceptions into an exit status.
 
-    `wants_json` says that the call asks for JSON.
+    `arguments` are those of the call, and `wants_json` says that it asks for JSON.
     """
 
+    arguments: tuple[str, ...] = ()
     wants_json = False
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -111,6 +112,7 @@ class Verbs(click.Group):
     ) -> click.Context:
         """Return the context of a call."""
         self.wants_json = _asks_for_json(args)
+        self.arguments = tuple(args)
         with self._report_usage_errors():
             return super().make_context(info_name, args, parent, **extra)
 

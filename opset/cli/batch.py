@@ -30,7 +30,7 @@ from opset.cli.inputs import (
     roots_option,
     stamp_of,
 )
-from opset.cli.journal import Journal, Revive, digest_of_options, report_option
+from opset.cli.journal import Journal, ReportFiles, Revive, digest_of_options, report_option
 from opset.cli.limits import limits_options, parse_size
 from opset.cli.progress import Progress
 from opset.cli.records import (
@@ -45,7 +45,7 @@ from opset.cli.records import (
     report_of_json,
     total_lines,
 )
-from opset.cli.report_streams import JsonStream, ReportStream
+from opset.cli.report_streams import JsonStream, ReportStream, page_stream
 from opset.cli.working import Job, Workshop, has_stream, in_order, yield_records
 from opset.errors import SHOWN, Finding, UsageError, safe_text
 from opset.model import Model, load, write_stream
@@ -74,7 +74,7 @@ class Call(NamedTuple):
     quiet: bool
     form: str
     verbose: bool = False
-    report_file: str | None = None
+    reports: ReportFiles = ReportFiles()
     shard: tuple[int, int] | None = None
     max_memory: int | None = None
     executor: Any = None
@@ -89,7 +89,7 @@ class Call(NamedTuple):
     @property
     def has_data(self) -> bool:
         """Whether reports are written as JSON, which says more than text does."""
-        return self.form == "json" or self.report_file is not None
+        return self.form == "json" or self.reports != ReportFiles()
 
     def write_result(self, result: Model, source: Input, suffix: str, notes: list[str]) -> str:
         """Write the result for a model, add notes about it, and return its path, "-" for stdout."""
@@ -271,9 +271,9 @@ def process_files(
         models = [each for each in models if zlib.crc32(os.fsencode(each.path)) % count == number - 1]
     with ExitStack() as stack:
         journal = None
-        if call.report_file is not None:
+        if call.reports.journal is not None:
             context = click.get_current_context()
-            journal = Journal(call.report_file, digest_of_options(context.info_name or "", context.params))
+            journal = Journal(call.reports.journal, digest_of_options(context.info_name or "", context.params))
             stack.callback(journal.close)
         return _Batch(models, call, verb, reporting, journal, stack).run(work, settings, writes)
 
@@ -308,12 +308,14 @@ class _Batch:
         self.stream = sys.stderr if call.output is not None and call.output.stream else sys.stdout
         is_text = call.form == "text"
         self.is_brief = is_text and len(models) > FEW and not call.verbose
-        self.product: ReportStream | None = None
+        self.products: list[ReportStream] = []
         if not is_text:
-            self.product = JsonStream(self.stream) if call.form == "json" else FORMATS[call.form](self.stream)
+            self.products.append(JsonStream(self.stream) if call.form == "json" else FORMATS[call.form](self.stream))
+        if call.reports.page is not None:
+            self.products.append(page_stream(call.reports.page, verb.words, call.force))
         self.view = View(
             line=self.is_brief,
-            data=call.form == "json" or journal is not None,
+            data=call.has_data,
             indented=journal is None,
             result=(is_text and not self.is_brief) or (reporting.add is not None and reporting.revive is not None),
             detail=reporting.detail,
@@ -324,8 +326,8 @@ class _Batch:
 
     def run(self, work: Callable[..., ModelReport[Any]], settings: object, writes: bool) -> int:
         """Work on all models, report on them, and return the exit status."""
-        if self.product is not None:
-            self.product.begin()
+        for product in self.products:
+            product.begin()
         pending, stamps, resumed = self._resume()
         start = partial(start_work, work, settings, self.call)
         verb = self.verb
@@ -337,13 +339,14 @@ class _Batch:
         jobs = self._yield_jobs(pending, stamps, writes)
         records = yield_records(shop, jobs, len(pending), processes, self.call.executor, isolated)
         with closing(records):
-            for index, record in records if self.is_brief or self.journal is not None else in_order(records):
+            at_once = self.journal is not None or (self.is_brief and not self.products)
+            for index, record in records if at_once else in_order(records):
                 if self.journal is not None and pending[index].path != STREAM:
                     self.journal.add(pending[index].path, stamps.pop(index), record.data)
                 self._report(record)
         if self.journal is not None:
             self.journal.finish(self.models)
-            if self.product is not None:
+            if self.products:
                 self._report_journal()
         self._end(resumed)
         return self.worst
@@ -383,9 +386,10 @@ class _Batch:
     def _report(self, record: Record) -> None:
         """Count a model, and write its record."""
         report = record.report
-        if self.product is not None:
-            if self.journal is None:
-                self.product.add(report, record.data)
+        if self.journal is None:
+            for product in self.products:
+                product.add(report, record.data)
+        if self.call.form != "text":
             self._count(report)
             return
         failed = bool(report.errors or report.internal_error)
@@ -401,9 +405,10 @@ class _Batch:
 
     def _report_journal(self) -> None:
         """Write the reports on all models in another form, from the journal, which has them in order."""
-        assert self.journal is not None and self.product is not None
+        assert self.journal is not None
         for data, text in self.journal.reports():
-            self.product.add(report_of_json(data, None), text)
+            for product in self.products:
+                product.add(report_of_json(data, None), text)
 
     def _end(self, resumed: int) -> None:
         """Write the summary of all models."""
@@ -412,17 +417,21 @@ class _Batch:
         words = self.verb.words
         summary = {"models": len(self.models), **{each: self.statuses[each] for each in words}}
         totals = self.totals.rows()
-        if self.product is not None:
-            whole = self.reporting.whole((), {**summary, "exit_status": self.worst}, tuple(self.notes), tuple(totals))
-            self.product.end(whole)
-        elif len(self.models) != 1 and not self.call.quiet:
+        whole = self.reporting.whole((), {**summary, "exit_status": self.worst}, tuple(self.notes), tuple(totals))
+        for product in self.products:
+            product.end(whole)
+        if self.call.form != "text" or self.call.quiet:
+            return
+        if len(self.models) != 1:
             counts = [f"{self.statuses[each]:,} {word}" for each, word in words.items() if self.statuses[each]]
             number = output.count_text(len(self.models), "model")
             self.stream.write(f"{number}{': ' * bool(counts)}{', '.join(counts)}\n")
             if resumed:
-                self.stream.write(f"  {resumed:,} of them were in {safe_text(self.call.report_file)} already\n")
+                self.stream.write(f"  {resumed:,} of them were in {safe_text(self.call.reports.journal)} already\n")
             if self.is_brief:
                 self.stream.writelines(f"{line}\n" for line in total_lines(totals, SHOWN))
+        if self.call.reports.page is not None:
+            self.stream.write(f"report: {safe_text(self.call.reports.page)}\n")
 
 
 def write_report(

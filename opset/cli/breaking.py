@@ -17,10 +17,12 @@ from opset.cli import output, supervision
 from opset.cli.configuration import Folders, folders_for, folders_of, hooks_option, schemas_option
 from opset.cli.findings_formats import FORMATS, write_findings
 from opset.cli.limits import limits_options
+from opset.cli.report_streams import call_text, page_option
 from opset.errors import Finding, SchemaError, UsageError, safe_text
 from opset.opsets.registry import Registry, default_registry
 from opset.opsets.releases import RELEASES, Release, release
 from opset.plain_text import style_text
+from opset.reports.files import write_page
 from opset.schemas.index import FOLDER
 from opset.workflow.breaking.approvals import APPROVED_FILE, approve, parse_date, read_approvals
 from opset.workflow.breaking.comparison import compare
@@ -54,6 +56,7 @@ SECONDS = 300.0
 @click.option("--today", metavar="DATE", help="The day on which approvals may have ended.")
 @schemas_option
 @hooks_option
+@page_option
 @limits_options
 @click.option(
     "--format",
@@ -83,6 +86,7 @@ def _compare_states(
     today: str | None,
     folders: Sequence[Path],
     allow_hooks: bool | None,
+    page: str | None,
     form: str,
 ) -> int:
     """Compare two states within a budget, write the report, and return the exit status."""
@@ -110,6 +114,10 @@ def _compare_states(
     report = approve(
         report, [each for one, _ in approvals for each in one], [each for _, one in approvals for each in one], day
     )
+    if page is not None:
+        from opset.reports.breaking import breaking_page  # which imports Jinja
+
+        write_page(page, breaking_page(output.document_of(report.data(strict)), call_text()))
     if form in FORMATS:
         failing = (*report.breaks, *(report.warnings if strict else ()))
         write_findings(map(_finding_of, failing), form, sys.stdout)
@@ -118,7 +126,10 @@ def _compare_states(
     else:
         output.write_product(
             report.data(strict),
-            lambda: text_lines(report, lambda text, kind: style_text(text, COLORS[kind], sys.stdout)),
+            lambda: [
+                *text_lines(report, lambda text, kind: style_text(text, COLORS[kind], sys.stdout)),
+                *([] if page is None else [f"report: {safe_text(page)}"]),
+            ],
             form,
         )
     return report.status(strict)

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,10 +23,11 @@ from opset import __version__
 from opset.cli.inputs import STREAM, Input, Stamp
 from opset.cli.output import SCHEMA_VERSION
 from opset.errors import Finding, UsageError
+from opset.reports.files import SUFFIXES
 
 CALL = "call"
 STARTED = "started"
-BESIDE = frozenset({"inputs", "jobs", "quiet", "verbose", "form", "report_file", "shard", "executor", "force"})
+BESIDE = frozenset({"inputs", "jobs", "quiet", "verbose", "form", "reports", "shard", "executor", "force"})
 """Options that do not change the report on a model."""
 
 
@@ -204,10 +205,29 @@ def _journal_error(path: str, why: str, help: str = "") -> UsageError:
     return UsageError(Finding("U104", "the report cannot be written", why=why, help=help, file=path))
 
 
+class ReportFiles(NamedTuple):
+    """The files that a call writes beside its product: a journal, and a page."""
+
+    journal: str | None = None
+    page: str | None = None
+
+
+def _parse_report_files(ctx: click.Context, param: click.Parameter, paths: Sequence[str]) -> ReportFiles:
+    """Return the files that `--report` names, by their suffix. Raises BadParameter for two of one form."""
+    pages = [path for path in paths if path.lower().endswith(SUFFIXES)]
+    journals = [path for path in paths if path not in pages]
+    if len(pages) > 1 or len(journals) > 1:
+        raise click.BadParameter("give one page, FILE.html, and one file of JSON lines")
+    return ReportFiles(*journals or (None,), *pages)
+
+
 report_option = click.option(
     "--report",
-    "report_file",
+    "reports",
+    multiple=True,
+    callback=_parse_report_files,
     metavar="FILE",
-    help="Write a line of JSON for each model to this file; a further call goes on where this one stopped.",
+    help="FILE.html: also write the report as a page to look at. Another FILE: write a line of JSON for each model "
+    "to it; a further call goes on where this one stopped.",
 )
 Revive = Callable[[Mapping[str, Any]], Any]

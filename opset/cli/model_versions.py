@@ -11,16 +11,16 @@ from typing import IO, NamedTuple
 
 from opset.cli import output
 from opset.cli.batch import load_input, refuse_terminal, write_result
-from opset.cli.difference_page import SIGNS, difference_page, place_text
 from opset.cli.findings_formats import FORMATS, write_findings
 from opset.cli.inputs import STREAM, TEXT_STREAM, Output, output_for, parse_input
 from opset.description.comparison import compare_models
 from opset.description.interface import KINDS, InterfaceChange, InterfaceComparison, version_for, with_version
 from opset.description.structure.comparing import PartCounts, StructureComparison
+from opset.description.structure.folding import SIGNS
 from opset.errors import SHOWN, Finding, FindingList, UsageError, VersionError, safe_text
 from opset.model.model_version import LEVELS, ModelVersion
-from opset.model.storage.writing import write_files
 from opset.plain_text import style_text
+from opset.reports.files import check_page_file, write_page
 
 _COLORS = {"added": "green", "removed": "red", "changed": "yellow"}
 FOLLOWING = "next"
@@ -87,6 +87,8 @@ def diff_models(
     if where.folder:
         raise UsageError(Finding("U104", "the output cannot be written", why="it is a folder", file=where.folder))
     refuse_terminal(where)
+    if writing.report is not None:
+        check_page_file(writing.report, writing.force)
 
     old_model, new_model = (load_input(each, roots) for each in sources)
     compared = compare_models(old_model, new_model, weights=weights)
@@ -107,12 +109,16 @@ def diff_models(
     report = ModelDifference(
         old, new, comparison, compared.structure, shown, path, writing.report, notes, findings, status
     )
-    if writing.report is not None:
-        page = difference_page(old, new, compared).encode()
-        write_files({writing.report: page}, force=writing.force)
     stream = sys.stderr if where.stream else sys.stdout
+    page = ""
+    if writing.report is not None or form == "html":
+        from opset.reports.differences import difference_page  # which imports Jinja
+
+        page = difference_page(old, new, compared)
+    if writing.report is not None:
+        write_page(writing.report, page, writing.force)
     if form == "html":
-        stream.write(difference_page(old, new, compared))
+        stream.write(page)
     elif form in FORMATS:
         write_findings(findings, form, stream, new)
     else:
@@ -160,7 +166,7 @@ def _structure_lines(structure: StructureComparison, stream: IO[str]) -> Iterato
         yield f"  {output.count_text(structure.annotated, 'node')} with other metadata or documentation"
     for change in structure.changes[:SHOWN]:
         body = f", {change.body}" if change.body else ""
-        line = f"{SIGNS[change.change]} {place_text(change)}{body}"
+        line = f"{SIGNS[change.change]} {change.place}{body}"
         yield f"  {style_text(line, _COLORS[change.change], stream)}"
         for part, before, after in change.details[:SHOWN]:
             states = " -> ".join(each or "none" for each in (before, after))

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from itertools import islice
-from typing import IO
+from typing import IO, Any
 
 import click
 
@@ -69,6 +69,13 @@ class ErrorReport:
 
     errors: FindingList
     exit_status: int
+
+
+def document_of(report: object) -> dict[str, Any]:
+    """Return a report as `--format json` prints it, as plain data."""
+    document = json_object(report) if is_dataclass(report) else _json_value(report)
+    plain: dict[str, Any] = json.loads(_ENCODER.encode(document))
+    return {"schema_version": SCHEMA_VERSION, **plain}
 
 
 def pretty_text(report: object) -> str:

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+import shlex
+from collections.abc import Mapping
 from typing import IO, Any, Protocol
+
+import click
 
 from opset.cli import output
 from opset.cli.records import BatchReport, ModelReport
+from opset.errors import Finding, UsageError
+from opset.reports.files import SUFFIXES, VERBS, check_page_file, write_page
+
+MOST_ON_PAGE = 1000
+"""Models on a page, and as many of those with faults behind them; the others are counted."""
 
 
 class ReportStream(Protocol):
@@ -45,3 +54,71 @@ class JsonStream:
         rest = output.pretty_text(whole).removeprefix('{\n  "models": []')
         closing = "]" if self._is_first else "\n  ]"
         self._stream.write(f"{closing}{rest}\n")
+
+
+class PageStream:
+    """The report on all models as a page, which is written at the end."""
+
+    def __init__(self, path: str, verb: str, words: Mapping[str, str], force: bool) -> None:
+        self._path, self._verb, self._words, self._force = path, verb, words, force
+        self._texts: list[str] = []
+        self._faulty = self._left_out = 0
+
+    def begin(self) -> None:
+        """Write nothing: the verdict on all models comes first."""
+
+    def add(self, report: ModelReport[Any], data: str) -> None:
+        """Keep the report on a model."""
+        is_further = len(self._texts) - self._faulty >= MOST_ON_PAGE
+        if is_further and (not report.exit_status or self._faulty == MOST_ON_PAGE):
+            self._left_out += 1
+            return
+        self._faulty += is_further
+        self._texts.append(data)
+
+    def end(self, whole: BatchReport) -> None:
+        """Write the page."""
+        from opset.reports.models import models_page  # which imports Jinja
+
+        document = output.document_of(whole) | {"models": [*map(json.loads, self._texts)]}
+        page = models_page(self._verb, document, self._words, call_text(), self._left_out)
+        write_page(self._path, page, self._force)
+
+
+def page_stream(path: str, words: Mapping[str, str], force: bool) -> PageStream:
+    """Return the report of the current verb on models as a page; `words` name each status.
+
+    Raises:
+        UsageError: U102 if another file is at its path and `force` is false, U103 if the verb makes no page.
+    """
+    verb = click.get_current_context().info_name or ""
+    if verb not in VERBS:
+        help = f"{', '.join(sorted(VERBS))} have one; or name FILE.jsonl"
+        raise UsageError(Finding("U103", f"there is no page of opset {verb}", help=help))
+    check_page_file(path, force)
+    return PageStream(path, verb, words, force)
+
+
+def _check_page_option(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+    """Return the path of a page. Raises UsageError U102 if another file is there, BadParameter for another suffix."""
+    if path is not None:
+        if not path.lower().endswith(SUFFIXES):
+            raise click.BadParameter("its name ends in .html")
+        check_page_file(path)
+    return path
+
+
+page_option = click.option(
+    "--report",
+    "page",
+    callback=_check_page_option,
+    metavar="FILE.html",
+    help="Also write the report as a page to look at.",
+)
+"""The option of verbs that write one report."""
+
+
+def call_text() -> str:
+    """Return the call as it was written."""
+    root = click.get_current_context().find_root()
+    return shlex.join(["opset", *getattr(root.command, "arguments", ())])

@@ -17,8 +17,10 @@ from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.findings_formats import FORMATS, write_findings
 from opset.cli.inputs import STREAM, dims_option, parse_input, roots_option
 from opset.cli.limits import limits_options
+from opset.cli.report_streams import call_text, page_option
 from opset.cli.verification import RUNTIMES, Verifying, tolerance_options
 from opset.errors import Finding, UsageError, safe_text
+from opset.reports.files import write_page
 from opset.verification.report import Verification, verification_lines
 
 _NO_LIMIT = 1e8
@@ -52,6 +54,7 @@ def _add_tolerances(command: Any) -> Any:
 @roots_option
 @schemas_option
 @hooks_option
+@page_option
 @click.option("-q", "--quiet", is_flag=True, help="Write no report, only errors.")
 @output.findings_format_option
 def command(
@@ -67,6 +70,7 @@ def command(
     roots: tuple[Path, ...],
     folders: tuple[Path, ...],
     allow_hooks: bool | None,
+    page: str | None,
     quiet: bool,
     form: str,
 ) -> int:
@@ -88,10 +92,16 @@ def command(
         models = [load_input(each, roots) for each in sources]
         report = verifying.verify(models[0], models[1], dims, limits, registry, (before, after))
         status = 0 if report.same else 1
+        whole = VerificationReport(report, status)
+        if page is not None:
+            from opset.reports.verifications import verification_page  # which imports Jinja
+
+            write_page(page, verification_page(output.document_of(whole), call_text()))
         if form in FORMATS:
             write_findings(report.errors, form, sys.stdout, after)
         elif not quiet or form != "text":
-            output.write_product(VerificationReport(report, status), lambda: [*_lines(report)], form)
+            written = [] if page is None else [f"report: {safe_text(page)}"]
+            output.write_product(whole, lambda: [*_lines(report), *written], form)
         if report.errors and (form == "text" or quiet):
             output.write_errors(report.errors)
         return status

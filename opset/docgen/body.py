@@ -1,18 +1,22 @@
-"""Function bodies of operators as pictures: constants stand in the nodes that use them, and a subgraph is one node."""
+"""Nodes as pictures: function bodies of operators, and what a conversion makes of a node.
+
+Constants stand in the nodes that use them, and a subgraph is one node.
+"""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from markupsafe import Markup
 
 from opset.docgen.picture import LONGEST, Box, Diagram, Edge, picture
-from opset.errors import SchemaError, escape_text
+from opset.errors import ModelError, SchemaError, escape_text
 from opset.model.attributes import attribute_type, attribute_value
 from opset.model.elements import element_name
+from opset.model.storage.tensor import tensor_values
 from opset.schemas.function_bodies import body_nodes
 from opset.schemas.model import FunctionBody, OpSchema
 from opset.schemas.names import domain_name
@@ -47,22 +51,76 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
     Raises:
         SchemaError: S233, the body cannot be read.
     """
-    outputs = [parameter.name for parameter in schema.outputs]
+    inputs, outputs = ([each.name for each in parameters] for parameters in (schema.inputs, schema.outputs))
+    return _graph_of_nodes(
+        f"{schema.name} {schema.since_version} as a graph", body_nodes(body.nodes), inputs, outputs, links
+    )
+
+
+def replacement_pictures(given: str, made: Sequence[str]) -> tuple[Markup, Markup]:
+    """Return pictures (SVG) of a node and of the nodes that replace it, each empty if it would be too large.
+
+    Args:
+        given: The node in ONNX text syntax.
+        made: The nodes that replace it.
+    """
+    try:
+        (node,), nodes = body_nodes(given), body_nodes("\n".join(made))
+    except (SchemaError, ValueError):  # the texts of large tensors are cut
+        return Markup(""), Markup("")
+    inputs = [*dict.fromkeys(name for each in (node, *nodes) for name in _names_used(each))]
+    outputs = [*filter(None, node.output)]
+    needed = {*outputs, *(name for each in nodes for name in _names_used(each))}
+    # What adapters made before others is removed with the model's unused constants.
+    nodes = tuple(_with_short_names(each, outputs) for each in nodes if not needed.isdisjoint(each.output))
+    graphs = (
+        _graph_of_nodes(title, part, inputs, outputs, {}) for title, part in (("Before", (node,)), ("After", nodes))
+    )
+    before, after = (picture(graph) if graph else Markup("") for graph in graphs)
+    return before, after
+
+
+def _with_short_names(node: Any, outputs: Sequence[str]) -> Any:
+    """Return a node with the values cut that a conversion has named after the node's outputs: "y__Mul" is "…Mul"."""
+
+    def cut(name: str) -> str:
+        start = next((each for each in outputs if name.startswith(f"{each}__")), None)
+        return name if start is None else f"…{name[len(start) + 2 :]}"
+
+    short = type(node)()
+    short.CopyFrom(node)
+    short.input[:], short.output[:] = map(cut, node.input), map(cut, node.output)
+    return short
+
+
+def _graph_of_nodes(
+    title: str, nodes: Iterable[Any], inputs: Sequence[str], outputs: Sequence[str], links: Mapping[str, str]
+) -> Diagram | None:
+    """Return nodes and values as a graph to draw, None if it is empty or too large.
+
+    Args:
+        title: The beginning of its title, which names the operators.
+        nodes: The nodes in order.
+        inputs: Names of values that may come from outside.
+        outputs: Names of values that are shown as outputs.
+        links: Addresses of pages by operator.
+    """
     constants: dict[str, str] = {}
-    nodes = [node for node in body_nodes(body.nodes) if not _fold_constant(node, constants, outputs)]
+    nodes = [node for node in nodes if not _fold_constant(node, constants, outputs)]
     if not 0 < len(nodes) <= MOST:
         return None
-    used_names = {name for node in nodes for name in _names_used(node)} - constants.keys()
-    inputs = [parameter.name for parameter in schema.inputs if parameter.name in used_names]
-    boxes = [Box(_shorten(name), kind="input") for name in inputs]
+    computed = {name for node in nodes for name in node.output}
+    used_names = {name for node in nodes for name in _names_used(node)} - constants.keys() - computed
+    inputs = [name for name in inputs if name in used_names]
+    boxes = [Box(_shorten_name(name), kind="input") for name in inputs]
     positions = {name: index for index, name in enumerate(inputs)}
     edges = []
     for node in nodes:
         used = [name for name in dict.fromkeys(_names_used(node)) if name in positions]
-        edges += [Edge(positions[name], len(boxes), _shorten(name)) for name in used]
+        edges += [Edge(positions[name], len(boxes), _shorten_name(name)) for name in used]
         positions |= dict.fromkeys(filter(None, node.output), len(boxes))
         operator = f"{domain_name(node.domain)}.{node.op_type}" if node.domain else node.op_type
-        arguments = [constants.get(name, _shorten(name)) if name else "\u2013" for name in node.input]
+        arguments = [constants.get(name, _shorten_name(name)) if name else "\u2013" for name in node.input]
         attributes = [_shorten(f"{each.name}={_attribute_text(node, each) or '…'}") for each in node.attribute]
         arguments[:1] = [f"({each}" for each in arguments[:1]]
         detail = [*_wrap(arguments, ")"), *_wrap(attributes)]
@@ -70,12 +128,12 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
         boxes.append(Box(_shorten(operator), detail, links.get(operator, "")))
     for name in outputs:
         if name in positions:
-            edges.append(Edge(positions[name], len(boxes), _shorten(name)))
-            boxes.append(Box(_shorten(name), kind="output"))
+            edges.append(Edge(positions[name], len(boxes), _shorten_name(name)))
+            boxes.append(Box(_shorten_name(name), kind="output"))
     if len(edges) > MOST_EDGES:
         return None
     operators = ", ".join(dict.fromkeys(node.op_type for node in nodes))
-    return Diagram(f"{schema.name} {schema.since_version} as a graph: {operators}", boxes, edges)
+    return Diagram(f"{title}: {operators}", boxes, edges)
 
 
 def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str]) -> bool:
@@ -137,6 +195,13 @@ def _shorten(text: str) -> str:
     return text if len(text) <= LONGEST - 4 else f"{text[: LONGEST - 5]}…"
 
 
+def _shorten_name(name: str) -> str:
+    """Return the name of a value for a line in a box: of a long one the beginning and, which tells more, the end."""
+    name = escape_text(name)
+    most = LONGEST - 4
+    return name if len(name) <= most else f"{name[: most // 3]}…{name[-(most - most // 3 - 1) :]}"
+
+
 def _value_text(attribute: Any) -> str:
     """Return the value of an attribute as short text, "" if it is too long or of a type without a short text."""
     if attribute.ref_attr_name:
@@ -145,6 +210,9 @@ def _value_text(attribute: Any) -> str:
     if kind == "tensor":
         field = _FIELDS.get(value.data_type, "")
         values = [*getattr(value, field)] if field else []
+        if not values:
+            with suppress(ModelError):  # it is no tensor of numbers, or too long
+                values = [each for each in tensor_values(None, value, _SHORT) if isinstance(each, int | float)]
         if not values or len(values) > _SHORT:
             return ""
         texts = [_number_text(each, value.data_type == 1) for each in values]

@@ -31,6 +31,7 @@ from opset.docgen.runtime_facts import facts_of_runtimes
 from opset.docgen.runtime_pages import INDEX as INDEX_OF_RUNTIMES
 from opset.docgen.runtime_pages import runtime_pages, runtimes_index
 from opset.docgen.search import Page, index_script
+from opset.docgen.styles import base_stylesheet
 from opset.docgen.verb_pages import INDEX as INDEX_OF_VERBS
 from opset.docgen.verb_pages import Verb, verb_pages
 from opset.opsets.registry import Registry
@@ -103,7 +104,8 @@ def pages(
     for name in ASSETS:
         content = files("opset.docgen").joinpath("assets", name).read_bytes()
         if name == "style.css":
-            content += (code.stylesheet() + text.stylesheet() + picture.stylesheet()).encode()
+            sheets = code.stylesheet() + text.stylesheet() + picture.stylesheet()
+            content = base_stylesheet().encode() + content + sheets.encode()
         yield f"assets/{name}", content
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from opset.reference.comparison import differences, tolerance_of, ulps
+from opset.reference.numerics.arrays import pieces
 from opset.reference.numerics.memory import nbytes
 from opset.reference.values import outline
-from opset.verification.report import DIFFERENT, NOT_COMPARED, RANDOM, SAME, OutputComparison
+from opset.verification.report import DIFFERENT, NOT_COMPARED, RANDOM, SAME, SHARES, OutputComparison
 
 
 def leaves(value: Any) -> Iterator[Any]:
@@ -51,6 +52,23 @@ def why_different(before: Any, after: Any, rtol: float, atol: float | None) -> s
     return ""
 
 
+def count_differences(before: Any, after: Any, rtol: float, atol: float) -> Any:
+    """Return how many elements of two arrays of one type and shape differ by how much, as a histogram has it."""
+    counts = np.zeros(len(SHARES) + 2, np.int64)
+    for want, have in pieces(before, after):
+        same = want == have
+        if want.dtype.kind not in "OUSb":
+            want, have = _floats(want), _floats(have)
+            same |= np.isnan(want) & np.isnan(have)
+            share = np.abs(want - have) / (atol + rtol * np.abs(want))
+            places = np.searchsorted(SHARES, np.nan_to_num(share[~same], nan=np.inf))  # type: ignore[call-overload]
+            counts[1:] += np.bincount(places, minlength=len(SHARES) + 1)
+        else:
+            counts[-1] += np.count_nonzero(~same)
+        counts[0] += np.count_nonzero(same)
+    return counts
+
+
 class Comparison:
     """The comparison of one output, to which runs are added."""
 
@@ -62,6 +80,7 @@ class Comparison:
         self.why = ""
         self._absolute = self._relative = self._ulps = 0.0
         self._nan = [0, 0]
+        self._histogram = np.zeros(len(SHARES) + 2, np.int64)
         self._digests: set[bytes] = set()
         self._runs = 0
 
@@ -79,6 +98,7 @@ class Comparison:
         for number, value in enumerate((before, after)):
             self._nan[number] += sum(int(np.isnan(_floats(each)).sum()) for each in leaves(value) if _is_float(each))
         with np.errstate(all="ignore"):
+            atol = rtol * magnitude(before) if self.atol is None else self.atol
             for each in differences(before, after, rtol, 0.0):
                 self._absolute = max(self._absolute, each.absolute)
                 self._relative = max(self._relative, each.relative)
@@ -86,7 +106,9 @@ class Comparison:
                 why, distance = ulps(one, other)
                 if not why:
                     self._ulps = max(self._ulps, distance)
-        why = why_different(before, after, rtol, self.atol)
+                if (one.dtype, one.shape) == (other.dtype, other.shape):
+                    self._histogram += count_differences(one, other, rtol, atol)
+        why = why_different(before, after, rtol, atol)
         self.why = self.why or why
         return not why
 
@@ -108,6 +130,7 @@ class Comparison:
             longest_sum=self.longest_sum,
             varies=len(self._digests) > 1,
             why=self.why or (RANDOM if self.random else ""),
+            histogram=tuple(self._histogram.tolist()) if self._histogram.any() else (),
         )
 
     @property

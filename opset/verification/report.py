@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from opset.errors import FindingList, brief_name, safe_text
 
 SAME, DIFFERENT, NOT_COMPARED = "same", "different", "not compared"
+SHARES = (0.001, 0.01, 0.1, 1, 10, 100)
+"""Shares of the difference that is allowed for an element, by which a histogram counts differences."""
 RANDOM = "only type and shape were compared: it depends on random numbers"
 
 
@@ -20,6 +22,8 @@ class OutputComparison:
     - `nan_before`, `nan_after`: how many elements were NaN, of `elements` in all;
     - `rtol`, `atol`: relative to each element; `atol` None if it is `rtol` times the output's median magnitude;
     - `longest_sum`: the terms of the longest sum on the way to it; `varies`: whether runs gave different values;
+    - `histogram`: how many elements are equal, how many differ by at most each of SHARES of what is allowed, and how
+      many by more;
     - `why`: the first difference beyond the tolerance, or why less was compared.
     """
 
@@ -37,6 +41,7 @@ class OutputComparison:
     longest_sum: int
     varies: bool
     why: str = ""
+    histogram: Sequence[int] = ()
 
 
 @dataclass(frozen=True)

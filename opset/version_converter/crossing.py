@@ -210,12 +210,15 @@ class Crossing:
         outcome = context.outcomes.setdefault(outcome, outcome)
         if crossed[-1].endswith(LOWERED) and (node.op_type, change.domain) not in context.lowered:
             change = change._replace(until=0 if node.op_type not in outcome[1] else change.until)
-        context.conversion.actions.append(Action(self._body, index, *change, *outcome))
+        nodes = [each.node for each, _ in done]
+        action = Action(self._body, index, *change, *outcome)
+        context.conversion.actions.append(action)
+        context.conversion.examples.setdefault(action.kind, nodes)
         if (availability := context.availability) is not None:
             for each, judgement in done:
                 if judgement is not None:
                     availability.count(judgement, each.node.op_type, faulty=self._permits_faults)
-        return [each.node for each, _ in done]
+        return nodes
 
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
         """Take a node across its transitions up to the first that changes it; add the name of that step to `crossed`.

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from opset.errors import SHOWN, brief_name, listing, safe_text
+from opset.errors import SHOWN, ModelError, brief_name, listing, safe_text
 from opset.model.graph.index import BodyLabels
 from opset.plain_text import table_lines
 from opset.schemas.names import domain_name
@@ -19,6 +19,10 @@ from opset.version_converter.result import Action, Conversion
 
 FEW = 4
 """Nodes in place of one that are not counted for the reader."""
+LONGEST = 8000
+"""Characters of the text of a node that is an example, with the nodes that replace it."""
+FEW_ELEMENTS = 64
+"""Elements of a tensor in such a text."""
 
 
 class ImportedVersion(NamedTuple):
@@ -44,8 +48,18 @@ class NodePlace(NamedTuple):
     name: str
 
 
+class ConvertedNode(NamedTuple):
+    """A node as it is given, and the nodes that replace it, in ONNX text syntax."""
+
+    given: str
+    made: Sequence[str]
+
+
 class OperatorGroup(NamedTuple):
-    """Nodes of one operator that are treated alike; `after` is 0 if the target lacks the operator: they are lowered."""
+    """Nodes of one operator that are treated alike; `after` is 0 if the target lacks the operator: they are lowered.
+
+    `example` is the first of them that changes; it is None if its text would be long.
+    """
 
     domain: str
     operator: str
@@ -56,6 +70,7 @@ class OperatorGroup(NamedTuple):
     steps: Sequence[str] = ()
     becomes: Sequence[str] = ()
     places: Sequence[NodePlace] = ()
+    example: ConvertedNode | None = None
 
 
 class PassedOperator(NamedTuple):
@@ -91,10 +106,9 @@ class ConversionReport:
 
 def conversion_report(conversion: Conversion, *, places: bool = True) -> ConversionReport:
     """Return the report of a conversion; with `places`, it says which nodes of the model each line is about."""
-    groups: dict[tuple[str, str, int, int, tuple[str, ...], tuple[str, ...]], list[Action]] = {}
+    groups: dict[tuple[Any, ...], list[Action]] = {}
     for action in conversion.actions:
-        key = (action.domain, action.op_type, action.since, action.until, action.steps, action.result)
-        groups.setdefault(key, []).append(action)
+        groups.setdefault(action.kind, []).append(action)
     labels = BodyLabels()
     converted = [
         OperatorGroup(
@@ -107,6 +121,7 @@ def conversion_report(conversion: Conversion, *, places: bool = True) -> Convers
             steps=steps,
             becomes=result,
             places=[_place_of(action, labels) for action in actions] if places else (),
+            example=_example_of(actions[0], conversion) if places else None,
         )
         for (domain, op_type, since, until, steps, result), actions in sorted(groups.items(), key=itemgetter(0))
     ]
@@ -177,6 +192,31 @@ def refusal_line(nodes: NodeCounts) -> str:
 def _place_of(action: Action, labels: BodyLabels) -> NodePlace:
     body, index = action.body, action.node_index
     return NodePlace(labels.number_of(body), index, body.names[index])
+
+
+def _example_of(action: Action, conversion: Conversion) -> ConvertedNode | None:
+    """Return a node with the nodes that replace it as text, None if that would be long, or cannot be written."""
+    nodes = [action.body.nodes[action.node_index], *conversion.examples.get(action.kind, ())]
+    try:
+        given, *made = [_text_of(node) for node in nodes]
+    except ModelError:  # a name is no text
+        return None
+    is_short = len(given) + sum(map(len, made)) <= LONGEST
+    return ConvertedNode(given, made) if is_short and made else None
+
+
+def _text_of(node: Any) -> str:
+    """Return the text of a node without metadata, too long a one if the node is large."""
+    from opset.model.text.printing import to_text  # most conversions write no text
+
+    if node.ByteSize() > LONGEST:
+        return " " * (LONGEST + 1)
+    plain = type(node)()
+    plain.CopyFrom(node)
+    plain.ClearField("metadata_props")
+    plain.ClearField("doc_string")
+    lines = to_text(plain, limit=FEW_ELEMENTS).splitlines()
+    return "\n".join(line for line in lines if not line.startswith("#"))
 
 
 def _versions_text(versions: ImportedVersion | IrVersions | OperatorGroup) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from opset.errors import Finding, FindingList, listing
 from opset.html_text import Table, findings_table, html_of, missing_attribute, one_line
@@ -23,6 +23,11 @@ class Action(NamedTuple):
     until: int
     steps: tuple[str, ...]
     result: tuple[str, ...]
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """All but the node: the same for nodes that were converted alike."""
+        return self[2:]
 
     @property
     def location(self) -> str:
@@ -48,6 +53,7 @@ class Conversion:
     - `actions`: the nodes that were converted; `kept`: how many stayed as they are, by domain, operator, since_version
       before and after; `passed`: how many are of domains without schemas, by domain and operator;
     - `refusals`: what cannot be converted, the first thousand, and how many more; `refused`: how many nodes;
+    - `examples`: the nodes that replaced the first of those that were converted alike, by the kind of their actions;
     - `blocked`: the first refusal of nodes of one operator and kind, and how many there are, by domain, operator,
       version and kind of refusal;
     - `notes`: remarks for the user;
@@ -65,6 +71,7 @@ class Conversion:
     refusals: FindingList = field(default_factory=FindingList)
     refused: int = 0
     blocked: dict[tuple[str, str, int, tuple[str, ...]], tuple[Finding, int]] = field(default_factory=dict)
+    examples: dict[tuple[Any, ...], list[Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     changes: bool = False
     model: Model | None = None

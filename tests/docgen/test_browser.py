@@ -9,6 +9,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
+from benchmarks.reports import layered_text
+from tests.cli.commands import run
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
@@ -138,6 +141,18 @@ def test_pages_are_accessible(opened, scheme):
         violations = axe.run(page, options=options).response["violations"]
         found |= {(path, each["id"]): [node["html"][:200] for node in each["nodes"][:2]] for each in violations}
     assert found == {}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_is_accessible(opened, site_folder, scheme):
+    (site_folder / "model.onnxtxt").write_text(layered_text(1))
+    path = site_folder / "report.html"
+    result = run("convert", site_folder / "model.onnxtxt", "--to", "13", "--plan", "--report", path)
+    assert result.exit_code == 0
+    page = opened("report.html", color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= DESKTOP["width"]
+    violations = Axe().run(page, options={"preload": False}).response["violations"]
+    assert {each["id"]: [node["html"][:200] for node in each["nodes"][:2]] for each in violations} == {}
 
 
 def test_examples_are_a_column_on_wide_screens_alone(opened):

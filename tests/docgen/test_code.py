@@ -6,6 +6,7 @@ import pytest
 from pygments.token import Name
 
 from opset.docgen import code
+from tests.docgen.accessibility import contrast
 
 BODY = """axis = Constant <value_int: int = @axis> ()
 y = ReduceMax <keepdims: int = 1, names = ["a", "b"]> (input, axes)  # the greatest
@@ -57,17 +58,6 @@ def test_the_text_is_kept(language):
     assert plain == re.sub(r"<[^>]*>", "", code.highlight(text))
     assert "style=" not in shown and "<script" not in shown and "<b>" not in shown and "\x1b" not in shown
     assert r"\x1b\u202e" in plain
-
-
-def luminance(colour):
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one, other):
-    least, most = sorted((luminance(one), luminance(other)))
-    return (most + 0.05) / (least + 0.05)
 
 
 def test_colours_can_be_read():

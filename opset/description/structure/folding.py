@@ -1,4 +1,4 @@
-"""Changes that are the same but for numbers in names, as in the layers of a transformer, as one change with a count."""
+"""Names and changes that are the same but for numbers, as in the layers of a transformer, as one with a count."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Final, Literal, NamedTuple
 
 from opset.errors import KEPT
 
+SIGNS: Final = {"added": "+", "removed": "-", "changed": "~"}
+"""The sign of each change, in text and on pages."""
 _NUMBER: Final = re.compile(r"\d+", re.ASCII)
 _MOST_RANGES: Final = 6
 _LONGEST_NUMBER: Final = 18
@@ -39,6 +41,45 @@ class StructureChange:
     count: int = 1
     numbers: str = ""
 
+    @property
+    def place(self) -> str:
+        """The first place, and how often there is one like it: "node 'layer.0' (Add), x 24: 0-23"."""
+        return repeat_text(self.places[0], self.places[-1], self.count, self.numbers)
+
+
+class FoldedName(NamedTuple):
+    """A name, or several that are the same but for numbers: the first and the last of them, and their indices.
+
+    `numbers` has the number in which they differ: "0-23"; it is "" if they differ in more than one, or there is one.
+    """
+
+    first: str
+    last: str
+    indices: Sequence[int]
+    numbers: str = ""
+
+    def __str__(self) -> str:
+        return repeat_text(self.first, self.last, len(self.indices), self.numbers)
+
+
+def repeat_text(first: str, last: str, count: int, numbers: str) -> str:
+    """Return a name, and how often there is one like it: "layer.0, x 24: 0-23"."""
+    if count == 1:
+        return first
+    return f"{first}, x {count:,}{f': {numbers}' if numbers else f', to {last}'}"
+
+
+def fold_names(names: Iterable[str]) -> list[FoldedName]:
+    """Return names with those merged that differ in numbers alone, in the order of the first ones."""
+    groups: dict[str, list[int]] = {}
+    names = [*names]
+    for index, name in enumerate(names):
+        groups.setdefault(_without_numbers(name), []).append(index)
+    return [
+        FoldedName(names[each[0]], names[each[-1]], each, _varying_numbers([names[index] for index in each]))
+        for each in groups.values()
+    ]
+
 
 def fold_changes(changes: Iterable[StructureChange]) -> list[StructureChange]:
     """Return changes with those merged that differ in numbers of their names alone, in the order of the first ones."""
@@ -59,13 +100,17 @@ def _merge_group(group: Sequence[StructureChange]) -> StructureChange:
     """Return several changes as one."""
     if len(group) == 1:
         return group[0]
-    names = [f"{each.body} {each.places[0]}" for each in group]
+    numbers = _varying_numbers([f"{each.body} {each.places[0]}" for each in group])
+    places = [each.places[0] for each in group[:KEPT]]
+    return replace(group[0], places=places, count=len(group), numbers=numbers)
+
+
+def _varying_numbers(names: Sequence[str]) -> str:
+    """Return the number in which names differ, as ranges; "" if they differ in more than one, or in none."""
     columns = [*zip(*map(_NUMBER.findall, names), strict=True)]
     varying = [column for column in columns if len({*column}) > 1]
     same = bool(varying) and all(column == varying[0] for column in varying)
-    numbers = _ranges(varying[0]) if same and max(map(len, varying[0])) <= _LONGEST_NUMBER else ""
-    places = [each.places[0] for each in group[:KEPT]]
-    return replace(group[0], places=places, count=len(group), numbers=numbers)
+    return _ranges(varying[0]) if same and max(map(len, varying[0])) <= _LONGEST_NUMBER else ""
 
 
 def _ranges(numbers: Sequence[str]) -> str:

@@ -1,0 +1,184 @@
+"""The frame of a report: parts and tables, put into a page with a policy.
+
+Every text of a page may come from a model: it is escaped, cut if it is long, and never markup. Signs and words stand
+beside the colors, which follow the reader's light or dark scheme. The policy of a page permits its own style alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from opset import __version__
+from opset.description.structure import folding
+from opset.docgen import picture
+from opset.docgen.styles import base_stylesheet
+from opset.errors import safe_text
+
+GOOD, BAD, WARN, QUIET = "good", "bad", "warn", "quiet"
+SIGNS: Final = {GOOD: "✓", BAD: "✗", WARN: "!", QUIET: "·", "": "", **folding.SIGNS}
+"""The sign beside each color."""
+MOST_ROWS: Final = 1000
+"""Rows of a table; the others are counted."""
+_LONGEST: Final = 10_000
+_CODES: Final = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\x7f"}
+"""Characters that a page could read as its own markup, as JSON writes it in texts."""
+
+
+class Cell(NamedTuple):
+    """A text, with a sign and color of its kind, a picture and further lines, which `folded` names if they are folded.
+
+    `column` is "right" for numbers.
+    """
+
+    text: str = ""
+    kind: str = ""
+    lines: Sequence[str] = ()
+    folded: str = ""
+    picture: str = ""
+    column: str = ""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the cell shows anything."""
+        return bool(self.text or self.lines or self.picture)
+
+    @property
+    def sign(self) -> str:
+        """The sign of the kind."""
+        return SIGNS[self.kind]
+
+
+class Table(NamedTuple):
+    """A table: its caption, the names of columns, the rows, whose first cell names them, and a text on further ones."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    more: str = ""
+    kind: str = ""
+
+
+class Change(NamedTuple):
+    """A kind of change: its title, a text, pictures before and after with their titles, and both as code."""
+
+    title: str
+    text: str
+    before: str
+    before_title: str
+    after: str
+    after_title: str
+    code: str
+    is_open: bool
+
+
+class Folded(NamedTuple):
+    """A table or a code that is shown when it is asked for."""
+
+    title: str
+    table: Table | None = None
+    code: str = ""
+
+
+class Part(NamedTuple):
+    """A section of a page."""
+
+    id: str
+    title: str
+    texts: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    lines: Sequence[str] = ()
+    changes: Sequence[Change] = ()
+    folded: Sequence[Folded] = ()
+
+
+class Page(NamedTuple):
+    """A page: its title, the verdict, facts by name, and sections."""
+
+    title: str
+    verdict: Cell | None
+    facts: Sequence[tuple[str, str]]
+    parts: Sequence[Part]
+
+
+def page_text(page: Page, document: Any = None) -> str:
+    """Return a page as an HTML document, which holds the report as JSON, too, if that is given."""
+    style = _style()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    template = _environment().get_template("report.html")
+    data = embedded_json(document) if document is not None else ""
+    return template.render(page=page, style=Markup(style), digest=digest, data=data)
+
+
+def embedded_json(document: Any) -> Markup:
+    """Return a document as JSON that an element of a page can hold: ASCII, and without anything that ends it."""
+    text = json.dumps(document, separators=(",", ":"), allow_nan=False)
+    return Markup(text.translate(_CODES))
+
+
+def words_cell(*words: object, kind: str = "", **more: Any) -> Cell:
+    """Return a cell with texts that are not empty, separated by blanks."""
+    return Cell(" ".join(str(each) for each in words if each not in ("", None)), kind, **more)
+
+
+def number_cell(text: object) -> Cell:
+    """Return a cell with a number."""
+    return Cell(str(text), column="right")
+
+
+def first_rows(title: str, head: Sequence[str], rows: Sequence[Sequence[Cell]], kind: str = "") -> Table:
+    """Return a table of the first rows, without columns that are empty, and the number of the other rows."""
+    left = len(rows) - MOST_ROWS
+    shown = rows[:MOST_ROWS]
+    full = [place for place, _ in enumerate(head) if any(row[place].is_full for row in shown)]
+    return Table(
+        title,
+        [head[place] for place in full],
+        [[row[place] for place in full] for row in shown],
+        f"… and {left:,} more" if left > 0 else "",
+        kind,
+    )
+
+
+def lines_cell(lines: Sequence[str], noun: str, shown: int = 3, most: int = 50) -> Cell:
+    """Return a cell with the first lines; if there are more than a few, all are folded behind their number."""
+    if len(lines) <= shown:
+        return Cell(lines[0] if len(lines) == 1 else "", lines=lines if len(lines) > 1 else ())
+    more = [f"… and {len(lines) - most:,} more"] if len(lines) > most else []
+    return Cell(lines=[*lines[:most], *more], folded=f"{len(lines):,} {noun}")
+
+
+@cache
+def _style() -> str:
+    """Return the CSS of a page."""
+    own = files("opset.reports").joinpath("report.css").read_text(encoding="utf-8")
+    return base_stylesheet() + own + picture.stylesheet()
+
+
+@cache
+def _environment() -> Environment:
+    """Return the Jinja environment of the templates, in which every text is escaped and cut."""
+    environment = Environment(
+        loader=PackageLoader("opset.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+        finalize=lambda value: value if isinstance(value, Markup) else safe_lines(value),
+    )
+    environment.globals["opset_version"] = __version__
+    return environment
+
+
+def safe_lines(text: object) -> str:
+    """Return text with control characters other than line breaks escaped, cut if it is long."""
+    return "\n".join(safe_text(line, _LONGEST) for line in str(text)[: 4 * _LONGEST].split("\n"))

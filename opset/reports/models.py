@@ -1,0 +1,215 @@
+"""The page of a verb that reads models: in full for one model, else with a row for each and sums over all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from opset.errors import Finding
+from opset.reports.conversions import change_parts, kinds_of, picture_parts, release_words, targets_words
+from opset.reports.findings import SEVERITIES, finding_parts, grouped_findings, operator_of
+from opset.reports.frame import (
+    BAD,
+    GOOD,
+    QUIET,
+    WARN,
+    Cell,
+    Folded,
+    Page,
+    Part,
+    first_rows,
+    lines_cell,
+    number_cell,
+    page_text,
+)
+from opset.reports.verifications import KINDS, verification_parts
+
+_TITLES: Final = {
+    "convert": "Conversion", "lower": "Lowering", "inline": "Inlining", "blockers": "Blockers", "check": "Check",
+    "infer": "Inference",
+}  # fmt: skip
+_REFUSALS: Final = ("convert", "lower", "inline", "blockers")
+_MILD: Final = {"warned": WARN, "invalid": WARN, "unchanged": QUIET}
+"""Kinds of statuses that are no failure, and not simply good."""
+
+
+def models_page(
+    verb: str, document: Mapping[str, Any], words: Mapping[str, str], command: str = "", left_out: int = 0
+) -> str:
+    """Return the page of a verb's report on models, made of its JSON.
+
+    Args:
+        verb: The name of the verb.
+        document: The report as `--format json` prints it.
+        words: The words of each status.
+        command: The call.
+        left_out: How many models the document does not have, though its summary counts them.
+    """
+    models = document["models"]
+    several = len(models) + left_out != 1
+    facts = [] if several else [*_facts(models[0], words)]
+    verdict = _verdict(document["summary"], words) if several else _verdict_of(models[0], words)
+    parts = [*_models_parts(models, words, left_out)] if several else []
+    title = "Refusals" if verb in _REFUSALS else "Findings"
+    parts += [*_total_parts(document.get("totals", ()), title)] if several else [*finding_parts(models, title)]
+    if not several:
+        parts += [*_mend_parts(models[0])]
+    done = [each for each in models if not several or each["status"] != "refused"]
+    kinds = kinds_of(done)
+    is_refused = any(each["status"] == "refused" for each in done)
+    parts += [*change_parts(kinds, done, is_refused)]
+    verified = [(each["input"] if several else "", each["verification"]) for each in models if each.get("verification")]
+    parts += [*verification_parts(verified)] if verified else []
+    parts += [] if is_refused else [*picture_parts(kinds)]
+    notes = [] if several else models[0].get("notes", [])
+    notes = [*notes, *document.get("notes", ())]
+    parts += [Part("notes", "Notes", lines=notes)] if notes else []
+    facts += [("Command", command)] if command else []
+    subject = f"{len(models) + left_out:,} models" if several else _name_of(models[0])
+    return page_text(Page(f"{_TITLES[verb]} of {subject}", verdict, facts, parts), document)
+
+
+def _name_of(model: Mapping[str, Any]) -> str:
+    return "stdin" if model["input"] == "-" else str(model["input"])
+
+
+def _kind_of(model: Mapping[str, Any]) -> str:
+    """Return the kind of the verdict on a model."""
+    return BAD if model["exit_status"] else _MILD.get(model["status"], GOOD)
+
+
+def _verdict_of(model: Mapping[str, Any], words: Mapping[str, str]) -> Cell:
+    """Return the verdict on one model."""
+    text = words[model["status"]]
+    text = f"{text[:1].upper()}{text[1:]}"
+    if detail := _detail(model):
+        text += f": {detail}"
+    nodes = model.get("nodes")
+    if model["status"] == "refused" and nodes:
+        what = f"{nodes['refused']:,} of {nodes['total']:,} nodes" if nodes["refused"] else "The model"
+        text += f". {what} cannot be converted; nothing was written"
+    verification = model.get("verification")
+    if verification:
+        text += f". Verified: {verification['verdict']}"
+    if model.get("internal_error"):
+        text += f". {model['internal_error']}"
+    return Cell(text, _kind_of(model))
+
+
+def _verdict(summary: Mapping[str, int], words: Mapping[str, str]) -> Cell:
+    """Return the verdict on several models."""
+    counts = [f"{summary[each]:,} {word}" for each, word in words.items() if summary[each]]
+    count = summary["models"]
+    kind = BAD if summary["exit_status"] else GOOD
+    return Cell(f"{count:,} model{'' if count == 1 else 's'}: {', '.join(counts)}", kind)
+
+
+def _detail(model: Mapping[str, Any]) -> str:
+    """Return the versions, or numbers of findings, in a report on a model."""
+    if "opsets" in model and "ir_version" in model:
+        return targets_words(model)
+    if "error_count" in model:
+        counts = [(model["error_count"], "error"), (model["warning_count"], "warning")]
+        return ", ".join(f"{count:,} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
+    return ""
+
+
+def _facts(model: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield facts about the one model of a report."""
+    yield "Model", _name_of(model)
+    if model["output"] is not None:
+        yield "Written", "stdout" if model["output"] == "-" else model["output"]
+    if "opsets" in model and "ir_version" in model:
+        yield "Target", targets_words(model)
+        if words := release_words(model):
+            yield "Releases", words
+    if "mended_count" in model:
+        yield "Mended", f"{model['mended_count']:,}"
+    if nodes := model.get("nodes"):
+        counts = {name: count for name, count in nodes.items() if count and name != "total"}
+        words = {"passed": "passed through"}
+        parts = [f"{count:,} {words.get(name, name)}" for name, count in counts.items()]
+        yield "Nodes", f"{nodes['total']:,}{': ' if parts else ''}{', '.join(parts)}"
+
+
+def _models_parts(models: Sequence[Mapping[str, Any]], words: Mapping[str, str], left_out: int) -> Iterator[Part]:
+    """Yield the section with a row for each model."""
+    rows = []
+    has_detail = any(map(_detail, models))
+    has_output = any(each["output"] for each in models)
+    has_verified = any(each.get("verification") for each in models)
+    for model in models:
+        verification = model.get("verification")
+        row = [
+            Cell(_name_of(model)),
+            Cell(words[model["status"]], _kind_of(model)),
+            *([Cell(_detail(model))] if has_detail else []),
+            *(
+                [Cell(verification["verdict"], KINDS[verification["verdict"]]) if verification else Cell()]
+                * has_verified
+            ),
+            _findings_cell(model),
+            Cell(model["output"] or ("nothing" if has_output else "")),
+        ]
+        rows.append(row)
+    head = [
+        "model",
+        "verdict",
+        *(["what"] if has_detail else []),
+        *(["verified"] * has_verified),
+        "findings",
+        "written",
+    ]
+    table = first_rows("Models and what became of each", head, rows)
+    if left_out:
+        more = f"{left_out:,} more models are not on this page; --report FILE.jsonl has all"
+        table = table._replace(more=f"{table.more} {more}".strip())
+    yield Part("models", "Models", tables=[table] if rows else [])
+
+
+def _findings_cell(model: Mapping[str, Any]) -> Cell:
+    """Return the findings on one of many models, folded."""
+    if model.get("internal_error"):
+        return Cell(model["internal_error"])
+    lines = []
+    for group in grouped_findings([model]):
+        first = group[0][1]
+        count = f" (x {len(group):,})" if len(group) > 1 else ""
+        words = [f"{first['code']} {operator_of(first)}".strip() + count, first["message"], first["why"]]
+        place = f"at {first['place']}" if first["place"] and len(group) == 1 else ""
+        lines.append("; ".join(each for each in (*words, place) if each))
+    if not lines:
+        return Cell("none", QUIET)
+    number = len(model["errors"]) + model["omitted"]
+    cell = lines_cell(lines, "findings", shown=0)
+    return cell._replace(folded=f"{number:,} finding{'' if number == 1 else 's'}")
+
+
+def _total_parts(totals: Sequence[Mapping[str, Any]], title: str) -> Iterator[Part]:
+    """Yield the section with the sums of findings over models, by operator and reason."""
+    rows = [
+        [
+            Cell(each["operator"] or "no node"),
+            Cell(each["code"], SEVERITIES[Finding(each["code"], "").severity]),
+            number_cell(f"{each['findings']:,}"),
+            number_cell(f"{each['models']:,}"),
+            Cell(each["why"]),
+            Cell(each["help"]),
+        ]
+        for each in totals
+    ]
+    if rows:
+        head = ["operator", "code", "times", "models", "why", "help"]
+        yield Part("findings", f"{title} by operator", tables=[first_rows(f"{title} of all models", head, rows)])
+
+
+def _mend_parts(model: Mapping[str, Any]) -> Iterator[Part]:
+    """Yield the section on faults that were mended in a model, none without any."""
+    mended = model.get("mended", ())
+    rows = [[Cell(each["code"], GOOD), Cell(each["message"]), Cell(each["place"])] for each in mended]
+    tables = [first_rows("What was mended", ["rule", "what", "where"], rows)] if rows else []
+    difference = model.get("diff", "")
+    folded = [Folded("The difference as text", code=difference)] if difference else []
+    if rows or folded:
+        left = model["mended_count"] - len(mended)
+        yield Part("mended", "Mended", [f"… and {left:,} more"] if left > 0 else [], tables, folded=folded)

@@ -1,0 +1,257 @@
+"""Pages of reports: valid, readable by all, inert, and with the whole report as JSON."""
+
+import base64
+import hashlib
+import json
+import re
+
+import pytest
+
+from benchmarks.reports import layered_text
+from opset.model.text.syntax import parse_model
+from opset.reports.frame import Page, embedded_json, page_text
+from opset.verification.report import SHARES
+from tests.cli.commands import run, run_json
+from tests.docgen.accessibility import contrast, faults, local_name, parse, text_of
+
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(1)>'\"\u2028\u202e\x1b[31m"
+MODEL = """<ir_version: 9, opset_import: ["": 20]>
+    net (float[2, 4] x) => (float[2, 1] y, float[2, 4] "z.0", float[2, 4] "z.1")
+    <float[4] w = {1, 2, 3, 4}, int64[1] axes = {-1}> {
+        ["layer.0.norm"] a = LayerNormalization (x, w)
+        ["layer.1.norm"] b = LayerNormalization (a, w)
+        "z.0" = Gelu (b)
+        "z.1" = Identity (b)
+        y = ReduceMean <keepdims = 1> (b, axes)
+    }"""
+OTHER = """<ir_version: 9, opset_import: ["": 20]>
+    net (float[2, 4] x) => (float[2, 1] y, float[2, 4] "z.0", float[2, 4] "z.1")
+    <float[4] w = {1, 2, 3, 4}, int64[1] axes = {-1}> {
+        ["layer.0.norm"] a = LayerNormalization (x, w)
+        ["layer.1.norm"] b = LayerNormalization (a, w)
+        "z.0" = Gelu (b)
+        c = Constant <value_float = 1.5> ()
+        "z.1" = Mul (b, c)
+        y = ReduceMean <keepdims = 1> (b, axes)
+    }"""
+REFUSED = """<ir_version: 9, opset_import: ["": 20]>
+    net (string[N] a, string[N] b) => (string[N] c0, string[N] c1, string[N] c2) {
+        ["layer.0.join"] c0 = StringConcat (a, b)
+        ["layer.1.join"] c1 = StringConcat (c0, b)
+        ["layer.2.join"] c2 = StringConcat (c1, b)
+    }"""
+
+
+@pytest.fixture(autouse=True)
+def models(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("model", MODEL), ("other", OTHER), ("refused", REFUSED)):
+        (tmp_path / f"{name}.onnxtxt").write_text(text)
+    return tmp_path
+
+
+def page_of(*arguments, status=0, file="r.html"):
+    """Return the root of the page that a command writes."""
+    result = run(*arguments, "--report", file)
+    assert result.exit_code == status, result.output
+    return read_page(file)
+
+
+def read_page(file):
+    """Return the root of a page; it has to be valid, readable by all, and inert."""
+    with open(file, encoding="utf-8") as stream:
+        text = stream.read()
+    assert not re.search("[\x00-\x09\x0b-\x1f\u2028\u2029\u202a-\u202e\x7f]", text)
+    root = parse(text)
+    assert faults(root) == []
+    elements = [each for each in root.iter() if isinstance(each.tag, str)]
+    names = {local_name(each) for each in elements}
+    assert not names & {"img", "link", "iframe", "a", "form", "object", "base"}
+    assert not [name for each in elements for name in each.attrib if str(name).startswith("on") or name == "style"]
+    scripts = [each for each in elements if local_name(each) == "script"]
+    assert all(each.get("type") == "application/json" for each in scripts)
+    policy = next(each.get("content") for each in elements if each.get("http-equiv") == "Content-Security-Policy")
+    style = text.partition("<style>")[2].partition("</style>")[0]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policy.startswith("default-src 'none'; ") and f"style-src 'sha256-{digest}'" in policy
+    assert "script-src" not in policy and "unsafe" not in policy
+    return root
+
+
+def part_of(root, name):
+    return next((each for each in root.iter("section") if each.get("aria-labelledby") == name), None)
+
+
+def rows_of(part):
+    """Return the texts of the cells of all rows of a section."""
+    return [[text_of(cell) for cell in row] for body in part.iter("tbody") for row in body]
+
+
+def verdict_of(root):
+    return next(text_of(each) for each in root.iter("p") if each.get("class") == "verdict")
+
+
+def data_of(root):
+    return json.loads(next(each.text for each in root.iter("script") if each.get("id") == "report"))
+
+
+def test_a_conversion_is_a_page_with_what_the_json_has():
+    root = page_of("convert", "model.onnxtxt", "--to", "13", "-o", "out.onnx", "--verify")
+    assert verdict_of(root) == "✓ Converted: ai.onnx 20 → 13, IR version 9 → 7. Verified: same"
+    changes = rows_of(part_of(root, "changes"))
+    norm = next(row for row in changes if row[0] == "LayerNormalization")
+    assert norm[1:3] == ["17", "2"] and norm[3].startswith("lowered to 10 nodes: ")
+    assert norm[4] == "layer.0.norm, x 2: 0-1"
+    data = data_of(root)
+    expected = run_json("convert", "model.onnxtxt", "--to", "13", "-o", "out.onnx", "--verify", "--force")
+    assert data.pop("schema_version") == 1 and data == expected
+
+
+def test_kinds_of_changes_are_drawn_before_and_after():
+    pictures = part_of(page_of("convert", "model.onnxtxt", "--to", "13", "--plan"), "pictures")
+    kinds = [each for each in pictures.iter("details") if each.get("class") == "change-kind"]
+    assert [text_of(each[0]) for each in kinds] == [
+        "Gelu 20: lowered to 8 nodes: 3 Constant, 3 Mul, Erf, Add",
+        "LayerNormalization 17, x 2: lowered to 10 nodes: 2 ReduceMean, Sub, 2 Constant, Pow, Add, Sqrt, Div, Mul",
+        "ReduceMean 18 → 13: converted to ReduceMean",
+    ]
+    titles = [each.get("aria-label") for each in pictures.iter() if local_name(each) == "svg"]
+    assert titles[:2] == ["Before: Gelu", "After: Mul, Erf, Add"]
+    drawn = {text_of(each) for each in pictures.iter() if local_name(each) == "text"}
+    assert {"LayerNormalization", "Sqrt", "x", "w"} <= drawn and "Constant" not in drawn
+
+
+def test_a_refusal_comes_first_and_says_where_why_and_what_helps():
+    root = page_of("convert", "refused.onnxtxt", "--to", "12", status=1)
+    assert verdict_of(root).startswith("✗ Refused: ") and "3 of 3 nodes cannot be converted" in verdict_of(root)
+    ((finding, operator, times, where, what, help),) = rows_of(part_of(root, "findings"))
+    assert finding == "✗ error C201" and operator == "StringConcat" and times == "3"
+    assert "layer.0.join" in where and where.endswith(", x 3: 0-2") and "cannot go from 20 to 12" in what and help
+    sections = [each.get("aria-labelledby") for each in root.iter("section")]
+    assert sections[0] == "findings" and "pictures" not in sections
+
+
+def test_a_verification_has_a_row_for_outputs_that_are_alike_and_bars():
+    same = page_of("verify", "model.onnxtxt", "model.onnxtxt")
+    assert verdict_of(same) == "✓ The models compute the same"
+    rows = rows_of(part_of(same, "verification"))
+    assert [row[:2] for row in rows] == [
+        ["y", "✓ same"],
+        ["z.0, x 2: 0-1", "✓ same"],
+        ["drawn with seed 0 x 3: 0-2", "✓ same"],
+    ]
+    root = page_of("verify", "model.onnxtxt", "other.onnxtxt", status=1)
+    assert verdict_of(root) == "✗ The models differ: 1 of 3 outputs"
+    part = part_of(root, "verification")
+    assert rows_of(part)[0][:2] == ["z.1", "✗ different"]
+    bars = [each for each in part.iter() if local_name(each) == "svg"]
+    assert bars[0].get("aria-label") == f"Elements by difference: above {SHARES[-1]:g}: 24"
+    assert bars[1].get("aria-label") == "Elements by difference: equal: 6"
+    assert "the first value inside that differs is z.1" in text_of(part)
+    assert data_of(root)["outputs"][2]["histogram"] == [0, 0, 0, 0, 0, 0, 0, 24]
+
+
+def test_many_models_have_a_row_each_and_sums(models):
+    (models / "many").mkdir()
+    for number in range(14):
+        (models / "many" / f"m{number:02}.onnxtxt").write_text(MODEL)
+    (models / "many" / "refused.onnxtxt").write_text(REFUSED)
+    root = page_of("convert", "many", "--to", "12", "-o", "out", "--report", "r.jsonl", status=1)
+    assert verdict_of(root) == "✗ 15 models: 14 converted, 1 refused"
+    rows = rows_of(part_of(root, "models"))
+    assert len(rows) == 15 and [row[0] for row in rows] == sorted(row[0] for row in rows)
+    assert next(row for row in rows if row[0].endswith("refused.onnxtxt"))[1] == "✗ refused"
+    (total,) = rows_of(part_of(root, "findings"))
+    assert total[:4] == ["StringConcat", "✗ C201", "3", "1"]
+    changes = rows_of(part_of(root, "changes"))
+    assert next(row for row in changes if row[0] == "LayerNormalization")[2:4] == ["28", "14"]
+    lines = [json.loads(line) for line in (models / "r.jsonl").read_text().splitlines()]
+    assert len(lines) == 15
+    again = page_of("convert", "many", "--to", "12", "-o", "out", "--report", "r.jsonl", status=1)
+    assert data_of(again) == data_of(root)
+
+
+def test_other_verbs_have_pages(models):
+    broken = MODEL.replace(
+        "y = ReduceMean <keepdims = 1> (b, axes)", "y = ReduceMean <keepdims = 7, odd = 1> (b, axes)"
+    )
+    (models / "broken.onnxtxt").write_text(broken)
+    root = page_of("check", "broken.onnxtxt", status=1)
+    assert verdict_of(root).startswith("✗ With errors: ") and rows_of(part_of(root, "findings"))
+    for arguments, status in (
+        (("lower", "model.onnxtxt", "--ops", "Gelu", "-o", "l.onnx"), 0),
+        (("blockers", "refused.onnxtxt", "--to", "12"), 1),
+        (("infer", "model.onnxtxt", "--check"), 0),
+        (("inline", "model.onnxtxt", "-o", "i.onnx"), 0),
+    ):
+        if arguments[0] == "infer":
+            arguments = ("infer", "model.onnxtxt", "-o", "inferred.onnx")
+        assert verdict_of(page_of(*arguments, status=status))
+
+
+def test_what_breaks_is_a_page(models):
+    before, after = models / "before" / "com.acme", models / "after" / "com.acme"
+    text = (
+        "operator: Same\nfamily: other\nversions:\n- since: 1\n  doc: Gives its input.\n"
+        "  inputs: [{name: X, type: T, doc: Given.}]\n  outputs: [{name: Y, type: T, doc: The same.}]\n"
+        "  types: {T: ['tensor(float)', 'tensor(double)']}\n  shape: same(X)\n"
+    )
+    for folder, content in ((before, text), (after, text.replace(", 'tensor(double)'", ""))):
+        folder.mkdir(parents=True)
+        (folder / "Same.yaml").write_text(content)
+    arguments = ("breaking", str(before.parent), "--schemas", str(after.parent), "--no-examples")
+    root = page_of(*arguments, status=1)
+    assert verdict_of(root).startswith("✗ Breaking: 1 break, ")
+    (row,) = rows_of(part_of(root, "findings"))
+    assert row[0].startswith("✗ break B1") and "com.acme.Same 1" in row
+    assert data_of(root) == json.loads(run(*arguments, "--format", "json").stdout)
+
+
+def test_names_of_a_model_are_text_everywhere(models):
+    proto = parse_model(MODEL)
+    for node in proto.graph.node:
+        node.name = EVIL + node.name
+        node.input[:] = [name + EVIL if name == "b" else name for name in node.input]
+        node.output[:] = [name + EVIL if name == "b" else name for name in node.output]
+    (models / "evil.onnx").write_bytes(proto.SerializeToString())
+    root = page_of("convert", "evil.onnx", "--to", "13", "-o", "out.onnx", file=f"{EVIL[9:17]}.html")
+    names = data_of(root)["models"][0]["operators"][0]["places"]
+    assert names[0]["name"].startswith(EVIL)
+    assert "alert(1)" in text_of(part_of(root, "changes")) and "\\u202e" in text_of(part_of(root, "changes"))
+    held = str(embedded_json({EVIL: EVIL}))
+    assert held.isascii() and not {*"<>&\x7f"} & {*held} and json.loads(held) == {EVIL: EVIL}
+
+
+def test_a_page_replaces_a_page_and_no_other_file(models):
+    page_of("convert", "model.onnxtxt", "--to", "13", "--plan")
+    page_of("verify", "model.onnxtxt", "model.onnxtxt")
+    (models / "mine.html").write_text("<!DOCTYPE html><title>mine</title>")
+    for arguments in (
+        ("convert", "model.onnxtxt", "--to", "13", "-o", "not.onnx"),
+        ("verify", "model.onnxtxt", "model.onnxtxt"),
+        ("breaking", "1.16"),
+        ("diff", "model.onnxtxt", "other.onnxtxt"),
+    ):
+        result = run(*arguments, "--report", "mine.html")
+        assert result.exit_code == 2 and "error[U102]" in result.stderr
+    assert (models / "mine.html").read_text().endswith("mine</title>") and not (models / "not.onnx").exists()
+    assert run("info", "model.onnxtxt", "--report", "r.html").exit_code == 2
+    assert run("convert", "model.onnxtxt", "--to", "13", "--report", "a.html", "--report", "b.html").exit_code == 2
+
+
+def test_colours_can_be_read_in_both_schemes():
+    style = page_text(Page("t", None, [], []))
+    colours = dict(re.findall(r"--(\w+): light-dark\((#\w{6}, #\w{6})\)", style))
+    pairs = {name: text.split(", ") for name, text in colours.items()}
+    for scheme in (0, 1):
+        least = {
+            name: contrast(pairs[name][scheme], pairs["bg"][scheme])
+            for name in ("fg", "muted", "accent", "good", "bad", "warn")
+        }
+        assert min(least.values()) >= 4.5, least
+
+
+def test_a_page_is_small(models):
+    (models / "deep.onnxtxt").write_text(layered_text(10))
+    page_of("convert", "deep.onnxtxt", "--to", "13", "--plan")
+    assert (models / "r.html").stat().st_size < 300_000
