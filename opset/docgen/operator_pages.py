@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import permutations
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -30,7 +30,7 @@ from opset.docgen.code import highlight
 from opset.docgen.convertibility import GENERAL, Convertibility, Key
 from opset.docgen.markup import formula, html, inline
 from opset.docgen.paths import Paths, tag_anchor
-from opset.docgen.python_examples import python_code
+from opset.docgen.python_examples import python_parts
 from opset.docgen.runtime_facts import RuntimeFacts, anchor_of, runtimes_with
 from opset.errors import escape_text
 from opset.file_names import slug
@@ -396,28 +396,26 @@ def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[
 
 
 def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any]:
-    """Return the signature differences between any two versions of an operator, in each direction."""
+    """Return the signature differences between any two versions of an operator, from the older to the newer."""
     pairs: dict[tuple[int, int], dict[str, Any]] = {}
-    for before, after in permutations(versions, 2):
+    for before, after in combinations(versions, 2):
         words = difference_words(signature_diff(before, after), registry.type_sets)
         here, there = before.since_version, after.since_version
-        crossed = [schema for schema in versions if min(here, there) < schema.since_version <= max(here, there)]
-        said = []
-        for each in crossed if here < there else crossed[::-1]:
-            if text := each.change and (each.change.meaning or each.change.clarified):
-                said.append({"since": each.since_version, "text": inline(text)})
+        crossed = [schema for schema in versions if here < schema.since_version <= there]
+        said = [
+            each.since_version for each in crossed if each.change and (each.change.meaning or each.change.clarified)
+        ]
         pairs[here, there] = {
             "id": f"diff-{here}-{there}",
             "before": here,
             "after": there,
             "words": [*map(escape_text, words)],
             "said": said,
-            "title": f"What differs from version {here} to {there}",
-            "arrow": "↑" if here < there else "↓",
+            "title": f"{here} to {there}",
         }
     sinces = [schema.since_version for schema in versions]
-    rows = [{"since": here, "cells": [pairs.get((here, there)) for there in sinces]} for here in sinces]
-    return {"columns": sinces, "rows": rows, "pairs": [*pairs.values()]}
+    rows = [{"since": here, "cells": [pairs.get((here, there)) for there in sinces[1:]]} for here in sinces[:-1]]
+    return {"columns": sinces[1:], "rows": rows, "pairs": [*pairs.values()]}
 
 
 def _example_data(
@@ -443,7 +441,7 @@ def _example_data(
         "error": escape_text(example.error),
         "error_id": f"v{schema.since_version}-{slug(example.error)}",
         "attributes": attributes,
-        "python": "\n".join(map(escape_text, python_code(schema, example, newest_standard).splitlines())),
+        "python": python_parts(schema, example, newest_standard),
         "shown": [
             {"side": side, "name": escape_text(name), "type": escape_text(type_), "text": _shorten(text)}
             for side, values in (("in", inputs), ("out", outputs))
