@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from opset.catalog import value_text
 from opset.model.elements import ELEMENTS
 from opset.model.types import nest_elements
 from opset.schemas.model import VARIADIC, Example, ExampleValue, OpSchema, Parameter
@@ -25,32 +26,40 @@ _NUMPY = frozenset(
 )
 
 
+_SHOWN = frozenset("float double float16 int8 uint8 int16 uint16 int32 uint32 int64 uint64".split())
+"""Types whose values are written as a page shows them."""
+_NEGATIVE_ZERO = re.compile(r"-0(?![.\d])")
+"""What Python reads as an integer without its sign."""
+
+
 class _Unsupported(Exception):
     """A value that onnx.helper and numpy do not write in a line."""
 
 
-def python_parts(schema: OpSchema, example: Example, newest: int) -> str:
+def python_parts(schema: OpSchema, example: Example, newest: int, shown: Sequence[str]) -> str:
     """Return the parts of an example's Python code as JSON, of which assets/site.js makes it; "" if it has no code.
 
     The parts are [operator, domain, [[domain, version], …], attributes, inputs, outputs, values of a command]. An
     input is [name, type, shape, value], and an output [name, type, shape]; one that is omitted is 0, and the shape of
-    what is no tensor is 0. Without a command, the last part is missing.
+    what is no tensor is 0. A value of 1 is an array of what the page shows. Without a command, the last part is
+    missing.
 
     Args:
         schema: The version of the operator that the code uses.
         example: An example; one of an error has no code.
         newest: The newest version of ai.onnx, which graphs in attributes of other domains import.
+        shown: The values of the inputs as the page shows them.
     """
     if example.outputs is None:
         return ""
     try:
-        text = json.dumps(_parts_of(schema, example, newest), separators=(",", ":"))
+        text = json.dumps(_parts_of(schema, example, newest, shown), separators=(",", ":"))
     except _Unsupported:
         return ""
     return text if len(text) <= LONGEST else ""
 
 
-def _parts_of(schema: OpSchema, example: Example, newest: int) -> list[Any]:
+def _parts_of(schema: OpSchema, example: Example, newest: int, shown: Sequence[str]) -> list[Any]:
     """Return the parts of an example's code. Raises _Unsupported if a value has no short form."""
     inputs = _name_values(schema.inputs, example.inputs)
     taken = {name for name, value in inputs if value is not None}
@@ -63,13 +72,17 @@ def _parts_of(schema: OpSchema, example: Example, newest: int) -> list[Any]:
     imports = [[schema.domain, schema.since_version]]
     if schema.domain and any(kind.startswith("graph") for kind in kinds.values()):
         imports.append(["", newest])
-    values = _command_values(schema.name, [(name, value) for name, value in inputs if value is not None])
+    given = [(name, value, text) for (name, value), text in zip(inputs, shown, strict=True) if value is not None]
+    values = _command_values(schema.name, given)
     return [
         schema.name,
         schema.domain,
         imports,
         ", ".join(attributes),
-        [0 if value is None else [name, *_type_parts(value), _value_text(value)] for name, value in inputs],
+        [
+            0 if value is None else [name, *_type_parts(value), 1 if _is_value(value, text) else _value_text(value)]
+            for (name, value), text in zip(inputs, shown, strict=True)
+        ],
         [0 if value is None else [name, *_type_parts(value)] for name, value in outputs],
         *([values] if values else []),
     ]
@@ -119,6 +132,17 @@ def _element_text(name: str) -> str:
     return f"TensorProto.{name.upper()}"
 
 
+def _is_value(value: ExampleValue, text: str) -> bool:
+    """Whether the text that a page shows of a tensor is its value in Python, and its type is one of numpy."""
+    element, shape = value.type[7:-1], _shape_of(value)
+    if not value.type.startswith("tensor(") or element not in _SHOWN:
+        return False
+    listed = isinstance(value.content, list)
+    if value.content is None or (shape and not listed) or not all(shape) or _NEGATIVE_ZERO.search(text):
+        return False
+    return text == value_text(nest_elements(value.content, shape) if listed else value.content)
+
+
 def _value_text(value: ExampleValue) -> str:
     """Return the Python expression of a value."""
     kind, content = value.type, value.content
@@ -135,14 +159,18 @@ def _array_text(element: str, content: Any, shape: tuple[int, ...]) -> str:
     """Return the call of numpy that makes an array; `content` is a list, or one value that fills the shape."""
     if content is None:
         raise _Unsupported
-    dtype = _DTYPES[element]
-    type_ = _quote(dtype) if dtype in _NUMPY else f"ml_dtypes.{dtype}"
     if element.startswith("complex"):
         content = [complex(each) for each in content] if isinstance(content, list) else complex(content)
-    text = f"array({content!r}, {type_})"
+    text = f"array({content!r}, {_dtype_text(element)})"
     if isinstance(content, list):
         return text if shape == (len(content),) else f"{text}.reshape({', '.join(map(str, shape)) or '()'})"
     return text if shape == () else f"{text[:-1]}).repeat({math.prod(shape)}).reshape({', '.join(map(str, shape))})"
+
+
+def _dtype_text(element: str) -> str:
+    """Return the Python expression of an element type of numpy."""
+    dtype = _DTYPES[element]
+    return _quote(dtype) if dtype in _NUMPY else f"ml_dtypes.{dtype}"
 
 
 def _attribute_text(kind: str, value: Any) -> str:
@@ -166,17 +194,33 @@ def _attribute_text(kind: str, value: Any) -> str:
     raise _Unsupported
 
 
-def _command_values(operator: str, given: Iterable[tuple[str, ExampleValue]]) -> list[str]:
-    """Return the inputs in the command that runs the model; none if it would be long, or has values beyond JSON."""
-    values, length = [], len(operator)
-    for name, value in given:
+def _command_values(operator: str, given: Iterable[tuple[str, ExampleValue, str]]) -> list[str | int]:
+    """Return the inputs in the command that runs the model, 0 for one that is as it is shown.
+
+    There are none if the command would be long, or if a value is beyond JSON. `given` are names, values and the text
+    that is shown."""
+    values: list[str | int] = []
+    length = len(operator)
+    for name, value, shown in given:
         nested = _json_value(value)
         if nested is None:
             return []
-        values.append(json.dumps(nested))
-        length += len(name) + len(values[-1])
-    simple = not any(word in value for value in values for word in ("NaN", "Infinity", "'"))
-    return values if simple and length <= LONGEST_COMMAND else []
+        text = json.dumps(nested)
+        length += len(name) + len(text)
+        if length > LONGEST_COMMAND or any(word in text for word in ("NaN", "Infinity", "'")):
+            return []
+        same = _is_value(value, shown) and _is_json(shown)
+        values.append(0 if same else text)
+    return values
+
+
+def _is_json(text: str) -> bool:
+    """Whether text is JSON."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _json_value(value: ExampleValue) -> Any:

@@ -84,7 +84,10 @@ def pages(
 
     def render(template: str, path: str, page: Any) -> tuple[str, bytes]:
         root = "../" * path.count("/")
-        return path, compact(environment.get_template(template).render(page=page, root=root)).encode()
+        folder = path.rpartition("/")[0]
+        shown = environment.get_template(template).render(page=page, root=root)
+        # A link to a page beside this one needs no folder.
+        return path, compact(shown.replace(f'href="../{folder}/', 'href="')).encode()
 
     def rendered_pages() -> Iterator[tuple[str, bytes]]:
         yield render("page.html", "index.html", _home_page(site, operators))

@@ -116,7 +116,7 @@ def test_a_version_of_an_operator_has_exactly_its_parameters_in_order(site):
                 wanted += [(f"{side}-{slug(each.name)}", brief_type(each.type)) for each in parameters]
             wanted += [(f"type-{each}", REGISTRY.phrase(types)) for each, types in schema.types.items()]
             wanted += [(each, None) for each in REGISTRY.documentation(schema).constraints]
-            found = re.findall(rf'<div id="{anchor}-([^"]+)">.*?<span class="fact">([^<]*)</span>', section, re.DOTALL)
+            found = re.findall(rf'<div id="{anchor}-([^"]+)">.*?<small>([^<]*)</small>', section, re.DOTALL)
             said = [html.unescape(fact).partition(" = ")[0] for _, fact in found]
             assert [label for label, _ in found] == [label for label, _ in wanted], (name, anchor)
             assert [fact for fact, (_, kind) in zip(said, wanted, strict=True) if kind is not None] == [
@@ -167,7 +167,7 @@ def test_defaults_are_those_of_the_standard(site):
         for schema in REGISTRY.versions(name, domain):
             for each in schema.attributes.values():
                 entry = text.partition(f'id="v{schema.since_version}-attr-{slug(each.name)}"')[2]
-                fact = re.search(r'<span class="fact">([^<]*)</span>', entry)[1]
+                fact = re.search(r'<small>([^<]*)</small>', entry)[1]
                 default = html.unescape(fact).partition(" = ")[2]
                 if each.default is None:
                     assert default == ""
