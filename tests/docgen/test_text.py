@@ -135,7 +135,7 @@ def test_a_formula_that_defines_macros_or_is_very_long_is_its_source():
 def test_sections_have_the_words_of_a_page_without_its_marks():
     page = "# T\nof *two*\nlines\n\n## A `b`\n- [c](d.md)\n- e\n\n| f | g |\n|---|---|\n| h | i |\n"
     page += "\n```\nj = k\n```\n    l\n"
-    assert [*text.sections(page)] == [("", "", "of two lines\n"), ("A b", "a-b", "c\ne\nf g h i \nj = k\nl\n")]
+    assert [*text.sections(page)] == [("", "", "of two lines\n"), ("A b", "a-b", "c\ne\nf g h i\nj = k\nl\n")]
 
 
 def test_cells_have_no_styles_and_empty_ones_are_no_headings():
