@@ -124,7 +124,7 @@ def highlight(text: str, language: str = "", links: Mapping[str, str] | None = N
         content = str(escape(text))
         language = "text"
     # What is wider than the page is scrolled: with the keyboard, too.
-    return Markup(f'<pre class="code {language}" tabindex="0"><code>{content.rstrip()}</code></pre>')
+    return Markup(f'<pre class="code {language}"><code>{content.rstrip()}</code></pre>')
 
 
 def _token_spans(tokens: Iterable[tuple[_TokenType, str]], links: Mapping[str, str]) -> Iterator[str]:

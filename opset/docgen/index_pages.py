@@ -12,7 +12,6 @@ from opset.catalog import (
     Member,
     OperatorSet,
     OperatorSetDifference,
-    brief_type,
     first_sentence,
     operator_set,
     operator_set_difference,
@@ -21,6 +20,7 @@ from opset.catalog import (
 from opset.docgen.markup import html, inline
 from opset.docgen.operator_pages import Site
 from opset.docgen.paths import Paths
+from opset.docgen.type_words import list_of_types
 from opset.errors import CODES, escape_text
 from opset.explanations import body_of
 from opset.file_names import slug
@@ -408,7 +408,7 @@ def _type_cells(site: Site, entry: OperatorEntry, wanted: str) -> list[dict[str,
 def _sets_page(site: Site) -> IndexPage:
     """Return the page of the named sets of types."""
     sets = site.registry.type_sets
-    rows = [[cell(name), cell(", ".join(map(brief_type, types)))] for name, types in sets.items()]
+    rows = [[cell(name), cell(list_of_types(types))] for name, types in sets.items()]
     lead = "The names by which lists of types are written, in pages, messages and YAML."
     parts = [part(table=table(["Name", "Types"], rows, map(slug, sets)))]
     return index_page("sets.html", "index", "Named sets of types", lead=lead, text=lead, parts=parts)

@@ -64,13 +64,14 @@ def inline(text: str) -> Markup:
 def sections(text: str) -> Iterator[tuple[str, str, str]]:
     """Yield (heading, HTML id, plain text) for each section of a Markdown page; the first precedes all headings.
 
-    The title of the page begins no section. Each paragraph, item and line of code is one line of the text, and so is a
-    table.
+    The title of the page begins no section. Each paragraph, item and line of code is one line of the text, and so are
+    the words of a table, each once.
     """
     tokens = reader().parse(escape_invisible(text))
     _finish_headings(tokens, True)
     heading, anchor = "", ""
     words: list[str] = []
+    start = 0
     for number, token in enumerate(tokens):
         if token.type == "heading_open" and token.tag != "h1":
             yield heading, anchor, "".join(words)
@@ -79,8 +80,10 @@ def sections(text: str) -> Iterator[tuple[str, str, str]]:
             words += _plain_words(token), "\n" if tokens[number - 1].type == "paragraph_open" else " "
         elif token.type in ("fence", "code_block"):
             words.append(token.content)
+        elif token.type == "table_open":
+            start = len(words)
         elif token.type == "table_close":
-            words.append("\n")
+            words[start:] = [" ".join(dict.fromkeys("".join(words[start:]).split())), "\n"]
     yield heading, anchor, "".join(words)
 
 
@@ -172,7 +175,7 @@ def _link_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env
 
 def _table_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     """Return the HTML at the start of a table: a region around it scrolls, with the keyboard, too, if it is wide."""
-    return '<div class="table" tabindex="0"><table>\n'
+    return '<div class="table"><table>\n'
 
 
 def _table_close(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -230,10 +233,10 @@ def formula(latex: str) -> Markup:
         read = convert_to_element(known, display="block")
         drawn = "".join(_serialize(_arrange(read[0])))
     except Exception:  # its parser has no error of its own: a malformed formula is an IndexError, a RuntimeError, …
-        return Markup('<pre class="formula" tabindex="0">{}</pre>').format(source)
+        return Markup('<pre class="formula">{}</pre>').format(source)
     annotation = f'<annotation encoding="application/x-tex">{escape(source)}</annotation>'
     math = f'<math display="block"><semantics>{drawn}{annotation}</semantics></math>'
-    return Markup(f'<div class="formula" tabindex="0">{math}</div>')
+    return Markup(f'<div class="formula">{math}</div>')
 
 
 def _arrange(row: Element) -> Element:

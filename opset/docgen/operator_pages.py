@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import permutations
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -30,8 +30,10 @@ from opset.docgen.code import highlight
 from opset.docgen.convertibility import GENERAL, Convertibility, Key
 from opset.docgen.markup import formula, html, inline
 from opset.docgen.paths import Paths, tag_anchor
-from opset.docgen.python_examples import python_code
+from opset.docgen.python_examples import python_parts
 from opset.docgen.runtime_facts import RuntimeFacts, anchor_of, runtimes_with
+from opset.docgen.type_words import LONGEST as LONGEST_TYPES
+from opset.docgen.type_words import list_of_types, words_of_types
 from opset.errors import escape_text
 from opset.file_names import slug
 from opset.opsets.registry import Registry
@@ -127,37 +129,41 @@ def _contents(page: Mapping[str, Any]) -> list[dict[str, str]]:
 def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str, Any]:
     """Return how nodes of each version fare on the way to each range of target opsets, and on each transition."""
     data = site.convertibility.table_of(name, domain)
-    named = {step["id"]: f"{step['from']} → {step['to'] or 'older operators'}" for step in data["transitions"]}
+    ends = {step["id"]: {"from": step["from"], "to": step["to"] or "older operators"} for step in data["transitions"]}
     direct_codes = {
         transition["id"]: {refusal["code"] for refusal in transition["refusals"]} for transition in data["transitions"]
     }
 
-    def row(each: dict[str, Any]) -> dict[str, Any]:
+    def row(each: dict[str, Any], linked: set[str]) -> dict[str, Any]:
         low, high = each["targets"]
         refused = each["kind"] == "refuse"
         direct = {*each["codes"]} if refused else {code for step in each["steps"] for code in direct_codes[step]}
+        codes = []
+        for code in each["codes"]:
+            note = "" if code in direct else _further_refusals_text(each, code)
+            codes.append({"code": code, "note": note, "linked": code not in linked})
+            linked.add(code)
         return {
             "targets": str(low) if low == high else f"{low} to {high}",
             "kind": each["kind"],
             "text": inline(each["text"]),
-            "steps": [{"id": f"convert-{step}", "name": named[step]} for step in each["steps"]],
+            "steps": [{"id": f"convert-{step}", **ends[step]} for step in each["steps"]],
             "lowered": escape_text(_lowered_text(each["lowered"])),
-            "codes": [
-                {"code": code, "note": "" if code in direct else _further_refusals_text(each, code)}
-                for code in each["codes"]
-            ],
+            "codes": codes,
         }
 
     return {
         "omitted": data["omitted"],
         "general": [each["code"] for each in GENERAL],
         "versions": [
-            {"since": version["since"], "ranges": [*map(row, version["ranges"])]} for version in data["versions"]
+            {"since": version["since"], "ranges": [row(each, linked) for each in version["ranges"]]}
+            for version in data["versions"]
+            for linked in [set[str]()]  # each version links a code once
         ],
         "transitions": [
             {
                 "id": f"convert-{transition['id']}",
-                "name": named[transition["id"]],
+                "name": "{from} → {to}".format_map(ends[transition["id"]]),
                 "kind": transition["kind"],
                 "how": "by its function body" if transition["how"] == "body" else work_text(transition["how"]),
                 "proof": transition["proof"],
@@ -264,6 +270,7 @@ def _section_data(
     since = schema.since_version
     anchor = f"v{since}"
     same = newer is not None and all(data[key] == newer[key] for key in ("doc", "formula", "special_cases"))
+    same_bodies = newer is not None and bool(data["function"]) and data["function"] == newer["function"]
     constraints = {
         label: _list_entry(f"{anchor}-{slug(label)}", label, [data["checked"][label]], inline(text))
         for label, text in data["constraints"].items()
@@ -295,19 +302,19 @@ def _section_data(
         "inputs": parameters("inputs", "in"),
         "outputs": parameters("outputs", "out"),
         "types": [
-            _list_entry(f"{anchor}-type-{slug(key)}", key, [named], escape_text(listed) if listed != named else "")
+            _types_entry(f"{anchor}-type-{slug(key)}", key, data["type_sets"][key], types)
             for key, types in data["types"].items()
-            for named, listed in [(data["type_sets"][key], ", ".join(map(brief_type, types)))]
         ],
         "constraints": [*constraints.values()],
         "shape": escape_text(data["shape"]),
+        "bodies_of": newer["since"] if newer is not None and same_bodies else None,
         "bodies": [
             {
                 "served": escape_text(body_conditions(body)),
                 "code": highlight(body["nodes"], "onnx", links),
                 "picture": body_picture(schema, schema.function[number], links),
             }
-            for number, body in enumerate(data["function"])
+            for number, body in enumerate(() if same_bodies else data["function"])
         ],
         "counterparts": [{"name": escape_text(key), "text": inline(text)} for key, text in data["counterparts"].items()]
         if newer is None or data["counterparts"] != newer["counterparts"]
@@ -343,6 +350,18 @@ def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]
     facts += [data["range"]] if data["range"] else []
     entry = _list_entry(f"{anchor}-attr-{slug(data['name'])}", data["name"], facts, inline(data["doc"]))
     return {**entry, "label": escape_text(data["constraint"]), "label_id": ids.get(data["constraint"], "")}
+
+
+def _types_entry(anchor: str, name: str, named: str, types: Iterable[str]) -> dict[str, Any]:
+    """Return the list entry of a type variable: the name of its set of types, and the types, below words if many."""
+    listed = escape_text(list_of_types(types))
+    if listed == named:
+        return _list_entry(anchor, name, [named], "")
+    words = words_of_types(types)
+    if len(listed) <= LONGEST_TYPES:
+        return _list_entry(anchor, name, [named], listed)
+    folded = Markup("<details><summary>{}</summary>{}</details>").format(escape_text(words), listed)
+    return _list_entry(anchor, name, [named], folded)
 
 
 def _list_entry(anchor: str, name: str, facts: Iterable[str], doc: Markup | str) -> dict[str, Any]:
@@ -397,28 +416,26 @@ def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[
 
 
 def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any]:
-    """Return the signature differences between any two versions of an operator, in each direction."""
+    """Return the signature differences between any two versions of an operator, from the older to the newer."""
     pairs: dict[tuple[int, int], dict[str, Any]] = {}
-    for before, after in permutations(versions, 2):
+    for before, after in combinations(versions, 2):
         words = difference_words(signature_diff(before, after), registry.type_sets)
         here, there = before.since_version, after.since_version
-        crossed = [schema for schema in versions if min(here, there) < schema.since_version <= max(here, there)]
-        said = []
-        for each in crossed if here < there else crossed[::-1]:
-            if text := each.change and (each.change.meaning or each.change.clarified):
-                said.append({"since": each.since_version, "text": inline(text)})
+        crossed = [schema for schema in versions if here < schema.since_version <= there]
+        said = [
+            each.since_version for each in crossed if each.change and (each.change.meaning or each.change.clarified)
+        ]
         pairs[here, there] = {
             "id": f"diff-{here}-{there}",
             "before": here,
             "after": there,
             "words": [*map(escape_text, words)],
             "said": said,
-            "title": f"What differs from version {here} to {there}",
-            "arrow": "↑" if here < there else "↓",
+            "title": f"{here} → {there}",
         }
     sinces = [schema.since_version for schema in versions]
-    rows = [{"since": here, "cells": [pairs.get((here, there)) for there in sinces]} for here in sinces]
-    return {"columns": sinces, "rows": rows, "pairs": [*pairs.values()]}
+    rows = [{"since": here, "cells": [pairs.get((here, there)) for there in sinces[1:]]} for here in sinces[:-1]]
+    return {"columns": sinces[1:], "rows": rows, "pairs": [*pairs.values()]}
 
 
 def _example_data(
@@ -444,7 +461,7 @@ def _example_data(
         "error": escape_text(example.error),
         "error_id": f"v{schema.since_version}-{slug(example.error)}",
         "attributes": attributes,
-        "python": "\n".join(map(escape_text, python_code(schema, example, newest_standard).splitlines())),
+        "python": python_parts(schema, example, newest_standard, [_shorten(text) for _, _, text in inputs]),
         "shown": [
             {"side": side, "name": escape_text(name), "type": escape_text(type_), "text": _shorten(text)}
             for side, values in (("in", inputs), ("out", outputs))

@@ -116,7 +116,7 @@ def picture(graph: Diagram) -> Markup:
     # On a narrow screen it is made smaller as far as it can be read, and scrolled where that is not enough.
     least = min(int(width * 0.7 / 100), WIDEST)
     return Markup(
-        f'<div class="picture" tabindex="0"><svg class="w{least}" role="{role}" aria-label="{title}" '
+        f'<div class="picture"><svg class="w{least}" role="{role}" aria-label="{title}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}">'
         f"<title>{title}</title>{''.join(drawn)}</svg></div>"
     )
@@ -278,12 +278,13 @@ def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
 
 
 def _draw_lines(lines: Iterable[_Line], tops: Sequence[float], named: set[tuple[_Point, str]]) -> Iterator[str]:
-    """Yield the SVG of lines with arrows and names; `tops` has the y of layers, and `named` records the names drawn."""
+    """Yield the SVG of lines, arrows and names; `tops` has the y of layers, and `named` records the names drawn."""
     ends: dict[_Point, list[_Line]] = {}
     for line in lines:
         ends.setdefault(line.end, []).append(line)
     for each in ends.values():
         each.sort(key=lambda line: line.start.stem_x(line.label))
+    curves, arrows, names = [], [], []
     for line in lines:
         start, end = line.start, line.end
         among = ends[end]
@@ -293,13 +294,15 @@ def _draw_lines(lines: Iterable[_Line], tops: Sequence[float], named: set[tuple[
         y2 = tops[end.layer] - STEM - BETWEEN
         y3 = tops[end.layer] - (5 if end.box else 0)
         middle = (y2 + STEM + y3) / 2
-        curve = f"C{x1:.1f} {middle:.1f} {x2:.1f} {middle:.1f} {x2:.1f} {y3:.1f}"
-        yield f'<path class="edge" d="M{x1:.1f} {y1:.1f}V{y2 + STEM:.1f}{curve}"/>'
+        curve = f"C{x1:.0f} {middle:.0f} {x2:.0f} {middle:.0f} {x2:.0f} {y3:.0f}"
+        curves.append(f"M{x1:.0f} {y1:.0f}V{y2 + STEM:.0f}{curve}")
         if end.box:
-            yield f'<path class="arrow" d="M{x2:.1f} {tops[end.layer]:.1f}l-4 -8h8z"/>'
+            arrows.append(f"M{x2:.0f} {tops[end.layer]:.0f}l-4 -8h8z")
         if start.box and start.box.kind == "node" and line.label and (start, line.label) not in named:
             named.add((start, line.label))
-            yield f'<text class="value" x="{x1:.1f}" y="{y1 + 14:.1f}">{escape(line.label)}</text>'
+            names.append(f'<text class="value" x="{x1:.0f}" y="{y1 + 14:.0f}">{escape(line.label)}</text>')
+    yield f'<path class="edge" d="{"".join(curves)}"/><path class="arrow" d="{"".join(arrows)}"/>'
+    yield from names
 
 
 def _draw_box(point: _Point, tops: Sequence[float]) -> Iterator[str]:
@@ -310,12 +313,12 @@ def _draw_box(point: _Point, tops: Sequence[float]) -> Iterator[str]:
     radius = 5 if box.kind == "node" else point.height / 2
     yield f'<a href="{escape(box.href)}">' if box.href else "<g>"
     yield (
-        f'<rect class="{box.kind}" x="{x:.1f}" y="{y:.1f}" width="{point.width:.1f}" height="{point.height:.1f}" '
+        f'<rect class="{box.kind}" x="{x:.0f}" y="{y:.0f}" width="{point.width:.0f}" height="{point.height:.0f}" '
         f'rx="{radius:.0f}"/>'
     )
-    yield f'<text class="label" x="{point.x:.1f}" y="{y + LINE + 2:.1f}">{escape(box.label)}</text>'
+    yield f'<text class="label" x="{point.x:.0f}" y="{y + LINE + 2:.0f}">{escape(box.label)}</text>'
     for number, line in enumerate(box.detail, 2):
-        yield f'<text class="detail" x="{point.x:.1f}" y="{y + number * LINE + 1:.1f}">{escape(line)}</text>'
+        yield f'<text class="detail" x="{point.x:.0f}" y="{y + number * LINE + 1:.0f}">{escape(line)}</text>'
     yield "</a>" if box.href else "</g>"
 
 

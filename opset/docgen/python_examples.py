@@ -1,4 +1,7 @@
-"""Examples of operators as Python to paste: a model of one node by onnx.helper, its inputs by numpy, and a run."""
+"""Examples of operators as Python to paste: a model of one node by onnx.helper, its inputs by numpy, and a run.
+
+Pages hold what differs between examples; assets/site.js puts it into the code around it.
+"""
 
 from __future__ import annotations
 
@@ -8,84 +11,81 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from opset.catalog import value_text
 from opset.model.elements import ELEMENTS
 from opset.model.types import nest_elements
 from opset.schemas.model import VARIADIC, Example, ExampleValue, OpSchema, Parameter
 
-LONGEST = 2000
-"""Characters of code that a page shows."""
-LONGEST_COMMAND = 100
-"""Characters of a command that a page shows."""
+LONGEST = 1500
+"""Characters of the parts of an example that has code."""
+LONGEST_COMMAND = 60
+"""Characters of the values in a command, with the names of its inputs and the operator."""
 _DTYPES = {each.name: each.dtype for each in ELEMENTS.values()}
 _NUMPY = frozenset(
     "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128 object".split()
 )
 
 
+_SHOWN = frozenset("float double float16 int8 uint8 int16 uint16 int32 uint32 int64 uint64".split())
+"""Types whose values are written as a page shows them."""
+_NEGATIVE_ZERO = re.compile(r"-0(?![.\d])")
+"""What Python reads as an integer without its sign."""
+
+
 class _Unsupported(Exception):
     """A value that onnx.helper and numpy do not write in a line."""
 
 
-def python_code(schema: OpSchema, example: Example, newest: int) -> str:
-    """Return an example as Python code that makes its model and prints its outputs; "" if it would be too long.
+def python_parts(schema: OpSchema, example: Example, newest: int, shown: Sequence[str]) -> str:
+    """Return the parts of an example's Python code as JSON, of which assets/site.js makes it; "" if it has no code.
+
+    The parts are [operator, domain, [[domain, version], …], attributes, inputs, outputs, values of a command]. An
+    input is [name, type, shape, value], and an output [name, type, shape]; one that is omitted is 0, and the shape of
+    what is no tensor is 0. A value of 1 is an array of what the page shows. Without a command, the last part is
+    missing.
 
     Args:
         schema: The version of the operator that the code uses.
-        example: An example with outputs, not one of an error.
+        example: An example; one of an error has no code.
         newest: The newest version of ai.onnx, which graphs in attributes of other domains import.
+        shown: The values of the inputs as the page shows them.
     """
     if example.outputs is None:
         return ""
     try:
-        code = _code_of(schema, example, newest)
+        text = json.dumps(_parts_of(schema, example, newest, shown), separators=(",", ":"))
     except _Unsupported:
         return ""
-    return code if len(code) <= LONGEST else ""
+    return text if len(text) <= LONGEST else ""
 
 
-def _code_of(schema: OpSchema, example: Example, newest: int) -> str:
-    """Return the code of an example. Raises _Unsupported if a value has no short form."""
+def _parts_of(schema: OpSchema, example: Example, newest: int, shown: Sequence[str]) -> list[Any]:
+    """Return the parts of an example's code. Raises _Unsupported if a value has no short form."""
     inputs = _name_values(schema.inputs, example.inputs)
     taken = {name for name, value in inputs if value is not None}
     outputs = [
         (f"new_{name}" if name in taken else name, value)
         for name, value in _name_values(schema.outputs, example.outputs or ())
     ]
-    words = [_quote(schema.name), _names_text(inputs), _names_text(outputs)]
-    words += [f"domain={_quote(schema.domain)}"] if schema.domain else []
     kinds = {name: schema.attributes[name].type for name in example.attributes}
-    words += [f"{name}={_attribute_text(kinds[name], value)}" for name, value in example.attributes.items()]
-    node = f"node = helper.make_node({', '.join(words)})"
-    given = [(name, value) for name, value in inputs if value is not None]
-    feeds = ", ".join(f"{_quote(name)}: {_value_text(value)}" for name, value in given)
-    made = [(name, value) for name, value in outputs if value is not None]
-    imports = {schema.domain: schema.since_version}
+    attributes = [f"{name}={_attribute_text(kinds[name], value)}" for name, value in example.attributes.items()]
+    imports = [[schema.domain, schema.since_version]]
     if schema.domain and any(kind.startswith("graph") for kind in kinds.values()):
-        imports[""] = newest
-    opsets = ", ".join(f"helper.make_opsetid({_quote(domain)}, {version})" for domain, version in imports.items())
-    lines = [
-        node,
-        f"inputs = {_infos_text(given)}",
-        f"outputs = {_infos_text(made)}",
-        'graph = helper.make_graph([node], "example", inputs, outputs)',
-        f"model = helper.make_model(graph, opset_imports=[{opsets}])",
-        f"print(opset.ReferenceEvaluator(model).run(None, {{{feeds}}}))",
+        imports.append(["", newest])
+    given = [(name, value, text) for (name, value), text in zip(inputs, shown, strict=True) if value is not None]
+    values = _command_values(schema.name, given)
+    return [
+        schema.name,
+        schema.domain,
+        imports,
+        ", ".join(attributes),
+        [
+            0 if value is None else [name, *_type_parts(value), 1 if _is_value(value, text) else _value_text(value)]
+            for (name, value), text in zip(inputs, shown, strict=True)
+        ],
+        [0 if value is None else [name, *_type_parts(value)] for name, value in outputs],
+        *([values] if values else []),
     ]
-    if command := _command(schema.name, given):
-        lines.append(f'save(model, "{schema.name}.onnx")  # {command}')
-    return "\n".join([*_imports(lines), "", *lines, ""])
-
-
-def _imports(lines: Sequence[str]) -> Iterable[str]:
-    """Yield the imports that code needs."""
-    words = {*re.findall(r"\w+", "\n".join(lines))}
-    if "ml_dtypes" in words:
-        yield "import ml_dtypes"
-    yield "import opset"
-    if names := [name for name in ("array", "inf", "nan") if name in words]:
-        yield f"from numpy import {', '.join(names)}"
-    names = [name for name in ("TensorProto", "helper", "parser", "save") if name in words]
-    yield f"from onnx import {', '.join(names)}"
 
 
 def _name_values(
@@ -100,21 +100,11 @@ def _name_values(
     return named
 
 
-def _names_text(named: Iterable[tuple[str, ExampleValue | None]]) -> str:
-    """Return the list of names of a node's inputs or outputs; that of an omitted one is ""."""
-    return f"[{', '.join(_quote(name if value is not None else '') for name, value in named)}]"
-
-
-def _infos_text(named: Iterable[tuple[str, ExampleValue]]) -> str:
-    """Return the list of types and shapes of named values."""
-    infos = []
-    for name, value in named:
-        if value.type.startswith("tensor("):
-            element = _element_text(value.type[7:-1])
-            infos.append(f"helper.make_tensor_value_info({_quote(name)}, {element}, {list(_shape_of(value))})")
-        else:
-            infos.append(f"helper.make_value_info({_quote(name)}, {_type_text(value.type)})")
-    return f"[{', '.join(infos)}]"
+def _type_parts(value: ExampleValue) -> tuple[str, list[int] | int]:
+    """Return the element type and the shape of a tensor, or the expression of another type, and 0."""
+    if value.type.startswith("tensor("):
+        return value.type[7:-1].upper(), [*_shape_of(value)]
+    return _type_text(value.type), 0
 
 
 def _shape_of(value: ExampleValue) -> tuple[int, ...]:
@@ -142,6 +132,17 @@ def _element_text(name: str) -> str:
     return f"TensorProto.{name.upper()}"
 
 
+def _is_value(value: ExampleValue, text: str) -> bool:
+    """Whether the text that a page shows of a tensor is its value in Python, and its type is one of numpy."""
+    element, shape = value.type[7:-1], _shape_of(value)
+    if not value.type.startswith("tensor(") or element not in _SHOWN:
+        return False
+    listed = isinstance(value.content, list)
+    if value.content is None or (shape and not listed) or not all(shape) or _NEGATIVE_ZERO.search(text):
+        return False
+    return text == value_text(nest_elements(value.content, shape) if listed else value.content)
+
+
 def _value_text(value: ExampleValue) -> str:
     """Return the Python expression of a value."""
     kind, content = value.type, value.content
@@ -158,14 +159,18 @@ def _array_text(element: str, content: Any, shape: tuple[int, ...]) -> str:
     """Return the call of numpy that makes an array; `content` is a list, or one value that fills the shape."""
     if content is None:
         raise _Unsupported
-    dtype = _DTYPES[element]
-    type_ = _quote(dtype) if dtype in _NUMPY else f"ml_dtypes.{dtype}"
     if element.startswith("complex"):
         content = [complex(each) for each in content] if isinstance(content, list) else complex(content)
-    text = f"array({content!r}, {type_})"
+    text = f"array({content!r}, {_dtype_text(element)})"
     if isinstance(content, list):
         return text if shape == (len(content),) else f"{text}.reshape({', '.join(map(str, shape)) or '()'})"
     return text if shape == () else f"{text[:-1]}).repeat({math.prod(shape)}).reshape({', '.join(map(str, shape))})"
+
+
+def _dtype_text(element: str) -> str:
+    """Return the Python expression of an element type of numpy."""
+    dtype = _DTYPES[element]
+    return _quote(dtype) if dtype in _NUMPY else f"ml_dtypes.{dtype}"
 
 
 def _attribute_text(kind: str, value: Any) -> str:
@@ -189,17 +194,33 @@ def _attribute_text(kind: str, value: Any) -> str:
     raise _Unsupported
 
 
-def _command(operator: str, given: Iterable[tuple[str, ExampleValue]]) -> str:
-    """Return the command that runs the model on the same inputs; "" if it would be long, or has values beyond JSON."""
-    words = [f"opset run {operator}.onnx"]
-    for name, value in given:
+def _command_values(operator: str, given: Iterable[tuple[str, ExampleValue, str]]) -> list[str | int]:
+    """Return the inputs in the command that runs the model, 0 for one that is as it is shown.
+
+    There are none if the command would be long, or if a value is beyond JSON. `given` are names, values and the text
+    that is shown."""
+    values: list[str | int] = []
+    length = len(operator)
+    for name, value, shown in given:
         nested = _json_value(value)
         if nested is None:
-            return ""
-        words.append(f"--set '{name}={json.dumps(nested)}'")
-    command = " ".join(words)
-    simple = "NaN" not in command and "Infinity" not in command and command.count("'") == 2 * (len(words) - 1)
-    return command if simple and len(command) <= LONGEST_COMMAND else ""
+            return []
+        text = json.dumps(nested)
+        length += len(name) + len(text)
+        if length > LONGEST_COMMAND or any(word in text for word in ("NaN", "Infinity", "'")):
+            return []
+        same = _is_value(value, shown) and _is_json(shown)
+        values.append(0 if same else text)
+    return values
+
+
+def _is_json(text: str) -> bool:
+    """Whether text is JSON."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _json_value(value: ExampleValue) -> Any:

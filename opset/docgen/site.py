@@ -13,6 +13,7 @@ from opset import __version__
 from opset.docgen import Progress, code, picture
 from opset.docgen import markup as text
 from opset.docgen.api import PublicName, api_page
+from opset.docgen.compact import compact
 from opset.docgen.convertibility import Convertibility
 from opset.docgen.guides import guides
 from opset.docgen.index_pages import (
@@ -84,7 +85,10 @@ def pages(
 
     def render(template: str, path: str, page: Any) -> tuple[str, bytes]:
         root = "../" * path.count("/")
-        return path, environment.get_template(template).render(page=page, root=root).encode()
+        folder = path.rpartition("/")[0]
+        shown = environment.get_template(template).render(page=page, root=root)
+        # A link to a page beside this one needs no folder.
+        return path, compact(shown.replace(f'href="../{folder}/', 'href="')).encode()
 
     def rendered_pages() -> Iterator[tuple[str, bytes]]:
         yield render("page.html", "index.html", _home_page(site, operators))

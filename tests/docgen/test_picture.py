@@ -51,7 +51,7 @@ def test_boxes_do_not_overlap_and_are_in_the_picture(pictures):
 
 
 def test_lines_pass_no_box(pictures):
-    line = re.compile(r'class="edge" d="M([\d.]+) ([\d.]+)V([\d.]+)C[\d.]+ [\d.]+ [\d.]+ [\d.]+ ([\d.]+) ([\d.]+)"')
+    line = re.compile(r"M([\d.]+) ([\d.]+)V([\d.]+)C[\d.]+ [\d.]+ [\d.]+ [\d.]+ ([\d.]+) ([\d.]+)")
     for schema, _, drawn in pictures.values():
         boxes = boxes_of(drawn)
         for x1, y1, y2, x2, y3 in (map(float, each) for each in line.findall(drawn)):

@@ -2,12 +2,17 @@
 
 import contextlib
 import io
+import json
+from importlib.resources import files
 
 import onnx
 import pytest
+from py_mini_racer import MiniRacer
 
 import opset
-from opset.docgen.python_examples import python_code
+from opset.catalog import example_data, example_rows
+from opset.docgen.operator_pages import _shorten
+from opset.docgen.python_examples import python_parts
 from opset.opsets.registry import default_registry
 from opset.reference.comparison import differences
 from opset.reference.example_models import value_of
@@ -29,6 +34,25 @@ def shown_examples():
 ALL = [*shown_examples()]
 
 
+def parts_of(schema, example):
+    """The parts of an example's code, and its inputs as a page shows them."""
+    shown = [_shorten(text) for _, _, text in example_rows(schema, example_data(example))[0]]
+    return python_parts(schema, example, REGISTRY.domains[""], shown), shown
+
+
+@pytest.fixture(scope="module")
+def code_of():
+    """A function that returns the code of an example, as a page shows it."""
+    context = MiniRacer()
+    context.eval(files("opset.docgen").joinpath("assets", "site.js").read_text())
+
+    def code_of(schema, example):
+        parts, shown = parts_of(schema, example)
+        return parts and context.eval(f"opsetSite.pythonCode({parts}, {json.dumps(shown)})")
+
+    return code_of
+
+
 def outputs_of_code(code, monkeypatch, check=True):
     """What the code computes before it prints it; files that it saves are left out."""
     seen = []
@@ -41,10 +65,10 @@ def outputs_of_code(code, monkeypatch, check=True):
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_code_of_examples_computes_their_outputs(part, monkeypatch):
+def test_code_of_examples_computes_their_outputs(part, code_of, monkeypatch):
     """An eighth of all examples; random ones are compared by their number alone."""
     for schema, example in ALL[2 * part :: 8]:
-        code = python_code(schema, example, REGISTRY.domains[""])
+        code = code_of(schema, example)
         if not code:
             continue
         found = outputs_of_code(code, monkeypatch, check=not schema.deprecated)
@@ -57,11 +81,11 @@ def test_code_of_examples_computes_their_outputs(part, monkeypatch):
 
 
 def test_most_examples_have_code():
-    lacking = [(schema.name, example.name) for schema, example in ALL if not python_code(schema, example, 28)]
+    lacking = [(schema.name, example.name) for schema, example in ALL if not parts_of(schema, example)[0]]
     assert len(lacking) < len(ALL) // 20, lacking
 
 
-def test_the_code_of_a_plain_example():
+def test_the_code_of_a_plain_example(code_of):
     schema, example = next(pair for pair in ALL if pair[0].name == "Softmax")
-    code = python_code(schema, example, 28)
+    code = code_of(schema, example)
     assert 'helper.make_node("Softmax", ["input"], ["output"]' in code and "opset run Softmax.onnx --set" in code

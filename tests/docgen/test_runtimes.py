@@ -59,7 +59,7 @@ def model(text):
 def test_every_runtime_has_a_page_which_the_index_and_the_menu_lead_to(site):
     index = site["runtimes/index.html"].decode()
     for name in runtime_names():
-        assert f"runtimes/{name}.html" in site and f'href="../runtimes/{name}.html"' in index
+        assert f"runtimes/{name}.html" in site and f'href="{name}.html"' in index
     assert b'href="../runtimes/index.html">Runtimes</a>' in site["ai.onnx/Abs.html"]
 
 

@@ -371,14 +371,20 @@ function complete(query, free) {
 }
 
 globalThis.opsetSearch = opsetSearch;
-if (typeof document !== "undefined") attach(document.querySelector("form.search"));
+if (typeof document !== "undefined") attach(document.querySelector("header.top"));
 
 // ---- The page ------------------------------------------------------------------------------------------------------
 
-function attach(form) {
-  if (!form) return;
+function attach(header) {
+  if (!header) return;
   const root = document.documentElement.dataset.root || "./";  // "./", so that no link begins with a scheme
-  const box = form.querySelector("input");
+  const form = element("form", "search", "", { role: "search", action: `${root}index.html` });
+  const box = element("input", "", "", {
+    id: "Search", name: "q", type: "text", enterkeyhint: "search", autocomplete: "off", autocapitalize: "off",
+    spellcheck: "false", placeholder: "Search  ( / )",
+  });
+  form.append(element("label", "unseen", "Search", { for: "Search" }), box);
+  header.append(form);
   const status = element("p", "search-status unseen", "", { role: "status" });
   const message = element("p", "search-message");
   const labels = { role: "listbox", id: "Search-list", "aria-label": "Search results" };
@@ -392,7 +398,6 @@ function attach(form) {
   for (const [name, value] of Object.entries({
     role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": "Search-list",
   })) box.setAttribute(name, value);
-  form.hidden = false;
 
   let options = [], active = -1, first = -1, loading = null;
 

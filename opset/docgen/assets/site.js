@@ -1,4 +1,5 @@
-/* What a page does beyond its text: color scheme, one version at a time, contents that follow, permalinks, copying. */
+/* What a page does beyond its text: color scheme, one version at a time, contents that follow, permalinks, copying,
+   examples as Python. */
 (function () {
 "use strict";
 
@@ -16,7 +17,47 @@ function versionOf(anchor, ids) {
   return ids.find(id => anchor === id || anchor.startsWith(`${id}-`)) || "";
 }
 
-globalThis.opsetSite = { copied, versionOf };
+/** Return the code of an example, of the parts that python_examples.py describes, and its inputs as they are shown. */
+function pythonCode([operator, domain, imports, attributes, inputs, outputs, values], shown) {
+  const quote = JSON.stringify, list = items => `[${items.join(", ")}]`;
+  const names = all => list(all.map(each => quote(each ? each[0] : "")));
+  const info = ([name, type, shape]) => shape
+    ? `helper.make_tensor_value_info(${quote(name)}, TensorProto.${type}, ${list(shape)})`
+    : `helper.make_value_info(${quote(name)}, ${type})`;
+  const dtypes = { FLOAT: "float32", DOUBLE: "float64" };
+  const filled = ([, type, , value], text) =>
+    value === 1 ? `array(${text}, "${dtypes[type] || type.toLowerCase()}")` : value;
+  const given = inputs
+    .map((each, position) => each && [...each.slice(0, 3), filled(each, shown[position]), shown[position]])
+    .filter(Boolean);
+  const words = [quote(operator), names(inputs), names(outputs)];
+  if (domain) words.push(`domain=${quote(domain)}`);
+  if (attributes) words.push(attributes);
+  const opsets = imports.map(([name, version]) => `helper.make_opsetid(${quote(name)}, ${version})`);
+  const lines = [
+    `node = helper.make_node(${words.join(", ")})`,
+    `inputs = ${list(given.map(info))}`,
+    `outputs = ${list(outputs.filter(Boolean).map(info))}`,
+    'graph = helper.make_graph([node], "example", inputs, outputs)',
+    `model = helper.make_model(graph, opset_imports=${list(opsets)})`,
+    `print(opset.ReferenceEvaluator(model).run(None, {${given.map(each => `${quote(each[0])}: ${each[3]}`).join(", ")}}))`,
+  ];
+  if (values) {
+    const options = values.map((value, position) => ` --set '${given[position][0]}=${value || given[position][4]}'`);
+    lines.push(`save(model, "${operator}.onnx")  # opset run ${operator}.onnx${options.join("")}`);
+  }
+  const used = new Set(lines.join("\n").match(/\w+/g)), some = all => all.filter(name => used.has(name)).join(", ");
+  const numpy = some(["array", "inf", "nan"]);
+  return [
+    ...(used.has("ml_dtypes") ? ["import ml_dtypes"] : []),
+    "import opset",
+    ...(numpy ? [`from numpy import ${numpy}`] : []),
+    `from onnx import ${some(["TensorProto", "helper", "parser", "save"])}`,
+    "", ...lines, "",
+  ].join("\n");
+}
+
+globalThis.opsetSite = { copied, versionOf, pythonCode };
 if (typeof document === "undefined") return;
 
 // A file has no storage in some browsers: the choice then holds for one page.
@@ -101,9 +142,32 @@ function followContents(side) {
   mark();
 }
 
+/** Write the code of each example, and what changed in meaning beside each difference, which stands on the page once. */
+function completeTexts() {
+  for (const details of document.querySelectorAll("details.python")) {
+    const block = details.querySelector("pre");
+    const shown = [...details.parentElement.querySelectorAll("dt.in + dd")].map(each => each.textContent);
+    block.textContent = pythonCode(JSON.parse(block.textContent), shown);
+    details.hidden = false;
+  }
+  for (const said of document.querySelectorAll(".difference p")) {
+    said.replaceWith(...[...said.querySelectorAll("a")].map(link => {
+      const told = make("p", "", "");
+      const texts = document.querySelectorAll(`${link.hash} .meaning`);
+      told.append(link, ": ", ...[...texts].flatMap(text => [...text.cloneNode(true).childNodes, " "]));
+      return told;
+    }));
+  }
+}
+
+/** Let the keyboard reach what is wider or higher than its place. */
+function addTabStops() {
+  for (const place of document.querySelectorAll("main pre, .example dd, .scroll, .prose .table, .formula, .picture")) place.tabIndex = 0;
+}
+
 function addPermalinks() {
-  for (const place of document.querySelectorAll("main .prose [id], main .parameters > div[id], main .example[id]")) {
-    const holder = place.matches("h2, h3, h4") ? place : place.querySelector("dt, h3, h2, h4");
+  for (const place of document.querySelectorAll("main section[id], main .prose [id], main .parameters > div[id], main .example[id]")) {
+    const holder = place.matches("h2, h3, h4") ? place : place.querySelector("h2, dt, h3, h4");
     if (!holder || holder.querySelector("a.anchor, a.permalink")) continue;
     const link = make("a", "permalink", "#");
     link.href = `#${place.id}`;
@@ -133,6 +197,8 @@ function addCopyButtons() {
 
 document.addEventListener("DOMContentLoaded", () => {
   addThemeSwitch(document.querySelector("header.top"));
+  completeTexts();
+  addTabStops();
   addCopyButtons();
   addPermalinks();
   addVersionMenu(document.querySelector("nav.timeline"));

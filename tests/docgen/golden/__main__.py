@@ -45,6 +45,8 @@ SECTIONS = [
     )),
 ]  # fmt: skip
 EMPTY = ([], {}, "", None)
+BLOCK, LINE = re.compile(r"(?<!\n)(?=<(?:aside|d[dlt]|div|h\d|li|p|pre|section|t[rdh]|[ou]l)[ >])"), "\n"
+"""Where a block begins, for which a page has no line of its own."""
 TYPES = ("types/index.html", "types/bool.html", "types/float.html", "types/int32.html")
 
 
@@ -59,7 +61,8 @@ def texts():
         html = [*documentation(registry, "html", DOMAINS)]
     for path, content in html:
         if path.startswith((*DOMAINS, "opsets/", "families/", "guides/")) or path in (*TYPES, "index.html", "api.html"):
-            found[path] = re.search(r"<main.*</main>\n", content.decode(), re.DOTALL)[0]
+            shown = re.search(r"<main.*</main>", content.decode(), re.DOTALL)[0]
+            found[path] = f"{BLOCK.sub(LINE, shown)}\n"
         elif path == "assets/index.js":
             found["search.txt"] = searched(content.decode())
     for path, content in documentation(registry, "json", DOMAINS):

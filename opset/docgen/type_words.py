@@ -1,0 +1,60 @@
+"""Long lists of types in words: "optional sequences of all numbers; all numbers, bool, string"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+LONGEST = 60
+"""Characters of a list of types that needs no words."""
+_GROUPS = (
+    ("floats of 16 to 64 bits", ("float16", "float", "double")),
+    ("integers of 8 to 64 bits", ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")),
+    ("integers of 4 bits", ("int4", "uint4")),
+    ("integers of 2 bits", ("int2", "uint2")),
+    ("floats of 8 bits", ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz")),
+    ("floats of 6 bits", ("float6e2m3", "float6e3m2")),
+    ("complex numbers", ("complex64", "complex128")),
+)
+_WRAPPERS = {"": "", "seq": "sequences", "optional": "optional tensors", "optional(seq": "optional sequences"}
+
+
+def split_types(types: Iterable[str]) -> dict[str, list[str]]:
+    """Return the element types of each kind of value, such as "seq"; "" for tensors, and for types of other kinds."""
+    kinds: dict[str, list[str]] = {}
+    for type_ in types:
+        wrapper, found, element = type_.rpartition("(tensor(")
+        kind = wrapper if found and wrapper in _WRAPPERS else ""
+        kinds.setdefault(kind, []).append(element.rstrip(")") if kind else _element(type_))
+    return kinds
+
+
+def _element(type_: str) -> str:
+    """Return the element type of a tensor type, any other type unchanged."""
+    return type_[7:-1] if type_.startswith("tensor(") else type_
+
+
+def words_of_types(types: Iterable[str]) -> str:
+    """Return what types a long list has in words: "floats of 16 to 64 bits, bfloat16, bool"."""
+    return "; ".join(_titled(kind, _grouped(names)) for kind, names in split_types(types).items())
+
+
+def list_of_types(types: Iterable[str]) -> str:
+    """Return a list of types in which each kind of value is named once: "sequences of float, double; float, double"."""
+    return "; ".join(_titled(kind, names) for kind, names in split_types(types).items())
+
+
+def _titled(kind: str, names: Iterable[str]) -> str:
+    """Return names after the kind of value that has them as element types."""
+    listed = ", ".join(names)
+    return f"{_WRAPPERS[kind]} of {listed}" if kind else listed
+
+
+def _grouped(names: Iterable[str]) -> list[str]:
+    """Return names with those of a whole group replaced by its title, titles first."""
+    left = {*names}
+    titles = []
+    for title, members in _GROUPS:
+        if left.issuperset(members):
+            titles.append(title)
+            left -= {*members}
+    return titles + [name for name in names if name in left]
