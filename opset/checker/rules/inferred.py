@@ -26,7 +26,8 @@ def check_inferred_types(inferred: Inferred, context: CheckContext) -> Iterator[
         if finding.code == "I101":
             yield finding._replace(help="correct the stated type, or remove it; `opset check --fix` renews value_info")
         else:
-            yield finding._replace(help=finding.help or helps.get(finding.place, ""))
+            either = "cast one of the two, or correct its type" if finding.why.startswith("both have the type") else ""
+            yield finding._replace(help=finding.help or helps.get(finding.place, either))
 
 
 def _help_of_cast(missing: MissingCast) -> str:
