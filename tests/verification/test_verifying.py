@@ -181,3 +181,29 @@ def test_a_fault_in_an_example_is_found(kind):
         if FAULTS[kind](mutant, random.Random(seed)) and not opset.verify(before, mutant).same:
             return
     raise AssertionError(f"no fault was found: {kind}")
+
+
+RARE = {
+    "strict comparison": ("c = Greater (x, t) y = Where (c, x, t)", "c = GreaterOrEqual (x, t) y = Where (c, t, x)"),
+    "ties": ("y = ArgMax <axis = 1> (x)", "y = ArgMax <axis = 1, select_last_index = 1> (x)"),
+    "greater numbers": (
+        "y = Softmax <axis = 1> (x)",
+        "a = Exp (x) s = ReduceSum <keepdims = 1> (a, one) y = Div (a, s)",
+    ),
+    "a threshold": ("y = ThresholdedRelu <alpha = 2.0> (x)", "y = ThresholdedRelu <alpha = 2.2> (x)"),
+}
+
+
+@pytest.mark.parametrize("kind", [*RARE])
+def test_what_differs_for_few_numbers_is_found_in_a_small_model(kind):
+    one, other = (
+        f"{HEAD}(float[2, 4] x) => ({'int64' if kind == 'ties' else 'float'}[2, M] y) "
+        f"<float t = {{2.5}}, int64[1] one = {{1}}> {{ {body} }}"
+        for body in RARE[kind]
+    )
+    assert opset.verify(model(one), model(one)).same and not opset.verify(model(one), model(other)).same
+
+
+def test_numbers_that_are_given_are_the_number_of_runs():
+    one = model(LINEAR.format("Add", 1))
+    assert [len(opset.verify(one, one, seeds=each).runs) for each in (2, None)] == [2, 20]
