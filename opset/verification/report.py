@@ -124,7 +124,12 @@ def _measure_words(each: OutputComparison) -> str:
         words = f", by {_number(each.absolute)} at most ({_number(each.relative)} relative, {_number(each.ulps)} ulp)"
     if each.rtol or each.atol:
         words += f"; allowed {each.rtol:.1e} relative"
-        if each.atol is None and isinstance(each.relative, float) and each.verdict == SAME and each.relative > each.rtol:
+        if (
+            each.atol is None
+            and isinstance(each.relative, float)
+            and each.verdict == SAME
+            and each.relative > each.rtol
+        ):
             words += " or of the median"
         words += f", sums of {each.longest_sum:,}" if each.longest_sum > 1 else ""
     if each.nan_before or each.nan_after:

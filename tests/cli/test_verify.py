@@ -78,3 +78,10 @@ def test_options_of_a_verification_need_it(folder):
     save("a.onnx", MODEL, folder)
     result = run("convert", "a.onnx", "--to", "13", "--rtol", "1")
     assert result.exit_code == 2 and "U103" in result.stderr
+
+
+@pytest.mark.parametrize(("size", "note"), [("8", "verified at x.0=8, which the original"), ("N", "size of x.0 that")])
+def test_a_conversion_that_changes_a_size_is_verified_at_one_that_both_have(folder, size, note):
+    save("a.onnx", MODEL.replace("[N, 3]", "[1, 3]"), folder)
+    result = run("convert", "a.onnx", "--to", "13", "--dim", f"x.0={size}", "--verify", "-o", "out.onnx")
+    assert result.exit_code == 0 and note in result.stdout and "y: same" in result.stdout

@@ -216,3 +216,29 @@ def test_what_is_cast_to_bool_is_0_or_1_and_what_is_cast_to_others_is_free():
     graph = "(int64[40] i, int64[40] j) => (bool[40] y, float[40] z)"
     feeds, _ = drawn(f"{graph} {{ y = Cast <to = 9> (i) z = Cast <to = 1> (j) }}")
     assert {*feeds["i"].tolist()} == {0, 1} and feeds["j"].max() > 1
+
+
+RARE = {
+    "strict comparison": ("c = Greater (x, t) y = Where (c, x, t)", "c = GreaterOrEqual (x, t) y = Where (c, t, x)"),
+    "ties": ("y = ArgMax <axis = 1> (x)", "y = ArgMax <axis = 1, select_last_index = 1> (x)"),
+    "greater numbers": (
+        "y = Softmax <axis = 1> (x)",
+        "a = Exp (x) s = ReduceSum <keepdims = 1> (a, one) y = Div (a, s)",
+    ),
+    "a threshold": ("y = ThresholdedRelu <alpha = 2.0> (x)", "y = ThresholdedRelu <alpha = 2.2> (x)"),
+}
+
+
+@pytest.mark.parametrize("kind", [*RARE])
+def test_what_differs_for_few_numbers_is_found_in_a_small_model(kind):
+    one, other = (
+        f"{HEAD}(float[2, 4] x) => ({'int64' if kind == 'ties' else 'float'}[2, M] y) "
+        f"<float t = {{2.5}}, int64[1] one = {{1}}> {{ {body} }}"
+        for body in RARE[kind]
+    )
+    assert opset.verify(model(one), model(one)).same and not opset.verify(model(one), model(other)).same
+
+
+def test_numbers_that_are_given_are_the_number_of_runs():
+    one = model(LINEAR.format("Add", 1))
+    assert [len(opset.verify(one, one, seeds=each).runs) for each in (2, None)] == [2, 20]
