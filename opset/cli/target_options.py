@@ -54,7 +54,7 @@ class TargetChoice(NamedTuple):
         """Raise UsageError U103 if several options name a target, or none does, unless the model `keeps_opsets`."""
         options = {"--to": self.to, "--release": self.release, "--for": self.runtime}
         given = [option for option, value in options.items() if value]
-        if len(given) > 1:
+        if len(given) > 1 and given != ["--to", "--for"]:
             message = f"{' and '.join(given)} exclude each other"
             raise UsageError(Finding("U103", message, help="a conversion has one target: leave out all others"))
         if not given and not keeps_opsets:

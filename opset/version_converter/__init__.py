@@ -20,6 +20,7 @@ from opset.version_converter.conversion import convert_model
 from opset.version_converter.result import Conversion
 from opset.version_converter.targets import (
     Target,
+    fix_versions,
     target_of_model,
     target_of_release,
     target_of_runtime,
@@ -49,7 +50,7 @@ def target_of(
     """Return the target that one of `to`, `release` ("1.15") and `runtime` ("onnxruntime==1.17") names.
 
     Args:
-        to: Versions of operator sets.
+        to: Versions of operator sets; beside a runtime, those of its versions that are wanted.
         release: A release of ONNX.
         runtime: A release of a runtime.
         ir_version: The IR version.
@@ -64,9 +65,9 @@ def target_of(
         SchemaError: A file of a runtime has faults.
     """
     registry = registry or default_registry()
-    given = sum(choice is not None for choice in (to, release, runtime))
+    given = sum(choice is not None for choice in (runtime if to is None else to, release))
     if given > 1 or (not given and ir_version is None and not keeps_opsets):
-        help = "pass one of `to`, `release` and `runtime`"
+        help = "pass one of `to`, `release` and `runtime`, or a runtime and `to`"
         raise UsageError(Finding("U103", "a conversion needs one target", help=help))
     if inexact_types and runtime is None:
         help = "they are permitted for a runtime: --for onnxruntime==1.17"
@@ -74,7 +75,8 @@ def target_of(
     if release is not None:
         return target_of_release(release, registry, ir_version)
     if runtime is not None:
-        return target_of_runtime(runtime, registry, ir_version, [*map(Path, targets)], inexact_types)
+        target = target_of_runtime(runtime, registry, ir_version, [*map(Path, targets)], inexact_types)
+        return target if to is None else fix_versions(target, to, registry)
     return target_of_model(ir_version) if to is None else target_of_version(to, registry, ir_version)
 
 

@@ -248,14 +248,12 @@ def targets_by_kernels(
 ) -> Iterator[Target]:
     """Yield the targets to try for a model on a runtime; in the first, most of the model's nodes have kernels.
 
-    If the target already names a version of ai.onnx, it is the only one. The last one keeps the model's opset or the
-    nearest to it, since that may have the fewest refusals. `samples` stand for the nodes of the model.
-
     A target that has a version of ai.onnx already is the only one. The last one keeps the model's opset, or the
     nearest: it may be the one with fewest refusals. `samples` stand for the nodes of the model.
     """
     nearest = target_for_model(target, index.opsets)
-    if target.runtime is None or target.least is None or "" not in index.opsets:
+    is_free = target.least is not None and target.least.get("") != target.opsets.get("")
+    if target.runtime is None or not is_free or "" not in index.opsets:
         yield nearest
         return
     from opset.version_converter.opset_choice import lacking_at, opsets_by_kernels

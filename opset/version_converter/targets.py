@@ -114,6 +114,25 @@ def target_at_runtime(
     )
 
 
+def fix_versions(target: Target, to: int | str | Mapping[str, int], registry: Registry) -> Target:
+    """Return the target of a runtime with versions of operator sets that are given, in place of those that suit best.
+
+    Raises UsageError U101 if there is no such version, or if the runtime does not take it.
+    """
+    runtime, fixed = target.runtime, target_of_version(to, registry).opsets
+    assert runtime is not None
+    for domain, version in fixed.items():
+        least, most = runtime.opsets.get(domain, (None, None))
+        if not (least or 1) <= version <= (most or version):
+            message = f"{runtime.name} {runtime.release} does not take {domain or 'ai.onnx'} {version}"
+            span = f"{least} to {most}" if least else f"versions up to {most}"
+            raise UsageError(Finding("U101", message, help=f"it takes {span}"))
+    opsets = {**target.opsets, **fixed}
+    return target._replace(
+        opsets=opsets, least={**(target.least or {}), **fixed}, release=releases.release_with(opsets[""]).name
+    )
+
+
 def target_of_model(ir_version: int | None = None) -> Target:
     """Return the target with the opsets that a model has already; only its IR version changes, if one is given."""
     return Target({}, _check_ir_version(ir_version))

@@ -5,6 +5,7 @@ import pytest
 from onnx import parser
 
 import opset
+from opset.errors import UsageError
 from opset.model.graph.index import index_model
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes import find_runtime
@@ -102,6 +103,18 @@ def test_a_target_with_a_version_is_the_only_one(tmp_path):
     assert conversion.target[""] == 17
     versions = [each.opsets[""] for each in targets_by_kernels([], index, target, REGISTRY)]
     assert versions == [13, 14, 12]  # and the last one is the nearest again
+
+
+def test_a_version_beside_a_runtime_is_taken(tmp_path):
+    file = runtime_file(tmp_path, takes(), opset=(9, 15))
+    for version in (9, 12, 15):
+        after = opset.convert(model_of(13), version, runtime="npu==1.0", targets=[file])
+        assert after.opset_import[0].version == version
+    after = opset.convert(model_of(13), {"ai.onnx.ml": 3}, runtime="npu==1.0", targets=[file])
+    assert after.opset_import[0].version == 13
+    for version, said in ((16, "npu 1.0 does not take ai.onnx 16"), (0, "ai.onnx has no version 0")):
+        with pytest.raises(UsageError, match=said):
+            opset.plan(model_of(13), version, runtime="npu==1.0", targets=[file])
 
 
 def test_the_choice_changes_no_value(tmp_path):
