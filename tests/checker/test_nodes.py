@@ -43,3 +43,9 @@ def test_optional_inputs_before_a_variadic_one_are_left_out():
 def test_graphs_have_the_outputs_that_their_node_takes(node, code):
     text = '<ir_version: 8, opset_import: ["": 17]> main (float[2] x, bool c) => (float[2] y) { %s }'
     assert found(text % node, ["G3"]) == code
+
+
+def test_a_node_of_a_domain_that_names_no_operator_is_found():
+    model = onnx.parser.parse_model(f"{HEAD % 'float[2] y'}{{ y = Neg (x) }}")
+    model.graph.node[0].op_type, model.graph.node[0].domain = "", "own"
+    assert [each.code for each in opset.check(model, select=["G301"])] == ["G301"]
