@@ -28,6 +28,8 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mod: ast.FloorDiv, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
 }  # fmt: skip
 OPPOSITES = {"min": "max", "max": "min", "any": "all", "all": "any"}
+_WITHOUT_SWAPS = ("isinstance", "min", "max")
+"""Functions whose arguments, in another order, are an error, or give the same."""
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 Change = tuple[str, ast.AST, str]
 """The kind of a change, the node that it replaces, and the text in its place."""
@@ -259,7 +261,7 @@ def _call(node: ast.Call) -> Iterator[Change]:
     if plain and len(node.args) > 1:
         yield "argument dropped", node, _copied(node, args=node.args[:-1])
         named = node.func.id if isinstance(node.func, ast.Name) else ""
-        for index in range(0 if named == "isinstance" else len(node.args) - 1):
+        for index in range(0 if named in _WITHOUT_SWAPS else len(node.args) - 1):
             args = [*node.args]
             args[index : index + 2] = reversed(args[index : index + 2])
             yield "arguments swapped", node, _copied(node, args=args)

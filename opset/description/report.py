@@ -192,6 +192,6 @@ def _unknown_domains(survey: Survey) -> list[str]:
     found: dict[str, None] = {}
     for body in survey.index.bodies:
         for number, (_, domain) in enumerate(body.operators):
-            if domain not in survey.registry.domains and not (functions and body.function_key(number) in functions):
+            if domain not in survey.registry.domains and body.function_key(number) not in functions:
                 found[safe_text(domain)] = None
     return [*found]

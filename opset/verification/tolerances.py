@@ -89,7 +89,7 @@ class Roundings:
         """Return the roundings of a node, the length of its sums, and the unit of its widest output."""
         operator, _ = body.operators[number]
         inner = [each for (at, _), each in body.subgraphs.items() if at == number]
-        if self._index.functions and (called := self._index.functions.get(body.function_key(number))) is not None:
+        if (called := self._index.functions.get(body.function_key(number))) is not None:
             inner.append(called)
         times = _REPEATED if operator in _RECURRENT else 1
         if inner:

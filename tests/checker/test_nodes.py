@@ -65,3 +65,9 @@ def test_a_batch_normalization_has_all_outputs_or_one(version, outputs, most):
     )
     found = opset.check(opset.parse_model(text))
     assert [each.code for each in found] == ["G322"] and found[0].why.endswith(f"has 1 or {most}")
+
+
+def test_a_node_of_a_domain_that_names_no_operator_is_found():
+    model = onnx.parser.parse_model(f"{HEAD % 'float[2] y'}{{ y = Neg (x) }}")
+    model.graph.node[0].op_type, model.graph.node[0].domain = "", "own"
+    assert [each.code for each in opset.check(model, select=["G301"])] == ["G301"]

@@ -55,11 +55,10 @@ _SMALL = (0, *(number for word, (number, _) in FIELDS.items() if word.rstrip("s"
 @CHECKER.rule("G301", Body)
 def check_operator_named(body: Body, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each node without an operator."""
-    if ("", "") in body.operators or any(not name for name, _ in {*body.operators}):
-        for index, (name, _) in enumerate(body.operators):
-            if not name:
-                why = "op_type says which operator a node calls"
-                yield Finding("G301", "the node names no operator", body.location(index), why, "set its op_type")
+    for index, (name, _) in enumerate(body.operators):
+        if not name:
+            why = "op_type says which operator a node calls"
+            yield Finding("G301", "the node names no operator", body.location(index), why, "set its op_type")
 
 
 @CHECKER.rule("G302", Body)
