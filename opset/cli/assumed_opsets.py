@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ def _parse_assumed(ctx: click.Context, param: click.Parameter, texts: tuple[str,
     return AUTO
 
 
-assume_option = click.option(
+assume_option: Callable[[Any], Any] = click.option(
     "--assume-opset",
     "assumed",
     multiple=True,

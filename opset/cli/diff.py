@@ -9,7 +9,6 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -157,7 +156,7 @@ def _diff_versions(
     return 0
 
 
-def _difference_lines(data: dict[str, Any]) -> list[str]:
+def _difference_lines(data: OperatorDifference) -> list[str]:
     """Return the changes between two versions of an operator as text."""
     title = style_text(safe_text(f"{data['operator']} {data['before']} -> {data['after']}"), "bold", sys.stdout)
     if not data["transitions"]:

@@ -57,7 +57,7 @@ class OperatorDescription(TypedDict):
     function: Sequence[Any]
     examples: Sequence[Mapping[str, Any]]
     versions: Sequence[int]
-    changes: Sequence[Mapping[str, Any]]
+    changes: Sequence[TransitionFacts]
 
 
 class OperatorDifference(TypedDict):
@@ -71,7 +71,7 @@ class OperatorDifference(TypedDict):
     since_after: int
     difference: Mapping[str, Any]
     words: Sequence[str]
-    transitions: Sequence[Mapping[str, Any]]
+    transitions: Sequence[TransitionFacts]
     up: str
     down: str
 
