@@ -47,7 +47,7 @@ def models_page(
     """
     models = document["models"]
     several = len(models) + left_out != 1
-    facts = [] if several else [*_facts(models[0], words)]
+    facts = [] if several else [*_facts(models[0])]
     verdict = _verdict(document["summary"], words) if several else _verdict_of(models[0], words)
     parts = [*_models_parts(models, words, left_out)] if several else []
     title = "Refusals" if verb in _REFUSALS else "Findings"
@@ -114,15 +114,15 @@ def _detail(model: Mapping[str, Any]) -> str:
     return ""
 
 
-def _facts(model: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _facts(model: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield facts about the one model of a report."""
     yield "Model", _name_of(model)
     if model["output"] is not None:
         yield "Written", "stdout" if model["output"] == "-" else model["output"]
     if "opsets" in model and "ir_version" in model:
         yield "Target", targets_words(model)
-        if words := release_words(model):
-            yield "Releases", words
+        if releases := release_words(model):
+            yield "Releases", releases
     if "mended_count" in model:
         yield "Mended", f"{model['mended_count']:,}"
     if nodes := model.get("nodes"):

@@ -61,7 +61,7 @@ def count_differences(before: Any, after: Any, rtol: float, atol: float) -> Any:
             want, have = _floats(want), _floats(have)
             same |= np.isnan(want) & np.isnan(have)
             share = np.abs(want - have) / (atol + rtol * np.abs(want))
-            places = np.searchsorted(SHARES, np.nan_to_num(share[~same], nan=np.inf))  # type: ignore[call-overload]
+            places = np.searchsorted(SHARES, np.nan_to_num(share[~same], nan=np.inf))
             counts[1:] += np.bincount(places, minlength=len(SHARES) + 1)
         else:
             counts[-1] += np.count_nonzero(~same)

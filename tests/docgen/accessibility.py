@@ -49,8 +49,8 @@ def faults(root):
     for each in regions:
         label = each.get("aria-labelledby")
         name = each.get("aria-label") or next((text_of(e) for e in elements if label and e.get("id") == label), "")
-        names.append((local_name(each), name))
-    found += [f"a region has no name of its own: {each}" for each in {*names} if not each[1] or names.count(each) > 1]
+        names.append(name)
+    found += [f"a region has no name of its own: {each}" for each in {*names} if not each or names.count(each) > 1]
     for each in elements:
         kind = local_name(each)
         if kind == "table":

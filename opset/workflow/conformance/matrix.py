@@ -7,8 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from opset.errors import Finding, UsageError, listing
 from opset.schemas.names import domain_name
@@ -321,22 +320,22 @@ def markdown_text(run: CorpusResults) -> str:
 
 def html_text(run: CorpusResults) -> str:
     """Return a report as a page of HTML that needs no other file and no script."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from opset.reports import frame  # which imports Jinja
 
-    from opset import __version__
-    from opset.docgen.code import escape_invisible
+    parts = []
+    for number, table in enumerate(tables(run), 1):
+        rows = [[_html_cell(text, table.matrix and place > 0) for place, text in enumerate(row)] for row in table.rows]
+        title = table.title or "Results"
+        shown = frame.Table(f"Table: {title}", table.head, rows, kind="matrix" * table.matrix)
+        parts.append(frame.Part(f"part{number}", title, [table.text] * bool(table.text), [shown]))
+    return frame.page_text(frame.Page(_title(run), None, [], parts))
 
-    environment = Environment(
-        loader=PackageLoader("opset.workflow.conformance"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["visible"] = escape_invisible
-    style = files("opset.docgen").joinpath("assets", "style.css").read_text(encoding="utf-8")
-    template = environment.get_template("conformance.html")
-    return template.render(title=_title(run), tables=tables(run), style=style, opset_version=__version__)
+
+def _html_cell(text: str, is_count: bool) -> Any:
+    """Return the cell of a page; numbers of a matrix that count other cases than good ones stand out."""
+    from opset.reports.frame import Cell
+
+    return Cell(text, column="other" if is_count and text and not text.isdecimal() else "")
 
 
 def report_paths(folder: str) -> dict[str, str]:
