@@ -148,7 +148,10 @@ def test_signals_at_random_moments(number, jobs, folder):
         assert process.returncode == -number or not [path for path in written if path.suffix == ".tmp"]
 
 
-COMMANDS = "--help|convert --help|--version|list|show Relu|explain C204|lint|diff Softmax 11 13|nonesuch|show nope.onnx"
+COMMANDS = (
+    "--help|convert --help|--version|list|show Relu|explain C204|lint opset/schemas/ai.onnx.preview.training"
+    "|diff Softmax 11 13|nonesuch|show nope.onnx"
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS.split("|"))

@@ -97,8 +97,8 @@ FORMS = {
     },
     "verify": {
         "MODELS": {
-            "": ["IT", "SAMPLE", "--timeout", "20"],
-            "after json": ["SAMPLE", "IT", "--format", "json", "--timeout", "20"],
+            "": ["IT", "SAMPLE", "--seeds", "1", *BOUNDED],
+            "after json": ["SAMPLE", "IT", "--seeds", "1", "--format", "json", *BOUNDED],
         },
         "STREAMS": {"": ["SAMPLE", "-", "--seeds", "1"]},
         "SCHEMAS": {"": ["SAMPLE", "SAMPLE", "--seeds", "1", "--schemas", "FOLDER/schemas"]},
@@ -169,9 +169,9 @@ FORMS = {
     },
     "reduce": {
         "MODELS": {
-            "": ["IT", "--to", "9", "--tries", "20", "-o", "OUT"],
-            "stream json": ["-", "--to", "9", "--differs", "--timeout", "10", "-o", "OUT", "--format", "json"],
-            "failing": ["IT", "--failing", "false {}", "--tries", "20", "-o", "OUT"],
+            "": ["IT", "--to", "9", "--tries", "5", "-o", "OUT"],
+            "stream json": ["-", "--to", "9", "--differs", "--tries", "5", *BOUNDED, "-o", "OUT", "--format", "json"],
+            "failing": ["IT", "--failing", "false {}", "--tries", "1", "-o", "OUT"],
         },
         "SCHEMAS": {
             "": ["SAMPLE", "--to", "9", "-o", "OUT", "--schemas", "FOLDER/schemas"],

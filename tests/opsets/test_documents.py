@@ -29,7 +29,7 @@ from opset.opsets.registry import default_registry
 from opset.schemas.index import FOLDER
 from opset.schemas.yaml.loader import load_folder, read_declaration
 from opset.schemas.yaml.reader import Findings
-from tests.bounds import draws
+from tests.bounds import THOROUGH, draws
 from tests.cli.commands import run
 
 OWN = Path(__file__).with_name("own")
@@ -91,10 +91,12 @@ def test_an_operator_set_reads_back_the_same(domain, version, form):
 
 
 def test_every_operator_reads_back_at_every_version(standard):
+    """At every version if THOROUGH, else one version of each operator in turn."""
     operators, sets = standard
     count = 0
-    for (domain, name), operator in operators.items():
-        for schema in operator.schemas:
+    for number, ((domain, name), operator) in enumerate(operators.items()):
+        turn = number % len(operator.schemas)
+        for schema in operator.schemas if THOROUGH else operator.schemas[turn : turn + 1]:
             findings = Findings("")
             declared = declare_until(operator, schema.since_version)
             cut = read_declaration(node_of(declared, findings), domain, sets, findings)
@@ -104,7 +106,7 @@ def test_every_operator_reads_back_at_every_version(standard):
             form = FORMS[count % len(FORMS)]
             assert content(load_operator_set(document.to_bytes(form))) == content(document), (name, form)
             count += 1
-    assert count >= 659
+    assert count >= (659 if THOROUGH else 227)
 
 
 @pytest.mark.parametrize("form", FORMS)

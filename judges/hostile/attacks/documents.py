@@ -138,9 +138,8 @@ def functions_that_double_30_times() -> bytes:
 @document((0, 2))
 def a_function_with_graphs_90_deep() -> bytes:
     node = helper.make_node("Relu", ["X"], ["Y"])
-    for _ in range(20):
-        graph = helper.make_graph([node], "g", [], [])
-        node = helper.make_node("If", ["X"], ["Y"], then_branch=graph, else_branch=graph)
+    for _ in range(28):  # three messages each, of the hundred that protobuf reads
+        node = helper.make_node("If", ["X"], ["Y"], then_branch=helper.make_graph([node], "g", [], []))
     return message("Scale", functions=[function("Scale", node)]).SerializeToString()
 
 
