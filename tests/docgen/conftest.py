@@ -7,7 +7,6 @@ import pytest
 from opset.docgen.site import pages
 from opset.opsets.registry import default_registry
 
-
 TAG = re.compile(rb"<[a-z][^<>]*>")
 VALUE = re.compile(rb'="[^"]*"|=([^\s"<>]+)')
 

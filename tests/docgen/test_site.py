@@ -167,7 +167,7 @@ def test_defaults_are_those_of_the_standard(site):
         for schema in REGISTRY.versions(name, domain):
             for each in schema.attributes.values():
                 entry = text.partition(f'id="v{schema.since_version}-attr-{slug(each.name)}"')[2]
-                fact = re.search(r'<small>([^<]*)</small>', entry)[1]
+                fact = re.search(r"<small>([^<]*)</small>", entry)[1]
                 default = html.unescape(fact).partition(" = ")[2]
                 if each.default is None:
                     assert default == ""
