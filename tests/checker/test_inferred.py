@@ -38,7 +38,8 @@ def found(text):
         ),
         pytest.param(
             "main (float[2] x) => (float[2] y) <bool c = {1}> { y = If (c) <"
-            "then_branch = a () => (float[2] r) { r = Relu (x) }, else_branch = b () => (int32[2] q) { q = Neg (x) }> }",
+            "then_branch = a () => (float[2] r) { r = Relu (x) },"
+            "else_branch = b () => (int32[2] q) { q = Neg (x) }> }",
             [("W802", "graph 'main', node number 0 (If), else_branch, node number 0 (Neg)")],
             id="a branch that is never run",
         ),

@@ -165,8 +165,9 @@ def _operator_fault(
     if schema is not None and schema.deprecated:
         newer = f"use {schema.replacement}" if schema.replacement else "express it by other operators"
         if schema.replacement == name:
-            later = next(each for each in registry.versions(name, domain) if each.since_version > schema.since_version)
-            newer = f"import {domain_name(domain)} {later.since_version} or newer, whose {shown} is another"
+            versions_of = registry.versions(name, domain)
+            next_one = next(each for each in versions_of if each.since_version > schema.since_version)
+            newer = f"import {domain_name(domain)} {next_one.since_version} or newer, whose {shown} is another"
         why = f"{shown} was withdrawn with version {schema.since_version}"
         return "G314", f"the operator {shown} does not exist at version {version}", why, newer
     if schema is not None:
