@@ -30,7 +30,6 @@ from opset.version_converter.report import (
     refusal_line,
     report_lines,
 )
-from opset.version_converter.result import Conversion
 
 LOWERED = "lowered"
 WORDS = {
@@ -133,7 +132,7 @@ def convert_file(source: Input, settings: Settings, call: Call, registry: Regist
     status = "refused"
     verification = None
     if conversion.model is not None and settings.verifying.wanted and conversion.changes:
-        verification = _verify_result(model, conversion, source, settings, call, registry)
+        verification = _verify_result((model, conversion.model), conversion.notes, source, settings, call, registry)
     if verification is not None and not verification.same:
         status = UNVERIFIED
     elif conversion.model is not None:
@@ -154,21 +153,22 @@ def convert_file(source: Input, settings: Settings, call: Call, registry: Regist
 
 
 def _verify_result(
-    model: Model, conversion: Conversion, source: Input, settings: Settings, call: Call, registry: Registry
+    models: tuple[Model, Model], notes: list[str], source: Input, settings: Settings, call: Call, registry: Registry
 ) -> Verification:
-    """Return whether a result computes the same as a model, at sizes that both have, which notes name."""
+    """Return whether a model and its result compute the same, at sizes that both have, which notes name."""
+    model, result = models
     stated = stated_dim_names(model)
     fixed = {name: size for name, size in settings.dims.items() if name in stated and isinstance(size, int)}
     numbers = {name: size for name, size in settings.dims.items() if isinstance(size, int) and name not in stated}
     for name, variable in settings.dims.items():
         if name in stated and isinstance(variable, str):
-            conversion.notes.append(f"verified at the size of {safe_text(name)} that the model had, not at others")
+            notes.append(f"verified at the size of {safe_text(name)} that the model had, not at others")
     if fixed:
         model = with_sizes(model, fixed, registry, call.limits)[0]
         sizes = ", ".join(f"{safe_text(name)}={size}" for name, size in fixed.items())
-        conversion.notes.append(f"verified at {sizes}, which the original was given, too, as both need one size")
+        notes.append(f"verified at {sizes}, which the original was given, too, as both need one size")
     names = source.path, "the result"
-    return settings.verifying.verify(model, conversion.model, numbers, call.limits, registry, names)
+    return settings.verifying.verify(model, result, numbers, call.limits, registry, names)
 
 
 def _fault_of(model: Model, registry: Registry, call: Call) -> str:

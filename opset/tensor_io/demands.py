@@ -130,11 +130,16 @@ def _some_axes(use: Use) -> Demand:
     return Demand(0, rank - 1, distinct=True) if 0 < use.count() <= rank else _axes(use)
 
 
+def _writes_once(use: Use) -> bool:
+    """Whether an operator writes to its indices, so that the result is not defined if one occurs twice."""
+    return use.operator.startswith("Scatter") and use.attribute("reduction", b"none") in (b"none", "none")
+
+
 def _index_along_axis(use: Use) -> Demand:
     """Return indices of the data's axis, negative ones if the version takes them."""
     size = use.size(0, use.attribute("axis", 0))
-    distinct = use.operator.startswith("Scatter")
-    return Demand(0 if use.opset < 11 or distinct else -size, size - 1, distinct=distinct)
+    distinct = _writes_once(use)
+    return Demand(0 if use.operator.startswith("Scatter") or use.opset < 11 else -size, size - 1, distinct=distinct)
 
 
 def _tuples_of_indices(use: Use) -> Demand | None:
@@ -142,7 +147,9 @@ def _tuples_of_indices(use: Use) -> Demand | None:
     first = use.attribute("batch_dims", 0)
     width = min(use.size(1, -1), len(use.shape(0) or ()))
     bounds = tuple(use.size(0, first + axis) - 1 for axis in range(width))
-    return Demand(bounds=bounds, distinct=use.operator == "ScatterND")
+    if width == 1:  # a range, which can meet what others demand of it
+        return Demand(0, bounds[0], distinct=_writes_once(use))
+    return Demand(bounds=bounds, distinct=_writes_once(use))
 
 
 def _class_index(use: Use) -> Demand:
