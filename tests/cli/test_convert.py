@@ -239,6 +239,10 @@ def test_json_in_detail(small):
         "kept": False,
         "steps": ["Squeeze 11 -> 13"],
         "becomes": ["Constant", "Squeeze"],
+        "example": {
+            "given": "y = Squeeze <axes: ints = [0]> (r)",
+            "made": ['y__const = Constant <value: tensor = int64[1] "" = !{0}> ()', "y = Squeeze (r, y__const)"],
+        },
         "places": [{"graph": 0, "node": 2, "name": ""}],
     }
     assert model["graphs"] == ["graph 'main'"]
