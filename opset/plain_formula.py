@@ -118,7 +118,7 @@ class _Reader:
 
     @staticmethod
     def _follows(parts: list[str]) -> bool:
-        """Whether what is read next is multiplied by what stands before it, or is the argument of a function."""
+        """Whether the next part is multiplied by what stands before it, or is the argument of a function."""
         before = "".join(parts[-2:]).rstrip(f" {_SPACE}")[-1:]
         return before.isalnum() or before in (")", "∑", "∏")
 

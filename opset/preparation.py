@@ -199,7 +199,7 @@ class AttributeFix(NamedTuple):
 
 
 class Indexed(Protocol):
-    """The index of a model, valid or not: its bodies, its functions, and what a body imports."""
+    """The index of a model, valid or not: its bodies, its functions, and the imports of a body."""
 
     bodies: list[Body]
     functions: dict[FunctionKey, Body]

@@ -20,7 +20,7 @@ def homes(module: str) -> dict[str, str]:
 
 
 def public_name(module: str, name: str) -> Any:
-    """Return what a public name of a module, or `__all__`, stands for, and keep it there.
+    """Return the value of a public name of a module, or of `__all__`, and keep it there.
 
     Raises:
         AttributeError: If the module has no such name.

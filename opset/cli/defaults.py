@@ -131,7 +131,7 @@ def _most_of(option: click.Option) -> float | None:
 
 
 def _is_at_most(text: str, most: float) -> bool:
-    """Whether a text is a number that is at most `most`; for others, the option says what is wrong."""
+    """Whether a text is a number that is at most `most`; for others, the option reports the fault."""
     try:
         return float(text) <= most
     except ValueError:

@@ -33,7 +33,7 @@ class _Diff(click.Command):
     """The verb, which says what to write in place of an option that it had."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Return what is left of the arguments. Raises UsageError U103 for --against."""
+        """Return the arguments that are left. Raises UsageError U103 for --against."""
         for position, argument in enumerate(args):
             name, _, state = argument.partition("=")
             if name == "--against":

@@ -89,7 +89,7 @@ class WrittenFile(NamedTuple):
 
 
 class NextStep(NamedTuple):
-    """A command to go on with, and what it does."""
+    """A command to go on with, and its effect."""
 
     command: str
     why: str
@@ -97,7 +97,7 @@ class NextStep(NamedTuple):
 
 @dataclass(frozen=True)
 class AuthoringReport:
-    """A version of an operator: what was done, the files that were written, and commands to go on with."""
+    """A version of an operator: the words for its making, the files that were written, and commands to go on with."""
 
     done: str
     operator: str

@@ -1,4 +1,4 @@
-"""`opset targets`: the runtimes that are known, and what a release of one takes."""
+"""`opset targets`: the runtimes that are known, and the operators and types that a release takes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class TargetRelease:
 
 @dataclass(frozen=True)
 class TargetKernel:
-    """What a runtime takes of an operator: versions, or opsets of the model; types by parameter, and other limits."""
+    """The kernels of a runtime for an operator: versions, or opsets of the model; types by parameter, and other limits."""
 
     versions: VersionLimits | None = None
     opsets: VersionLimits | None = None
@@ -208,7 +208,7 @@ def _list_lines(rows: Sequence[ListedTarget]) -> list[str]:
 
 
 def _release_data(runtime: Runtime) -> TargetRelease:
-    """Return what is known of a release, without its operators."""
+    """Return the data of a release, without its operators."""
     return TargetRelease(
         runtime=runtime.name,
         release=runtime.release,

@@ -1,4 +1,4 @@
-"""Nodes as pictures: function bodies of operators, and what a conversion makes of a node.
+"""Nodes as pictures: function bodies of operators, and the nodes that a conversion makes of one.
 
 Constants stand in the nodes that use them, and a subgraph is one node.
 """

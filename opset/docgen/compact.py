@@ -1,4 +1,4 @@
-"""HTML without what a browser adds by itself: end tags, line breaks between blocks, quotes, and escapes of quotes."""
+"""HTML without the parts that a browser adds: end tags, line breaks between blocks, quotes, and escapes of quotes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _BLOCKS = (
     "summary|table|tbody|td|th|thead|title|tr|ul"
 )
 _BLOCK = rf"(?=</?(?:{_BLOCKS})[\s>])"
-_NEEDLESS = re.compile(rf"\n+{_BLOCK}|</(?:(?:body|dd|dt|head|html|li|tbody|td|th|thead|tr)>\n*|p>\n*{_BLOCK})")
+_NEEDLESS = re.compile(rf"\n{_BLOCK}|</(?:(?:body|dd|dt|head|html|li|tbody|td|th|thead|tr)>\n?|p>\n?{_BLOCK})")
 _PLAIN_VALUE = re.compile(r"""="([^\s"'=<>`&]+)"(?=[ >])""")
-_QUOTED_TEXT = re.compile(r">[^<]*&#3[49];[^<]*")
+_TEXT = re.compile(r">[^<>]*")
 
 
 def compact(page: str) -> str:
@@ -21,4 +21,4 @@ def compact(page: str) -> str:
     attributes alone, and so a quote outside of a tag is never that of a value.
     """
     shorter = _PLAIN_VALUE.sub(r"=\1", _NEEDLESS.sub("", page))
-    return _QUOTED_TEXT.sub(lambda text: text[0].replace("&#34;", '"').replace("&#39;", "'"), shorter)
+    return _TEXT.sub(lambda text: text[0].replace("&#34;", '"').replace("&#39;", "'"), shorter)

@@ -21,7 +21,7 @@ one in which its result is written; `to` is 0 if the operator does not exist on 
 Of an operator with more than 64 versions, the newest 64 are there, and targets from the oldest of these on; `omitted`
 is the number of others.
 
-`proof` is how it is proved that values stay the same: docs/proofs.md has the statements.
+`proof` is how it is proved that values stay the same: the guide `proofs` has the statements.
 
 `kind`, from least to most: of a transition, what may happen to a node on it, and of a range, the most of its steps:
 

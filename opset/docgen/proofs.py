@@ -1,9 +1,9 @@
-"""What is proved of adapters: `schemas/proofs.json`, which `python -m judges proofs --write` writes, a line for each.
+"""Proofs of adapters: `schemas/proofs.json`, which `python -m judges proofs --write` writes, a line for each.
 
     "ai.onnx Slice 10-1 down": {"fingerprint": "…", "parts": [["symbolic", "open sizes", "51 forms of nodes …"]]}
 
 The fingerprint is that of the adapter when it was proved. Pages of operators show the kind of each transition, and
-docs/proofs.md has all statements.
+the guide `proofs` has all statements.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KINDS = {
 
 
 class Part(NamedTuple):
-    """One statement about a transition: its kind, the nodes that it is about ("" for all), and what was shown."""
+    """One statement about a transition: its kind, the nodes that it is about ("" for all), and the result."""
 
     kind: str
     about: str
@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """What was shown of a transition or a lowering, and the fingerprint of its adapter at that time."""
+    """The results for a transition or a lowering, and the fingerprint of its adapter at that time."""
 
     fingerprint: str
     parts: list[Part]

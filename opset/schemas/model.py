@@ -357,7 +357,7 @@ class Example(NamedTuple):
 
 
 def unknown_words(unknown: str) -> str:
-    """Return what is not known of a version as a sentence; `unknown` is that of its schema."""
+    """Return the unknown parts of a version as a sentence; `unknown` comes from its schema."""
     if unknown == SIGNATURE:
         return "its signature is not in the document that declares it"
     return "types, and which parameters may be left out, are not in the document that declares it"

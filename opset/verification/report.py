@@ -22,7 +22,7 @@ class OutputComparison:
     - `nan_before`, `nan_after`: how many elements were NaN, of `elements` in all;
     - `rtol`, `atol`: relative to each element; `atol` None if it is `rtol` times the output's median magnitude;
     - `longest_sum`: the terms of the longest sum on the way to it; `varies`: whether runs gave different values;
-    - `histogram`: how many elements are equal, how many differ by at most each of SHARES of what is allowed, and how
+    - `histogram`: how many elements are equal, how many differ by at most each of SHARES of the tolerance, and how
       many by more;
     - `why`: the first difference beyond the tolerance, or why less was compared.
     """

@@ -670,7 +670,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _limit_text(limit: Any) -> str:
-    """Return what a restriction of an attribute demands, as text for a message."""
+    """Return the demand of a restriction of an attribute as text for a message."""
     if isinstance(limit, list | tuple | frozenset):
         return f"it has to be {' or '.join(map(str, limit))}"
     excluded = str(limit).removeprefix("not ")

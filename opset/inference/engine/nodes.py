@@ -152,7 +152,7 @@ class NodeInference:
     def _infer_constant(self, scope: Scope, index: int, schema: OpSchema | None) -> Outcome | None:
         """Return the outcome of a Constant that holds a tensor, and record the tensor; None for any other Constant.
 
-        The rule of Constant says what is wrong with several values.
+        The rule of Constant reports several values.
         """
         outputs = scope.body.computes[index]
         messages = scope.body.attributes[index]

@@ -68,7 +68,7 @@ class StatedTypes:
     def note_stated_types(self, scope: Scope) -> None:
         """Record in a scope the types that its body states for computed values, unless stated types are ignored.
 
-        What it states of a value that comes from outside has to agree with the type of that value.
+        A stated type of a value that comes from outside has to agree with the type of that value.
         """
         body, proto = scope.body, scope.body.proto
         if self._ignored:

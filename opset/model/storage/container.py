@@ -199,7 +199,7 @@ def _sides(graph: Any) -> list[tuple[str, Any]]:
 
 
 def _places() -> dict[str, str]:
-    """Return the places of what a ModelProto and its graph have, and of functions, by name."""
+    """Return the places of the fields of a ModelProto and of its graph, and of functions, by name."""
     of_model = {field.name: f"model.proto.{field.name}" for field in ModelProto.DESCRIPTOR.fields}
     of_graph = {field.name: f"model.graph.{field.name}" for field in GraphProto.DESCRIPTOR.fields}
     functions = ("convert", "plan", "lower", "infer", "infer_shapes", "check", "info", "to_text", "inline_functions")

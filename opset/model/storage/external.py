@@ -97,7 +97,7 @@ class JoinedFolder(Folder):
     """The folder of a model to which another model of another folder was joined, whose locations are rewritten."""
 
     def __init__(self, first: Folder, second: Folder, located: Mapping[str, str]) -> None:
-        """Join two folders; `located` has the locations of the second model's files before, by what they are now."""
+        """Join two folders; `located` has the locations of the second model's files before, by the new ones."""
         self.path = first.path
         self._first, self._second, self._located = first, second, located
 
@@ -347,7 +347,7 @@ def tensors(model: Any) -> Iterator[Any]:
 
 
 def replace_locations(model: Any, new: Mapping[str, str]) -> None:
-    """Replace locations that the tensors of a ModelProto refer to, by what they are now."""
+    """Replace locations that the tensors of a ModelProto refer to by new ones."""
     for tensor in filter(is_external, tensors(model)):
         for entry in tensor.external_data:
             if entry.key == "location" and (location := new.get(_path_text(entry.value))) is not None:

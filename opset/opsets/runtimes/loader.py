@@ -318,7 +318,7 @@ class _TableReader(Fields):
         return [lowest, highest]
 
     def _required_value(self, node: YamlNode) -> Any:
-        """Return what an attribute or an input has to be: a value, a list of values, or words."""
+        """Return the requirement of an attribute or an input: a value, a list of values, or words."""
         values = node.value if isinstance(node.value, list) else [node]
         if any(isinstance(each.value, (list, dict)) or each.value is None for each in values):
             self.report_wrong(node, "a value, a list of values, or what it has to be in words")

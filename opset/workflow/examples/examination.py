@@ -83,9 +83,9 @@ def examine(
 def subjects(
     registry: Registry, schemas: Iterable[OpSchema], parts: Collection[str], pattern: str = ""
 ) -> Iterator[Subject]:
-    """Yield what is examined of operator versions, one example or version at a time, operator by operator.
+    """Yield the subjects of operator versions, one example or version at a time, operator by operator.
 
-    `parts` are what is examined: keys of PARTS, or "outcomes" of conversions. Of the examples, only those whose names
+    `parts` are the things to examine: keys of PARTS, or "outcomes" of conversions. Of the examples, only those whose names
     contain `pattern` are.
     """
     chosen: dict[tuple[str, str], list[int]] = {}
