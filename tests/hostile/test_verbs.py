@@ -538,7 +538,7 @@ def commands(built, tmp_path):
                 if verb == "test":
                     statuses = *statuses, 1, 3  # nothing may be left to test; what a path leads to is what it reads
                 if verb == "import":
-                    statuses = (0, 2, 3) if table == "DOCUMENTS" else (2, 3)  # faults of a document, or of the configuration
+                    statuses = (0, 2, 3) if table == "DOCUMENTS" else (2, 3)  # or the configuration is wrong
                 if verb in ("new", "bump"):
                     statuses = *statuses, 0, 2  # they read little of the folder
                 if verb == "conformance":
