@@ -538,11 +538,11 @@ def commands(built, tmp_path):
                 if verb == "test":
                     statuses = *statuses, 1, 3  # nothing may be left to test; what a path leads to is what it reads
                 if verb == "import":
-                    statuses = (0, 3) if table == "DOCUMENTS" else (3,)  # it reads no configuration
+                    statuses = (0, 2, 3) if table == "DOCUMENTS" else (2, 3)  # or the configuration is wrong
                 if verb in ("new", "bump"):
-                    statuses = *statuses, 0, 2  # they read no configuration, and of the folder little
+                    statuses = *statuses, 0, 2  # they read little of the folder
                 if verb == "conformance":
-                    statuses = (3,)  # it reads no configuration, and the folder is no corpus
+                    statuses = (2, 3)  # faults of the configuration; or the folder is no corpus
                 if verb == "check-contribution":
                     statuses = *statuses, 1  # what can be read lacks points of the checklist
                 yield name, Command([verb, *filled], statuses, str(stdin), str(folder))
