@@ -81,7 +81,7 @@ class TargetRelease:
 
 @dataclass(frozen=True)
 class TargetKernel:
-    """The kernels of a runtime for an operator: versions, or opsets of the model; types by parameter, and other limits."""
+    """The kernels of a runtime for an operator: versions, or opsets of the model; types by parameter, other limits."""
 
     versions: VersionLimits | None = None
     opsets: VersionLimits | None = None

@@ -41,8 +41,8 @@ def python_parts(schema: OpSchema, example: Example, newest: int, shown: Sequenc
 
     The parts are [operator, domain, [[domain, version], …], attributes, inputs, outputs, values of a command]. An
     input is [name, type, shape, value], and an output [name, type, shape]; one that is omitted is 0, and the shape of
-    a value other than a tensor is 0. A value of 1 is an array of the values on the page. Without a command, the last part is
-    missing.
+    a value other than a tensor is 0. A value of 1 is an array of the values on the page. Without a
+    command, the last part is missing.
 
     Args:
         schema: The version of the operator that the code uses.

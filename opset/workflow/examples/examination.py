@@ -85,8 +85,8 @@ def subjects(
 ) -> Iterator[Subject]:
     """Yield the subjects of operator versions, one example or version at a time, operator by operator.
 
-    `parts` are the things to examine: keys of PARTS, or "outcomes" of conversions. Of the examples, only those whose names
-    contain `pattern` are.
+    `parts` are the things to examine: keys of PARTS, or "outcomes" of conversions. Of the examples, only
+    those whose names contain `pattern` are.
     """
     chosen: dict[tuple[str, str], list[int]] = {}
     for schema in schemas:
