@@ -7,7 +7,6 @@ from importlib.resources import files
 
 import onnx
 import pytest
-from py_mini_racer import MiniRacer
 
 import opset
 from opset.catalog import example_data, example_rows
@@ -17,6 +16,7 @@ from opset.opsets.registry import default_registry
 from opset.reference.comparison import differences
 from opset.reference.example_models import value_of
 from opset.schemas.model import example_versions
+from tests.docgen.v8 import run_scripts
 
 REGISTRY = default_registry()
 
@@ -43,14 +43,13 @@ def parts_of(schema, example):
 @pytest.fixture(scope="module")
 def code_of():
     """A function that returns the code of an example, as a page shows it."""
-    context = MiniRacer()
-    context.eval(files("opset.docgen").joinpath("assets", "site.js").read_text())
+    with run_scripts([files("opset.docgen").joinpath("assets", "site.js").read_text()], "opsetSite.pythonCode") as call:
 
-    def code_of(schema, example):
-        parts, shown = parts_of(schema, example)
-        return parts and context.eval(f"opsetSite.pythonCode({parts}, {json.dumps(shown)})")
+        def code_of(schema, example):
+            parts, shown = parts_of(schema, example)
+            return parts and call(json.loads(parts), shown)
 
-    return code_of
+        yield code_of
 
 
 def outputs_of_code(code, monkeypatch, check=True):

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
@@ -23,6 +21,7 @@ from opset.explanations import page_of
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
 from opset.schemas.names import domain_name
+from tests.docgen.v8 import run_scripts
 
 ASSETS = Path(opset.__file__).parent / "docgen" / "assets"
 QUERIES = yaml.safe_load((Path(__file__).parent / "queries.yaml").read_text(encoding="utf-8"))
@@ -46,39 +45,12 @@ PAGES = [
 ]
 
 
-V8 = """
-import json, sys
-from py_mini_racer import MiniRacer
-context = MiniRacer()
-context.eval("globalThis.window = globalThis")
-for text in json.loads(sys.stdin.readline()):
-    context.eval(text)
-for line in sys.stdin:
-    print(context.eval(f"JSON.stringify(opsetSearch(...{line}))").encode("unicode_escape").decode(), flush=True)
-"""
-
-
 @contextmanager
 def searching(script):
-    """A function that returns what a query finds by this index, as the browser would; V8 has a process of its own."""
-    texts = [(ASSETS / "minisearch.js").read_text(), script, (ASSETS / "search.js").read_text()]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "encoding": "ascii"}
-    with subprocess.Popen([sys.executable, "-c", V8], **pipes) as process:
-
-        def asked(data):
-            process.stdin.write(f"{json.dumps(data)}\n")
-            process.stdin.flush()
-
-        def find(query, most=10_000):
-            asked([query, most])
-            return json.loads(process.stdout.readline().encode().decode("unicode_escape"))
-
-        asked(texts)
-        try:
-            yield find
-        finally:
-            # Killed, not asked to leave: V8 can wait for ever for its own threads when the interpreter shuts down.
-            process.kill()
+    """A function that returns what a query finds by this index, as the browser would."""
+    scripts = [(ASSETS / "minisearch.js").read_text(), script, (ASSETS / "search.js").read_text()]
+    with run_scripts(scripts, "opsetSearch") as call:
+        yield lambda query, most=10_000: call(query, most)
 
 
 @pytest.fixture(scope="module")
