@@ -26,6 +26,8 @@ BATCH_SECONDS = 1.0
 LARGEST_BATCH = 2000
 WINDOW = 1000
 """Reports that wait for an earlier one."""
+_CONNECT_SECONDS = 10.0
+"""Seconds in which a scheduler has to answer."""
 DASK = "dask://"
 
 
@@ -166,7 +168,7 @@ def open_executor(executor: Any) -> Any:
         raise UsageError(Finding("U110", "Dask is not installed", help=help)) from None
     address = executor.removeprefix(DASK)
     try:
-        return Client(f"tcp://{address}", timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
+        return Client(f"tcp://{address}", timeout=_CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         why = str(error) or "it does not answer"
         raise UsageError(Finding("U110", f"there is no Dask scheduler at {address}", why=why)) from error

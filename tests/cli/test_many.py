@@ -298,6 +298,7 @@ def test_the_same_on_a_dask_cluster(many):
         (["--executor", "dask://127.0.0.1:1", "--max-memory", "1G"], "U103"),
     ],
 )
-def test_executors_that_cannot_be_used(options, code, small):
+def test_executors_that_cannot_be_used(options, code, small, monkeypatch):
+    monkeypatch.setattr("opset.cli.working._CONNECT_SECONDS", 0.5)
     result = run("convert", "small.onnx", "--to", 21, *options)
     assert result.exit_code == 2 and f"error[{code}]" in result.stderr
