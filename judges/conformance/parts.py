@@ -313,7 +313,7 @@ def draw_model(name: str, draw: random.Random, folder: Path | None) -> tuple[onn
     elif draw.random() < MUTANTS:
         try:
             drawing = mutate(name, run)
-        except (LookupError, AttributeError, NotImplementedError):
+        except (LookupError, AttributeError, NotImplementedError):  # nothing of the kind can be drawn
             return None
         return drawing.model, drawing.feeds[0]
     else:

@@ -16,7 +16,6 @@ from opset.cli.records import ModelReport
 from opset.cli.target_options import TargetChoice, target_options
 from opset.cli.verification import UNVERIFIED, Verifying, verify_options
 from opset.errors import OpsetError, safe_text
-from opset.inference.axes.changing import with_sizes
 from opset.inference.engine.binding import stated_dim_names
 from opset.model import Model
 from opset.model.storage.external import odd_keys
@@ -156,6 +155,8 @@ def _verify_result(
     models: tuple[Model, Model], notes: list[str], source: Input, settings: Settings, call: Call, registry: Registry
 ) -> Verification:
     """Return whether a model and its result compute the same, at sizes that both have, which notes name."""
+    from opset.inference.axes.changing import with_sizes  # few conversions change a size
+
     model, result = models
     stated = stated_dim_names(model)
     fixed = {name: size for name, size in settings.dims.items() if name in stated and isinstance(size, int)}

@@ -37,7 +37,7 @@ ONLY_CALLS: Mapping[str, str] = {
     }.items()
     for name in names.split()
 }
-"""Options that only a call sets, each with the reason; `verb:--option` for those of one verb."""
+"""Options that only a call sets, each with the reason; `verb:--option` names an option of one verb."""
 MOST_SECONDS = 3600.0
 """Greatest --timeout that the configuration may set."""
 _LIMITS = frozenset(("--timeout", "--max-memory", "--time-limit", "--tries"))

@@ -176,7 +176,7 @@ def _find_body(index: ModelIndex, wanted: Wanted) -> tuple[Body, list[str] | Non
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        labels = _listed([body for body, _, _ in fitting], 5)
+        labels = _labels_text([body for body, _, _ in fitting], 5)
         message = "several graphs have values of these names"
         raise UsageError(Finding("U103", message, why=labels, help="name one: --graph PATH, or --function NAME"))
     raise _unknown_error(index, found)
@@ -188,7 +188,7 @@ def _unknown_names(body: Body, inputs: Collection[str] | None, outputs: Collecti
     return unknown + [name for name in inputs or () if name not in body.definitions and not _definition(name, body)]
 
 
-def _listed(bodies: Sequence[Body], most: int) -> str:
+def _labels_text(bodies: Sequence[Body], most: int) -> str:
     """Return the labels of the first bodies of many for a message; commas are part of them."""
     shown = "; ".join(body.label for body in bodies[:most])
     return shown if len(bodies) <= most else f"{shown}; and {len(bodies) - most:,} more"
@@ -200,7 +200,7 @@ def _unknown_error(index: ModelIndex, found: list[tuple[Body, list[str] | None, 
     findings = FindingList()
     for name in unknown:
         homes = [body for body in index.bodies if name in body.definitions]
-        why = f"it is a value of {_listed(homes, 3)}" if homes else ""
+        why = f"it is a value of {_labels_text(homes, 3)}" if homes else ""
         known = (each for body, _, _ in found for each in body.definitions)
         message = f"there is no value {quote(name)}" + " beside the others" * bool(homes)
         findings.append(

@@ -2,7 +2,7 @@
 
     "ai.onnx Slice 10-1 down": {"fingerprint": "…", "parts": [["symbolic", "open sizes", "51 forms of nodes …"]]}
 
-The fingerprint is that of the adapter when it was proved. Pages of operators show the kind of each transition, and
+The fingerprint identifies the adapter as it was proved. Pages of operators show the kind of each transition, and
 the guide `proofs` has all statements.
 """
 

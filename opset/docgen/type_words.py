@@ -35,22 +35,22 @@ def _element(type_: str) -> str:
 
 def words_of_types(types: Iterable[str]) -> str:
     """Return what types a long list has in words: "floats of 16 to 64 bits, bfloat16, bool"."""
-    return "; ".join(_titled(kind, _grouped(names)) for kind, names in split_types(types).items())
+    return "; ".join(_phrase_of(kind, _replace_groups(names)) for kind, names in split_types(types).items())
 
 
 def list_of_types(types: Iterable[str]) -> str:
     """Return a list of types in which each kind of value is named once: "sequences of float, double; float, double"."""
-    return "; ".join(_titled(kind, names) for kind, names in split_types(types).items())
+    return "; ".join(_phrase_of(kind, names) for kind, names in split_types(types).items())
 
 
-def _titled(kind: str, names: Iterable[str]) -> str:
+def _phrase_of(kind: str, names: Iterable[str]) -> str:
     """Return names after the kind of value that has them as element types."""
     listed = ", ".join(names)
     return f"{_WRAPPERS[kind]} of {listed}" if kind else listed
 
 
-def _grouped(names: Iterable[str]) -> list[str]:
-    """Return names with those of a whole group replaced by its title, titles first."""
+def _replace_groups(names: Iterable[str]) -> list[str]:
+    """Return names in which a title replaces each whole group, titles first."""
     left = {*names}
     titles = []
     for title, members in _GROUPS:

@@ -17,7 +17,7 @@ SEVERITIES: Final = {"error": BAD, "warning": WARN}
 def finding_parts(models: Sequence[Mapping[str, Any]], title: str) -> Iterator[Part]:
     """Yield the section on the findings of reports, each with its `errors`, none if nothing was found."""
     several = len(models) > 1
-    groups = [*grouped_findings(models)]
+    groups = [*group_findings(models)]
     omitted = sum(model.get("omitted", 0) for model in models)
     if not groups:
         return
@@ -47,7 +47,7 @@ def finding_parts(models: Sequence[Mapping[str, Any]], title: str) -> Iterator[P
     yield Part("findings", title, tables=[table], lines=lines)
 
 
-def grouped_findings(models: Iterable[Mapping[str, Any]]) -> Iterator[list[tuple[int, Mapping[str, Any]]]]:
+def group_findings(models: Iterable[Mapping[str, Any]]) -> Iterator[list[tuple[int, Mapping[str, Any]]]]:
     """Yield findings that say the same but for quoted names, each with the number of its report."""
     groups: dict[tuple[str, ...], list[tuple[int, Mapping[str, Any]]]] = {}
     for number, model in enumerate(models):

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from opset.errors import Finding
 from opset.reports.conversions import change_parts, kinds_of, picture_parts, release_words, targets_words
-from opset.reports.findings import SEVERITIES, finding_parts, grouped_findings, operator_of
+from opset.reports.findings import SEVERITIES, finding_parts, group_findings, operator_of
 from opset.reports.frame import (
     BAD,
     GOOD,
@@ -172,7 +172,7 @@ def _findings_cell(model: Mapping[str, Any]) -> Cell:
     if model.get("internal_error"):
         return Cell(model["internal_error"])
     lines = []
-    for group in grouped_findings([model]):
+    for group in group_findings([model]):
         first = group[0][1]
         count = f" (x {len(group):,})" if len(group) > 1 else ""
         words = [f"{first['code']} {operator_of(first)}".strip() + count, first["message"], first["why"]]

@@ -238,7 +238,7 @@ def _grid_size(use: Use) -> Demand:
 
 
 def _cropped_or_padded(use: Use) -> Demand | None:
-    """Return sizes from 1 to beyond those of the axes."""
+    """Return sizes from 1 to some beyond the size of each axis."""
     axes = use.attribute("axes") or range(len(use.shape(0) or ()))
     return (
         Demand(low=1, bounds=tuple(use.size(0, axis) + _SMALL for axis in axes)) if use.count() == len(axes) else None

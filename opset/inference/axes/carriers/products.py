@@ -109,7 +109,7 @@ def einsum(step: Step) -> Place | None:
 
 @carries("Det")
 def determinant(step: Step) -> Place | None:
-    """Return the place in the determinants, if it is none of the last two axes, those of a matrix."""
+    """Return the place in the determinants, if the axis is not one of the matrix, the last two."""
     place = step.place(0)
     if place is not None:
         rank = len(step.shape(0))

@@ -54,7 +54,7 @@ def batch_normalization(step: Step) -> Place | None:
 
 @carries("DFT")
 def dft(step: Step) -> Place | None:
-    """Return the place in the input, if it is neither the transformed axis nor that of real and imaginary parts."""
+    """Return the place in the input, if the axis is not transformed and has no real and imaginary parts."""
     step.require_shared(1, 2)
     place = step.place(0)
     if place is None:
