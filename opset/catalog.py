@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 import re
@@ -12,18 +11,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from types import CodeType
 from typing import Any, NamedTuple
 
-from opset.inference.registration import RuleLookup
+from opset.errors import OpsetError
+from opset.inference.engine.result import infer
 from opset.model.types import nest_elements
 from opset.opsets.amendments import amendments_of
-from opset.opsets.hooks import Hook
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
+from opset.reference.example_models import model_with_inputs, value_of
 from opset.schemas.constraints.grammar import PRESENCE
+from opset.schemas.constraints.signature import constraint_misfits
 from opset.schemas.diff import short_float, signature_diff, signed_expressions
-from opset.schemas.model import OWN, UNBOUNDED, VARIADIC, Example, ExampleValue, OpSchema, Parameter
+from opset.schemas.model import OWN, UNBOUNDED, VARIADIC, Example, ExampleValue, OpSchema, Parameter, example_versions
 from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.status import Grounded, ground_of, status_of
 from opset.schemas.type_sets import TypeSets
@@ -172,54 +172,37 @@ def example_rows(schema: OpSchema, data: Mapping[str, Any]) -> tuple[list[tuple[
 def check_times(registry: Registry, schema: OpSchema, labels: Iterable[str]) -> dict[str, str]:
     """Return the time at which each constraint can be checked, by its label: "static" or "run time".
 
-    A constraint is static if attributes, types and shapes decide it: a declaration says so, or the function that infers
-    the outputs tests it. Others depend on values of inputs.
+    A constraint is static if types and shapes decide it: inference finds each example that breaks it, without the
+    values of inputs. If no example breaks it, its declaration says whether it depends on values.
     """
     inputs = {each.name for each in schema.inputs}
-    static = {each.constraint for each in schema.attributes.values()}
-    at_run_time: set[str] = set()
+    declared = {each.constraint: True for each in schema.attributes.values()}
     for condition in schema.conditions:
-        by_value = condition.kind in ("values", "distinct") and condition.subject in inputs
-        (at_run_time if by_value else static).add(condition.label)
-    labels = [*labels]
-    if not {*labels} <= static | at_run_time:
-        static |= _strings_in_code(_rule_lookup(registry).find(schema)) - at_run_time
-    return {label: "static" if label in static else "run time" for label in labels}
+        declared[condition.label] = condition.subject not in inputs or condition.kind not in ("values", "distinct")
+    times = {}
+    for label in labels:
+        examples = [each for each in registry.examples(schema.name, schema.domain) if each.error == label]
+        examples = [each for each in examples if example_versions(each, [schema.since_version])]
+        found = [_is_found_without_values(registry, schema.domain, schema.name, each.name) for each in examples]
+        times[label] = "static" if (all(found) if found else declared.get(label, False)) else "run time"
+    return times
 
 
-@lru_cache(maxsize=4)
-def _rule_lookup(registry: Registry) -> RuleLookup:
-    """Return the lookup of a registry's inference rules."""
-    return RuleLookup(registry)
-
-
-def _strings_in_code(hook: Hook | None) -> set[str]:
-    """Return the strings in the code of a function that infers outputs, and of the functions that it calls."""
-    # A function that it calls to test something takes the label of the constraint, or has it as its default.
-    strings: set[str] = set()
-    pending = [hook.function] if hook is not None else []
-    seen: set[Any] = set()
-    while pending:
-        function = inspect.unwrap(pending.pop())
-        code = getattr(function, "__code__", None)
-        if code is None or function in seen:
-            continue
-        seen.add(function)
-        strings |= {part for part in function.__defaults__ or () if isinstance(part, str)}
-        pending += [cell.cell_contents for cell in function.__closure__ or () if callable(cell.cell_contents)]
-        called: list[str] = []
-        codes = [code]
-        while codes:
-            each = codes.pop()
-            strings |= {part for part in each.co_consts if isinstance(part, str)}
-            codes += [part for part in each.co_consts if isinstance(part, CodeType)]
-            called += each.co_names
-        for name in called:
-            value = function.__globals__.get(name)
-            module = getattr(value, "__module__", None) or ""
-            if inspect.isfunction(value) and (module == function.__module__ or module.startswith("opset.inference.")):
-                pending.append(value)
-    return strings
+@lru_cache(maxsize=4096)
+def _is_found_without_values(registry: Registry, domain: str, operator: str, name: str) -> bool:
+    """Whether the constraint that an example breaks is found without values of inputs, at its newest version."""
+    example = next(each for each in registry.examples(operator, domain) if each.name == name)
+    versions = [each.since_version for each in registry.versions(operator, domain)]
+    schema = registry.schema(operator, max(example_versions(example, versions)), domain)
+    assert schema is not None  # a version of its own
+    if any(misfit.constraint == example.error for misfit in constraint_misfits(schema, example.attributes)):
+        return True
+    with suppress(OpsetError):  # an example that is not right is a finding of `opset test`
+        values = {index: value_of(each) for index, each in enumerate(example.inputs) if each is not None}
+        model, _ = model_with_inputs(schema, example, values, lambda value: False, symbolic=False)
+        findings = infer(model, schemas=registry, strict=True).findings
+        return any(each.why.startswith(f"{example.error}: ") for each in findings)
+    return False
 
 
 class TransitionFacts(NamedTuple):

@@ -13,7 +13,7 @@ import onnx
 import pytest
 
 import judges.__main__ as judges
-from judges.conformance import processes
+from judges.conformance import processes, tables
 from judges.conformance.coverage import pairwise
 from judges.conformance.folder import folder_cases
 from judges.exporters import export
@@ -154,3 +154,31 @@ def test_combinations_that_are_kept_have_every_pair_that_there_is():
     )
     assert of_kept == pairs and 11 <= len(kept) < 15 < len(rows)
     assert pairwise(list(itertools.product(range(3), range(2)))) == [*range(6)]
+
+
+def test_figures_of_a_checkout_stand_beside_those_of_this_one(tmp_path, monkeypatch):
+    for name, text in {
+        "tests/test_architecture.py": 'ORDER = "low high".split()\n',
+        "opset/__init__.py": "",
+        "opset/low/__init__.py": "",
+        "opset/low/one.py": "import opset.high.two\n\n\ndef converted(each):\n    a, b = each, 1\n    return id(a), b\n",
+        "opset/high/__init__.py": "",
+        "opset/high/two.py": 'from opset.low import one\n\n\nclass Step:\n    """A step, where it goes."""\n',
+        "opset/schemas/ai.onnx/Relu.yaml": "name: Relu\n",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(tables, "ROOT", tmp_path)
+    code = tables.Code(tmp_path)
+    assert tables.lines(code).figures == {
+        "high, lines": 5, "low, lines": 6, "opset itself, lines": 0, "high, files": 2, "low, files": 2,
+        "opset itself, files": 1, "all, lines": 11, "all, files": 5, "YAML": 1,
+    }  # fmt: skip
+    assert tables.imports(code).figures == {"imports that go up": 1, "circles": 1}
+    assert tables.words(code).figures["participles, in 100"] == 100
+    assert tables.words(code).figures["where"] == 2_000
+    assert tables.habits(code).figures["id()"] == 1
+    assert tables.habits(code).figures["a, b = x, y, in 1,000 lines"] == 1_000 / 11
+    assert "        2        2  opset itself, files" not in [*tables.report(code, code)]
+    assert "        1        1  imports that go up" in [*tables.report(code, code)]

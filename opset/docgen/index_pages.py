@@ -48,9 +48,9 @@ TAGS = {
     "nondeterministic": "Beside an operator: results differ from run to run, as random numbers do.",
     "unknown": "Beside an operator: the document that it came from does not say whether results differ, or leaves out "
     "a part of its signature.",
-    "static": "Beside a constraint: attributes, types and shapes decide it, so that a checker sees before a run "
-    "whether it holds.",
-    "run time": "Beside a constraint: it depends on values of inputs, so that a run decides it.",
+    "static": "Beside a constraint: attributes, types and shapes decide whether it holds, so `opset check` sees it.",
+    "run time": "Beside a constraint: it depends on values of inputs. `opset check` sees it only if the values are "
+    "constants in the model; a run always does.",
     "stated": "Beside a special case or an example: a text of the standard says so. The page names the text.",
     "derived": "Beside a special case or an example: it follows from other statements of the standard.",
     "chosen": "Beside a special case or an example: the standard leaves it open. The reference kernel does it, and a "

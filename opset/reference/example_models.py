@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,54 @@ def model_of(schema: OpSchema, example: Example) -> Any:
     for name, value in example.attributes.items():
         node.attribute.append(attribute_of(name, schema.attributes[name].type, value))
     return model
+
+
+def model_with_inputs(
+    schema: OpSchema,
+    example: Example,
+    values: dict[int, Any],
+    is_constant: Callable[[ExampleValue], bool],
+    symbolic: bool,
+) -> tuple[Any, dict[str, int]]:
+    """Return an example's model whose output types are removed, and the numbers that its dim_params stand for.
+
+    Args:
+        schema: Version of the operator.
+        example: Example of the operator.
+        values: Values of the inputs, by index.
+        is_constant: Function that says of an input whether it becomes an initializer.
+        symbolic: Whether the sizes of other tensors become dim_params, s0_1 for axis 1 of input 0.
+    """
+    model = model_of(schema, example)
+    model.ir_version = max(model.ir_version, 4)
+    graph = model.graph
+    for output in graph.output:
+        output.ClearField("type")
+    sizes: dict[str, int] = {}
+    inputs = [*graph.input]
+    del graph.input[:]
+    for entry in inputs:
+        index = int(entry.name.removeprefix("input_"))
+        value = example.inputs[index]
+        assert value is not None
+        if is_constant(value):
+            graph.initializer.append(tensor_of(entry.name, values[index]))
+            continue
+        if value.type.startswith("seq(tensor("):
+            shapes = [each.shape for each in values[index]]
+            common: Any = None  # of several ranks, or of none
+            if len({*map(len, shapes)}) == 1:
+                common = tuple(one[0] if len({*one}) == 1 else None for one in zip(*shapes, strict=True))
+            entry.type.CopyFrom(type_proto(value.type, common))
+        elif value.type.startswith("tensor("):
+            shape = values[index].shape
+            entry.type.CopyFrom(type_proto(value.type, shape))
+            if symbolic:
+                for axis, dim in enumerate(entry.type.tensor_type.shape.dim):
+                    dim.dim_param = f"s{index}_{axis}"
+                    sizes[dim.dim_param] = shape[axis]
+        graph.input.append(entry)
+    return model, sizes
 
 
 def feeds_of(example: Example) -> dict[str, Any]:

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from opset.catalog import brief_type, default_text, first_sentence, json_data, value_text, worst_work
+from opset.catalog import brief_type, check_times, default_text, first_sentence, json_data, value_text, worst_work
+from opset.opsets.registry import default_registry
 from opset.output_folder import size_text
 
 
@@ -64,3 +65,18 @@ def test_sizes_of_files():
     assert size_text([]) == "0.0 kB" and size_text([b"x" * 40, b"y" * 60]) == "0.1 kB"
     assert size_text([b"x" * 99_900]) == "99.9 kB" and size_text([b"x" * 100_000]) == "0.1 MB"
     assert size_text([b"x" * 1_250_000, b""]) == "1.2 MB"
+
+
+@pytest.mark.parametrize(
+    ("operator", "domain", "times"),
+    [
+        ("SequenceInsert", "", {"C1": "run time", "C2": "static"}),
+        ("Gather", "", {"C1": "static", "C2": "run time"}),
+        ("Adagrad", "ai.onnx.preview.training", {"C2": "static", "C3": "static"}),
+        ("ConcatFromSequence", "", {"C3": "static"}),
+    ],
+)
+def test_a_constraint_is_static_if_the_examples_that_break_it_are_found_without_values(operator, domain, times):
+    registry = default_registry()
+    found = check_times(registry, registry.versions(operator, domain)[-1], times)
+    assert found == times

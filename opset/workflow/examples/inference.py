@@ -10,8 +10,7 @@ from opset.errors import Finding, OpsetError, RunError
 from opset.inference.building.dimensions import Dim, TooComplex, substitute, variables
 from opset.inference.building.types import Type
 from opset.inference.engine.result import Inference, infer
-from opset.model.arrays import tensor_of
-from opset.reference.example_models import model_of, type_proto, value_of
+from opset.reference.example_models import model_with_inputs, value_of
 from opset.reference.values import outline, type_of
 from opset.schemas.model import Example, ExampleValue, OpSchema
 from opset.workflow.examples.runner import ExampleRunner, Gap, Report, error_text, version_name
@@ -159,54 +158,6 @@ def _is_complete(inferred: Type | None, sizes: dict[str, int]) -> bool:
     return all(
         isinstance(size, int) or (size is not None and variables(size) <= sizes.keys()) for size in inferred.shape
     )
-
-
-def model_with_inputs(
-    schema: OpSchema,
-    example: Example,
-    values: dict[int, Any],
-    is_constant: Callable[[ExampleValue], bool],
-    symbolic: bool,
-) -> tuple[Any, dict[str, int]]:
-    """Return an example's model whose output types are removed, and the numbers that its dim_params stand for.
-
-    Args:
-        schema: Version of the operator.
-        example: Example of the operator.
-        values: Values of the inputs, by index.
-        is_constant: Function that says of an input whether it becomes an initializer.
-        symbolic: Whether the sizes of other tensors become dim_params, s0_1 for axis 1 of input 0.
-    """
-    model = model_of(schema, example)
-    model.ir_version = max(model.ir_version, 4)
-    graph = model.graph
-    for output in graph.output:
-        output.ClearField("type")
-    sizes: dict[str, int] = {}
-    inputs = [*graph.input]
-    del graph.input[:]
-    for entry in inputs:
-        index = int(entry.name.removeprefix("input_"))
-        value = example.inputs[index]
-        assert value is not None
-        if is_constant(value):
-            graph.initializer.append(tensor_of(entry.name, values[index]))
-            continue
-        if value.type.startswith("seq(tensor("):
-            shapes = [each.shape for each in values[index]]
-            common: Any = None  # of several ranks, or of none
-            if len({*map(len, shapes)}) == 1:
-                common = tuple(one[0] if len({*one}) == 1 else None for one in zip(*shapes, strict=True))
-            entry.type.CopyFrom(type_proto(value.type, common))
-        elif value.type.startswith("tensor("):
-            shape = values[index].shape
-            entry.type.CopyFrom(type_proto(value.type, shape))
-            if symbolic:
-                for axis, dim in enumerate(entry.type.tensor_type.shape.dim):
-                    dim.dim_param = f"s{index}_{axis}"
-                    sizes[dim.dim_param] = shape[axis]
-        graph.input.append(entry)
-    return model, sizes
 
 
 def structure_of(value: Any) -> Structure:
