@@ -161,7 +161,7 @@ def test_figures_of_a_checkout_stand_beside_those_of_this_one(tmp_path, monkeypa
         "tests/test_architecture.py": 'ORDER = "low high".split()\n',
         "opset/__init__.py": "",
         "opset/low/__init__.py": "",
-        "opset/low/one.py": "import opset.high.two\n\n\ndef converted(each):\n    a, b = each, 1\n    return id(a), b\n",
+        "opset/low/one.py": "import opset.high.two\n\n\ndef converted(x):\n    a, b = x, 1\n    return id(a), b\n",
         "opset/high/__init__.py": "",
         "opset/high/two.py": 'from opset.low import one\n\n\nclass Step:\n    """A step, where it goes."""\n',
         "opset/schemas/ai.onnx/Relu.yaml": "name: Relu\n",
