@@ -434,15 +434,20 @@ def test_every_page_has_a_code():
     assert {path.stem for path in PAGES.iterdir()} <= CODES.keys()
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_a_page_has_its_parts(code):
-    text = page_of(code)
-    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["Bad", "Good", "What to do"]
-    parts = re.split(r"^#.*\n", text, flags=re.MULTILINE)
-    assert all(part.strip() for part in parts[1:])
-    assert max(map(len, text.splitlines())) <= 120
-    for verb in re.findall(r"(?:^    (?:\$ )?|`|&& )opset (\w[\w-]*)", text, re.MULTILINE):
-        assert verb in VERBS
+def test_every_page_has_its_parts():
+    wrong = []
+    for code in CODES:
+        text = page_of(code)
+        parts = re.split(r"^#.*\n", text, flags=re.MULTILINE)
+        if re.findall(r"^## (.*)$", text, re.MULTILINE) != ["Bad", "Good", "What to do"]:
+            wrong.append(f"{code}: its headings are not Bad, Good, What to do")
+        if not all(part.strip() for part in parts[1:]):
+            wrong.append(f"{code}: a part is empty")
+        if max(map(len, text.splitlines())) > 120:
+            wrong.append(f"{code}: a line has more than 120 characters")
+        named = re.findall(r"(?:^    (?:\$ )?|`|&& )opset (\w[\w-]*)", text, re.MULTILINE)
+        wrong += [f"{code}: there is no verb {verb}" for verb in named if verb not in VERBS]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_explain():

@@ -24,7 +24,7 @@ from opset.schemas.names import domain_name
 from tests.docgen.v8 import run_scripts
 
 ASSETS = Path(opset.__file__).parent / "docgen" / "assets"
-QUERIES = yaml.safe_load((Path(__file__).parent / "queries.yaml").read_text(encoding="utf-8"))
+QUERIES = yaml.load((Path(__file__).parent / "queries.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 REGISTRY = default_registry()
 # Pages as the site has them, with little text.
 PAGES = [

@@ -76,15 +76,15 @@ def sent(message):
     return getattr(pb, message.DESCRIPTOR.name).FromString(message.SerializeToString())
 
 
-@pytest.mark.parametrize(("kind", "text"), READ_ALIKE)
-def test_what_the_oracle_reads_is_printed_so_that_it_reads_it_again(kind, text):
-    read, parse, message = READERS[kind]
-    printed = again(read(text))
-    success, why, data = parse(printed)
-    shown = any(each in printed for each in ("&{", '$"', '"."', ', ""'))
-    assert success or shown or not _is_plain(printed), (printed, why)
-    if success:
-        assert encoded(message.FromString(data)) == encoded(read(text)), printed
+def test_what_the_oracle_reads_is_printed_so_that_it_reads_it_again():
+    for kind, text in READ_ALIKE:
+        read, parse, message = READERS[kind]
+        printed = again(read(text))
+        success, why, data = parse(printed)
+        shown = any(each in printed for each in ("&{", '$"', '"."', ', ""'))
+        assert success or shown or not _is_plain(printed), (printed, why)
+        if success:
+            assert encoded(message.FromString(data)) == encoded(read(text)), printed
 
 
 def _is_plain(text):

@@ -137,9 +137,9 @@ READ_ALIKE = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "text"), READ_ALIKE)
-def test_reads_what_the_oracle_reads(kind, text):
-    agree(kind, text)
+def test_reads_what_the_oracle_reads():
+    for kind, text in READ_ALIKE:
+        agree(kind, text)
 
 
 @pytest.mark.parametrize("number", ELEMENTS)

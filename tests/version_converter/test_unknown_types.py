@@ -32,18 +32,17 @@ def transitions():
                         to = target.since_version if source is older else newer.since_version - 1
                         if (name, to) in ANY_TYPE:
                             continue
-                        yield pytest.param(source, to, id=f"{name}-{source.since_version}-{to}")
+                        yield source, to
 
 
-TRANSITIONS = list(transitions())
+def test_a_type_that_nothing_states_is_refused():
+    codes = {f"{source.name} {source.since_version} to {to}": refusal_code(source, to) for source, to in transitions()}
+    assert len(codes) > 230
+    assert {name: code for name, code in codes.items() if code != "C203"} == {}
 
 
-def test_there_are_such_transitions():
-    assert len(TRANSITIONS) > 230
-
-
-@pytest.mark.parametrize(("source", "to"), TRANSITIONS)
-def test_a_type_that_nothing_states_is_refused(source, to):
+def refusal_code(source, to):
+    """Return the code with which a node of an operator version is refused whose input types nothing states."""
     inputs = [f"x{index}" for index in range(max(source.min_input, 1))]
     outputs = [f"y{index}" for index in range(max(source.min_output, 1))]
     required = {
@@ -58,7 +57,7 @@ def test_a_type_that_nothing_states_is_refused(source, to):
     model = helper.make_model(graph, opset_imports=imports, ir_version=8)
     with pytest.raises(ConversionError) as caught:
         opset.convert(model, {source.domain: to})
-    assert caught.value.code == "C203"
+    return caught.value.code
 
 
 def refusal(text, to):

@@ -24,7 +24,7 @@ from opset.schemas.names import normalize_domain
 from opset.workflow.breaking import BREAKING, Break, Report, State, compare
 from opset.workflow.breaking.states import OperatorState, Version, registry_state
 
-TABLE = yaml.safe_load(Path(__file__).with_name("breaking_labels.yaml").read_text())
+TABLE = yaml.load(Path(__file__).with_name("breaking_labels.yaml").read_text(), yaml.CSafeLoader)
 REQUIRES: dict[str, str] = TABLE["requires"]
 LABELS: dict[tuple[str, str, str], dict[str, Any]] = {
     (normalize_domain(domain), operator, step): label
