@@ -109,7 +109,7 @@ class TargetKernel:
 
 @dataclass(frozen=True)
 class TargetFault:
-    """Nodes that a runtime takes, and computes wrongly or fails at: their versions and types, what holds, what comes."""
+    """Nodes that a runtime takes, and computes wrongly or fails at: what holds for them, and what comes out."""
 
     result: str
     gives: str
@@ -292,7 +292,8 @@ def _raise_missing(runtime: Runtime, name: str, domain: str) -> None:
     """Raise UsageError U105 for an operator that a runtime does not take."""
     written = f"{runtime.name} {runtime.release}"
     if not runtime.lists_operators:
-        raise UsageError(Finding("U105", f"the operators of {written} are not known"))
+        help = "opset targets list says of which runtimes they are"
+        raise UsageError(Finding("U105", f"the operators of {written} are not known", help=help))
     versions = default_registry().versions(name, domain)
     if runtime.fallback is not None and runtime.fallback.kernels(name, domain):
         help = f"{_written(runtime.fallback)} runs such nodes"

@@ -122,9 +122,9 @@ def page_text(page: Page, document: Any = None) -> str:
 
 
 def embedded_json(document: Any) -> tuple[str, Markup]:
-    """Return the type and the content of an element of a page that holds a document: JSON in ASCII that ends no element.
+    """Return the type and the content of an element of a page that holds a document as JSON.
 
-    JSON above LARGEST_PLAIN characters is compressed with gzip, in base64.
+    It is ASCII without anything that ends an element. JSON above LARGEST_PLAIN characters is compressed, in base64.
     """
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
     if len(text) > LARGEST_PLAIN:

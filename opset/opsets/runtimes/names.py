@@ -148,7 +148,8 @@ def tables_with(files: Sequence[Path] = ()) -> Mapping[str, RuntimeTable]:
     from opset.opsets.runtimes.loader import load_runtime  # with it PyYAML, which is slow to import
 
     if len(files) > MAX_FILES:
-        raise UsageError(Finding("U103", f"{len(files)} files of runtimes are given; at most {MAX_FILES} are read"))
+        message = f"{len(files)} files of runtimes are given; at most {MAX_FILES} are read"
+        raise UsageError(Finding("U103", message, help="name those that the call needs"))
     tables = dict(standard_tables())
     findings: list[Finding] = []
     for file in files:
@@ -189,7 +190,8 @@ def _doubts_about(table: RuntimeTable) -> Iterable[str]:
 
         unknown = sorted({*names} - {*known}) if known else []
         if unknown:
-            yield f"{domain_name(domain)} has no {listing(unknown, SHOWN_UNKNOWN, with_near_miss)}, which {table.file} lists"
+            named = listing(unknown, SHOWN_UNKNOWN, with_near_miss)
+            yield f"{domain_name(domain)} has no {named}, which {table.file} lists"
 
 
 def _check_references(table: RuntimeTable, tables: Mapping[str, RuntimeTable]) -> Iterable[Finding]:
@@ -204,7 +206,8 @@ def _check_references(table: RuntimeTable, tables: Mapping[str, RuntimeTable]) -
     while open_names:
         name = open_names.pop()
         if name == table.name:
-            yield Finding("S105", "its fallback, or the runtime whose kernels it has, leads back to it", place=place)
+            message = "its fallback, or the runtime whose kernels it has, leads back to it"
+            yield Finding("S105", message, place=place, help="name a runtime that does not, or leave the key out")
             return
         if name in tables and name not in seen:
             seen.add(name)
