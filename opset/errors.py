@@ -23,6 +23,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from opset.advice import advice_of
+
 WIDTH = 200
 """Characters of a name, in messages, locations and tables."""
 LONGEST = 1000
@@ -196,7 +198,7 @@ CODES: dict[str, str] = {
     "G503": "a tensor holds values in a field of another type",
     "G504": "an external tensor holds values as well",
     "G505": "a string of a tensor is not plain UTF-8",
-    "G506": "a truth value of a tensor is neither 0 nor 1",
+    "G506": "a boolean of a tensor is neither 0 nor 1",
     "G507": "a number does not fit the element type of its tensor",
     "G508": "bits behind the last element of a packed tensor are set",
     "G509": "the segment of a tensor lies outside of its dims",
@@ -553,7 +555,12 @@ class FindingList(list[Finding]):
         return "".join([*lines, f"<p>… and {more:,} more</p>"] if more else lines)
 
     def append(self, finding: Finding) -> None:
-        """Add a finding with very long parts cut, or count it as omitted if there are too many."""
+        """Add a finding with very long parts cut, or count it as omitted if there are too many.
+
+        One without help gets what the page of its code advises.
+        """
+        if not finding.help and (advice := advice_of(finding.code)):
+            finding = finding._replace(help=advice)
         kinds = len(self._kinds)
         if kinds < KEPT and (kind := finding.kind):
             self._kinds.add(kind)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 
+from opset.advice import PAGES
 from opset.errors import CODES
 
-PAGES = Path(__file__).parent / "explain"
 RULES = {"B": "opset.workflow.breaking.pages", "G": "opset.checker.pages", "W": "opset.checker.pages"}
 """The modules that make the pages of rules from their fixtures, by the letter of the code: `page_body`."""
 

@@ -21,7 +21,7 @@ MODULES = {
 }
 # Parts from below to above: each may import those before it, and itself.
 ORDER = (
-    "public_names errors rules plain_text plain_formula html_text file_names budget child_process model schemas "
+    "advice public_names errors rules plain_text plain_formula html_text file_names budget child_process model schemas "
     "output_folder opsets preparation inference reference tensor_io checker version_converter adapters extend "
     "composition verification reduction description catalog compat explanations docgen reports workflow cli __main__"
 ).split()

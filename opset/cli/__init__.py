@@ -262,7 +262,8 @@ def _report_unwritable(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         return BROKEN_PIPE
     with contextlib.suppress(OSError):
-        write_errors(FindingList([Finding("U104", "stdout cannot be written to", why=error.strerror or str(error))]))
+        why, help = error.strerror or str(error), "write to a file: -o FILE"
+        write_errors(FindingList([Finding("U104", "stdout cannot be written to", why=why, help=help)]))
     return USAGE
 
 

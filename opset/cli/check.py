@@ -216,6 +216,7 @@ def _check_document(source: Input, settings: Settings) -> ModelReport[CheckRepor
             Finding(
                 "U103",
                 "an operator-set document can be checked alone, not mended or compared with a runtime",
+                help="leave out --fix, --diff and --for",
                 file=source.path,
             )
         )

@@ -106,7 +106,7 @@ def _option_value(
         raise project.error(f"{where}: only a call sets this option, since {reason}", help)
     values = given if isinstance(given, list) else [given]
     if not all(isinstance(each, str | int | float) for each in values) or len(values) > MOST:
-        raise project.error(f"{where} is no text, number or truth value, or list of these", FORM)
+        raise project.error(f"{where} is no text, number or boolean, or list of these", FORM)
     if isinstance(given, list) and not option.multiple:
         raise project.error(f"{where} takes one value", FORM)
     if name == "--jobs" and isinstance(given, int) and given > (os.cpu_count() or 1):

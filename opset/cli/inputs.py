@@ -104,7 +104,8 @@ def expand_inputs(arguments: Iterable[str], *, products: bool) -> list[Input]:
             matches = [parse_input(argument)]
         if not matches:
             why = "no file *.onnx or *.onnxtxt was found"
-            findings.append(Finding("M101", "there is no model here", why=why, file=argument))
+            help = "check the path; a folder or a pattern has to lead to files *.onnx or *.onnxtxt"
+            findings.append(Finding("M101", "there is no model here", why=why, help=help, file=argument))
         for model in matches:
             models.setdefault(os.path.normpath(model.path), model)
     if findings:

@@ -85,7 +85,8 @@ def command(
     """
     filters = {"--domain": domain, "--opset": version, "--family": family}
     if misplaced := [name for name, value in filters.items() if value is not None and things != "operators"]:
-        raise UsageError(Finding("U103", f"{misplaced[0]} chooses among operators, not among {things}"))
+        message = f"{misplaced[0]} chooses among operators, not among {things}"
+        raise UsageError(Finding("U103", message, help=f"opset list operators {misplaced[0]} …"))
     rows: Sequence[Row]
     if things == "operators":
         rows = _chosen_operators(registry_for(folders), domain, version, family)

@@ -282,7 +282,7 @@ def _run_evaluator(evaluator: ReferenceEvaluator, settings: Settings, report: Ru
         of = names[0]
     if path and not os.path.exists(path):  # reported before an evaluation that may be long
         why = "there is no such file or folder"
-        raise RunError(Finding("R105", "the file of values cannot be read", why=why, file=path))
+        raise RunError(Finding("R105", "the file of values cannot be read", why=why, help="check the path", file=path))
     if settings.target is not None:
         computed = {*names}
         written = [value for value in outputs if value.name in computed]
@@ -350,7 +350,8 @@ def _read_inputs(settings: Settings, inputs: Sequence[ValueInfo], limit: int) ->
             continue
         for name in values.keys() & feeds.keys():
             why = f"{origin[name]} and {argument} both hold it"
-            findings.append(Finding("U103", f"the input {quote(name)} is given twice", why=why))
+            help = "leave out one of them"
+            findings.append(Finding("U103", f"the input {quote(name)} is given twice", why=why, help=help))
         limit = max(limit - sum(map(nbytes, values.values())), 0)
         feeds |= values
         origin |= dict.fromkeys(values, argument)
@@ -365,7 +366,8 @@ def _read_inputs(settings: Settings, inputs: Sequence[ValueInfo], limit: int) ->
             feeds[name] = declared_value(json_values.parse(setting[len(name) + 1 :]), known[name], limit)
         except ValueError as error:
             message = f"the value of --set {brief_name(name)} cannot be read"
-            findings.append(Finding("R105", message, why=str(error)))
+            help = f"write a number or a list as in JSON: --set '{brief_name(name)}=[1, 2]'"
+            findings.append(Finding("R105", message, why=str(error), help=help))
     if findings:
         raise (UsageError if all(finding.code == "U103" for finding in findings) else RunError)(findings)
     return feeds
@@ -395,7 +397,8 @@ def _compare_outputs(
     verdicts: dict[str, OutputVerdict] = {}
     for name in expected.keys() - values.keys():
         why = f"{settings.expected} holds it, and it was not computed"
-        findings.append(Finding("R401", f"there is no output {quote(name)} to compare", why=why))
+        help = f"compute it: --value {safe_text(name)}; or take it out of the file"
+        findings.append(Finding("R401", f"there is no output {quote(name)} to compare", why=why, help=help))
     for name, value in values.items():
         if name not in expected:
             verdicts[name] = OutputVerdict("not compared")
@@ -414,7 +417,8 @@ def _compare_outputs(
             findings.append(Finding("R401", message, why=why, help=help))
     if not findings and not any(each.verdict == "same" for each in verdicts.values()):
         why = f"{settings.expected} holds none of the outputs"
-        findings.append(Finding("R401", "nothing was compared", why=why))
+        help = f"name the values as the outputs: {listing([*values])}"
+        findings.append(Finding("R401", "nothing was compared", why=why, help=help))
     return verdicts
 
 

@@ -140,7 +140,8 @@ def failure(ended: NoResult, limits: Limits) -> RunError:
         return limit_error(BudgetExceeded("seconds", "the system allows its process no more of the processor's time"))
     if ended.signal:
         name = signal.Signals(ended.signal).name
-        return RunError(Finding("R204", "the process of the evaluation crashed", why=f"it was ended by {name}"))
+        why, help = f"it was ended by {name}", "please report it, with the model and its inputs"
+        return RunError(Finding("R204", "the process of the evaluation crashed", why=why, help=help))
     return out_of_memory("", f"its process ended with status {ended.status} and no result")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,16 @@ from opset.errors import Finding, UsageError, quote, safe_text
 from opset.model.storage.atomic import output_exists_error
 from opset.model.storage.writing import write_files
 from opset.opsets.registry import default_registry
-from opset.opsets.runtimes.model import MATCH, Kernel, Runtime, RuntimeTable, make_table
+from opset.opsets.runtimes.model import (
+    MATCH,
+    NAMES_IN_FAULTS,
+    RANGE,
+    Fault,
+    Kernel,
+    Runtime,
+    RuntimeTable,
+    make_table,
+)
 from opset.opsets.runtimes.names import (
     INSTALLED,
     find_runtime,
@@ -29,7 +38,7 @@ from opset.opsets.runtimes.names import (
     table_named,
     tables_with,
 )
-from opset.opsets.runtimes.wording import UNION, limits_text, opsets_text, types_text, versions_text
+from opset.opsets.runtimes.wording import UNION, fault_text, limits_text, opsets_text, types_text, versions_text
 from opset.plain_text import prose_lines, table_lines
 from opset.schemas.names import domain_name, near_miss, normalize_domain
 
@@ -99,12 +108,31 @@ class TargetKernel:
 
 
 @dataclass(frozen=True)
+class TargetFault:
+    """Nodes that a runtime takes, and computes wrongly or fails at: what holds for them, and what comes out."""
+
+    result: str
+    gives: str
+    nodes: TargetKernel
+    values: Mapping[str, Any] = field(default_factory=dict)
+    present: Sequence[str] = ()
+    absent: Sequence[str] = ()
+    empty: Sequence[str] = ()
+    computed: Sequence[str] = ()
+    known: Sequence[str] = ()
+    scalars: Sequence[str] = ()
+    captures: bool = False
+    when: str = ""
+
+
+@dataclass(frozen=True)
 class TargetOperator:
-    """An operator of a runtime with its kernels, of which a node has to fit one."""
+    """An operator of a runtime with its kernels, of which a node has to fit one, and with their faults."""
 
     operator: str
     domain: str
     kernels: Sequence[TargetKernel]
+    faults: Sequence[TargetFault] = ()
 
 
 @dataclass(frozen=True)
@@ -243,7 +271,7 @@ def _releases_lines(table: RuntimeTable, releases: Sequence[TargetRelease]) -> l
     return [
         *prose_lines(f"{table.name}: {table.title}{names}"),
         *table_lines(cells),
-        *(line for note in table.notes for line in prose_lines(f"note: {note}", "  ")),
+        *(line for note in (*table.notes, *table.doubts) for line in prose_lines(f"note: {note}", "  ")),
     ]
 
 
@@ -251,21 +279,21 @@ def _operators_of(runtime: Runtime, operator: str | None) -> Iterator[TargetOper
     """Yield the operators of a runtime, or one of them. Raises UsageError U105 if it does not take that one."""
     if operator is not None:
         domain, _, name = operator.rpartition(".")
-        kernels = runtime.kernels(name, normalize_domain(domain))
-        if not kernels:
+        if not runtime.kernels(name, normalize_domain(domain)):
             _raise_missing(runtime, name, normalize_domain(domain))
-        yield _operator_data(name, domain_name(normalize_domain(domain)), kernels)
+        yield _operator_data(runtime, name, normalize_domain(domain))
         return
     for each in runtime.domains():
         for name in runtime.operators(each):
-            yield _operator_data(name, domain_name(each), runtime.kernels(name, each))
+            yield _operator_data(runtime, name, each)
 
 
 def _raise_missing(runtime: Runtime, name: str, domain: str) -> None:
     """Raise UsageError U105 for an operator that a runtime does not take."""
     written = f"{runtime.name} {runtime.release}"
     if not runtime.lists_operators:
-        raise UsageError(Finding("U105", f"the operators of {written} are not known"))
+        help = "opset targets list says of which runtimes they are"
+        raise UsageError(Finding("U105", f"the operators of {written} are not known", help=help))
     versions = default_registry().versions(name, domain)
     if runtime.fallback is not None and runtime.fallback.kernels(name, domain):
         help = f"{_written(runtime.fallback)} runs such nodes"
@@ -278,8 +306,17 @@ def _raise_missing(runtime: Runtime, name: str, domain: str) -> None:
     raise UsageError(Finding("U105", f"{written} does not take {quote(name)} of {domain_name(domain)}", help=help))
 
 
-def _operator_data(name: str, domain: str, kernels: Iterable[Kernel]) -> TargetOperator:
-    return TargetOperator(name, domain, [_kernel_data(each) for each in kernels])
+def _operator_data(runtime: Runtime, name: str, domain: str) -> TargetOperator:
+    kernels, faults = runtime.kernels(name, domain), runtime.faults(name, domain)
+    return TargetOperator(name, domain_name(domain), [*map(_kernel_data, kernels)], [*map(_fault_data, faults)])
+
+
+def _fault_data(fault: Fault) -> TargetFault:
+    listed = {name: tuple(sorted(getattr(fault, name))) for name in NAMES_IN_FAULTS}
+    values = dict(fault.values)
+    return TargetFault(
+        fault.result, fault.gives, _kernel_data(fault.nodes), values, captures=fault.captures, when=fault.when, **listed
+    )
 
 
 def _kernel_data(kernel: Kernel) -> TargetKernel:
@@ -328,6 +365,9 @@ def _report_lines(runtime: Runtime, report: TargetReport, operator: str | None) 
     if report.operators:
         yield ""
         yield from _operator_lines(report.operators, runtime)
+    if any(each.faults for each in report.operators):
+        yield ""
+        yield from _fault_lines(report.operators, runtime)
 
 
 def _count_text(runtime: Runtime) -> str:
@@ -339,11 +379,29 @@ def _operator_lines(operators: Sequence[TargetOperator], runtime: Runtime) -> li
     """Return a table of operators of a runtime with a row for each kernel."""
     cells = [["operator", "versions", "types", "limits"]]
     for each in operators:
-        name = each.operator if each.domain == "ai.onnx" else f"{each.domain}.{each.operator}"
+        name = _full_name(each)
         for kernel in runtime.kernels(each.operator, each.domain):
             cells.append([name, versions_text(kernel, runtime.match), types_text(kernel), limits_text(kernel)])
             name = ""
     return table_lines(cells, indent="")
+
+
+def _fault_lines(operators: Sequence[TargetOperator], runtime: Runtime) -> Iterator[str]:
+    """Yield what a runtime computes wrongly or fails at, as a list under its operators' names."""
+    yield "faults"
+    for each in operators:
+        for fault in runtime.faults(each.operator, each.domain):
+            versions = versions_text(fault.nodes, RANGE)
+            name = _full_name(each) if versions == "all" else f"{_full_name(each)} {versions}"
+            nodes = ", ".join(filter(None, (name, fault_text(fault))))
+            words = f"{nodes}: {fault.result}, {fault.gives}"
+            first, *rest = prose_lines(words, "  ")
+            yield from (first, *(f"  {line}" for line in rest))
+
+
+def _full_name(operator: TargetOperator) -> str:
+    domain = operator.domain
+    return operator.operator if domain == "ai.onnx" else f"{domain}.{operator.operator}"
 
 
 def _opsets_text(opsets: Mapping[str, VersionLimits]) -> str:

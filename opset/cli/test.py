@@ -95,11 +95,16 @@ def command(
     known.note_left_out(False, *HOOKS)
     tabled = _operators_in_tables(registry, schemas, record) if "conversion" in parts and not pattern else []
     if record and not tabled:
-        raise UsageError(Finding("U105", "--record needs all examples of all versions of an operator"))
+        message, help = (
+            "--record needs all examples of all versions of an operator",
+            "leave out -k, or leave out --record",
+        )
+        raise UsageError(Finding("U105", message, help=help))
     tested = (*parts, *(["outcomes"] if tabled else []))
     chosen = [*subjects(registry, schemas, tested, pattern)]
     if pattern and not chosen:
-        raise UsageError(Finding("U105", f"no example has '{safe_text(pattern, 60)}' in its name"))
+        message = f"no example has '{safe_text(pattern, 60)}' in its name"
+        raise UsageError(Finding("U105", message, help="opset show OPERATOR lists the examples of an operator"))
     report = Report()
     failure = ""
     for schema in schemas:

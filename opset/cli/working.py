@@ -171,7 +171,8 @@ def open_executor(executor: Any) -> Any:
         return Client(f"tcp://{address}", timeout=_CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         why = str(error) or "it does not answer"
-        raise UsageError(Finding("U110", f"there is no Dask scheduler at {address}", why=why)) from error
+        help = "start it (dask scheduler), and give its address: dask://HOST:8786"
+        raise UsageError(Finding("U110", f"there is no Dask scheduler at {address}", why=why, help=help)) from error
 
 
 def run_on_executor(shop: Workshop, jobs: Iterable[Job], executor: Any) -> Generator[tuple[int, Record], None, None]:

@@ -475,7 +475,8 @@ class _Joining:
         for location, tensor in theirs.items():
             if location.encode(errors="replace").decode() != location:
                 why = f"the path {quote(location)} is not valid UTF-8"
-                raise UsageError(Finding("U103", "external data cannot be joined", tensor, why))
+                help = "rename the file, and the location in the tensor"
+                raise UsageError(Finding("U103", "external data cannot be joined", tensor, why, help))
         new = {location: _location_from(one.path, other.path, location) for location in theirs}
         external.replace_locations(second.proto, new)
         return external.JoinedFolder(one, other, {located: location for location, located in new.items()})

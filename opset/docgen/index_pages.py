@@ -21,7 +21,7 @@ from opset.docgen.markup import html, inline
 from opset.docgen.operator_pages import Site
 from opset.docgen.paths import Paths
 from opset.docgen.type_words import list_of_types
-from opset.errors import CODES, escape_text
+from opset.errors import CODES, escape_text, listing
 from opset.explanations import body_of
 from opset.file_names import slug
 from opset.model.elements import ELEMENTS
@@ -40,6 +40,8 @@ KINDS = {
 }
 
 
+DESCRIBED = 8
+"""Operators that the description of a page names."""
 TAGS = {
     "function": "Beside an operator: the standard defines it by a body of other operators. A runtime without a kernel "
     "may run the body.",
@@ -74,6 +76,7 @@ def index_page(
     title: str,
     *,
     lead: Markup | str = "",
+    description: str = "",
     text: str = "",
     body: Markup | str = "",
     parts: Iterable[dict[str, Any]] = (),
@@ -83,11 +86,13 @@ def index_page(
     """Return a page; `kind` and `text` are for the search.
 
     Below the title come `lead` (a sentence), `body`, and `parts`, which `part` makes. `trail` has the links, made by
-    `link`, to the pages above this one; `contents` those to the sections of `body`.
+    `link`, to the pages above this one; `contents` those to the sections of `body`. The page's `description` is `lead`
+    or the first sentence of `text`, unless it is given.
     """
     page = {
         "title": escape_text(title),
-        "description": Markup(lead).striptags() if lead else first_sentence(text.strip().partition("\n\n")[0]),
+        "description": escape_text(description)
+        or (Markup(lead).striptags() if lead else first_sentence(text.strip().partition("\n\n")[0])),
         "lead": lead,
         "body": body,
         "contents": [*contents],
@@ -179,7 +184,10 @@ def _domain_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexP
         versions = [link(each, f"../{site.paths.opset(domain, each)}") for each in range(newest, 0, -1)]
         rows = [_operator_row(site, member, "../") for member in members]
         parts = [part("Versions", names=versions), part("Operators", operators=rows)]
-        yield index_page(site.paths.domain(domain), "domain", domain_name(domain), lead=lead, text=lead, parts=parts)
+        title = domain_name(domain)
+        description = f"Operators of {title} and their versions: {_first_names([each.name for each in members])}."
+        path = site.paths.domain(domain)
+        yield index_page(path, "domain", title, lead=lead, description=description, text=lead, parts=parts)
 
 
 def _opset_pages(site: Site) -> Iterator[IndexPage]:
@@ -233,8 +241,10 @@ def _opset_page(site: Site, domain: str, version: int, data: OperatorSet) -> Ind
     text = " ".join(["opset", str(version), *(each.operator for each in (*data.new, *data.changed, *data.withdrawn))])
     lead = f"{count_words(len(data.operators), 'operator')}{releases}."
     path = site.paths.opset(domain, version)
+    title, brought = f"{domain_name(domain)} {version}", [each.operator for each in (*data.new, *data.changed)]
+    description = f"Operators of {title}{releases}, and what it brought: {_first_names(brought) or 'no change'}."
     trail = [link("Operator sets", "index.html")]
-    return index_page(path, "opset", f"{domain_name(domain)} {version}", lead=lead, text=text, parts=parts, trail=trail)
+    return index_page(path, "opset", title, lead=lead, description=description, text=text, parts=parts, trail=trail)
 
 
 def _release_pages(site: Site) -> Iterator[IndexPage]:
@@ -326,6 +336,11 @@ def _version_link(site: Site, domain: str, operator: str, since: int) -> dict[st
     return {**found, "href": f"{found['href']}#v{since}"}
 
 
+def _first_names(names: Sequence[str]) -> str:
+    """Return the first names of many, for a description."""
+    return listing(names, DESCRIBED)
+
+
 def count_words(count: int, noun: str) -> str:
     """Return a count and its noun, as "1 operator" or "2 operators"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
@@ -352,7 +367,10 @@ def _family_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexP
         text = f"{family.replace('_', ' ')} {' '.join(member.name for member in members)}"
         count = f"{count_words(len(members), 'operator')}."
         trail = [link("Families", "index.html")]
-        yield index_page(path, "family", family, lead=count, text=text, parts=parts, trail=trail)
+        description = f"Operators of the family {family}: {_first_names([each.name for each in members])}."
+        yield index_page(
+            path, "family", family, lead=count, description=description, text=text, parts=parts, trail=trail
+        )
     lead = "Operators that are alike share a family."
     yield index_page("families/index.html", "index", "Families", lead=lead, text=lead, parts=[part(names=names)])
 
@@ -378,9 +396,12 @@ def _type_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPag
         lead = f"{size}; number {element.number} of TensorProto.DataType; {came}; IR version {element.ir_version}. "
         lead += "1 operator takes or makes it." if count == 1 else f"{count} operators take or make it."
         text = f"element type {element.dtype}"
+        description = f"The element type {element.name}: {lead}"
         trail = [link("Types", "index.html")]
         path = site.paths.element(element.name)
-        yield index_page(path, "type", element.name, lead=lead, text=text, parts=parts, trail=trail)
+        yield index_page(
+            path, "type", element.name, lead=lead, description=description, text=text, parts=parts, trail=trail
+        )
     lead = "Element types, with the number of operators that take or make each."
     sets = part("Named sets", text="Type lists are written as named sets.", names=[link("Named sets", "../sets.html")])
     yield index_page("types/index.html", "index", "Types", lead=lead, text=lead, parts=[part(names=names), sets])

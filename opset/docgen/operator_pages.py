@@ -98,7 +98,7 @@ def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
         "domain_href": root + site.paths.domain(domain),
         "family": escape_text(newest.family),
         "family_href": root + site.paths.family(newest.family),
-        "badges": [{"name": each, "id": tag_anchor(each)} for each in _badges(data[newest.since_version])],
+        "badges": _badges(data[newest.since_version]),
         "versions": [{"since": each["since"], "id": each["id"], "span": each["span"]} for each in reversed(sections)],
         "sections": sections,
         "conversion": _conversion_data(site, name, domain, root),
@@ -254,13 +254,14 @@ def _implementations_data(data: Mapping[int, Mapping[str, Any]]) -> list[dict[st
     ]
 
 
-def _badges(data: Mapping[str, Any]) -> list[str]:
-    """Return the words that a page shows beside a version, such as withdrawn, experimental, function."""
+def _badges(data: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the tags of a version, such as withdrawn, experimental, function, with the anchors of what they mean."""
     badges = ["withdrawn"] if data["deprecated"] else []
     badges += ["experimental"] if data["experimental"] else []
     badges += [f"{data['unknown']} unknown"] if data["unknown"] else []
     badges += [escape_text(data["determinism"])] if data["determinism"] != "deterministic" else []
-    return badges + (["function"] if data["function"] else [])
+    badges += ["function"] if data["function"] else []
+    return [{"name": each, "id": tag_anchor(each)} for each in badges]
 
 
 def _section_data(
@@ -298,6 +299,7 @@ def _section_data(
         "doc": html(data["doc"]),
         "formula": formula(data["formula"]) if data["formula"] else "",
         "cases": [{"text": inline(case["text"]), **_ground_data(case)} for case in data["special_cases"]],
+        "has_grounds": any(case["because"] for case in data["special_cases"]),
         "attributes": [_attribute_data(attribute, anchor, ids) for attribute in data["attributes"]],
         "inputs": parameters("inputs", "in"),
         "outputs": parameters("outputs", "out"),

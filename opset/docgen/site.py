@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from opset import __version__
+from opset.catalog import first_sentence
 from opset.docgen import Progress, code, picture
 from opset.docgen import markup as text
 from opset.docgen.api import PublicName, api_page
@@ -170,7 +171,14 @@ def _guide_pages() -> Iterator[IndexPage]:
         contents = [link(title, f"#{anchor}") for title, anchor in titles] if len(titles) > 2 else []
         trail = [link("Guides", "index.html")]
         yield index_page(
-            Paths.guide(guide.name), "guide", guide.title, body=body, text=words, trail=trail, contents=contents
+            Paths.guide(guide.name),
+            "guide",
+            guide.title,
+            description=first_sentence(f"{guide.title}: {guide.summary}."),
+            body=body,
+            text=words,
+            trail=trail,
+            contents=contents,
         )
     lead = "How things are done, from a first conversion to a domain of your own."
     parts = [part(group, names=names, described=True) for group, names in groups.items()]

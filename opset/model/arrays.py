@@ -101,7 +101,8 @@ def tensor_of(name: str, array: Array) -> Any:
     array = np.asarray(array)
     number = data_type_of(array.dtype)
     if number is None:
-        raise ModelError(Finding("M206", f"no tensor holds elements of the dtype {array.dtype}"))
+        help = "convert the array: array.astype('float32')"
+        raise ModelError(Finding("M206", f"no tensor holds elements of the dtype {array.dtype}", help=help))
     tensor = pb.TensorProto(name=name, data_type=number, dims=array.shape)
     if number == STRING:
         tensor.string_data.extend(each if isinstance(each, bytes) else str(each).encode() for each in array.reshape(-1))
@@ -157,7 +158,8 @@ def value_of(message: Any, limit: int | None = None, kind: str | None = None) ->
 
 def _value_error(why: str) -> ModelError:
     """Return the error M206 for a message that holds another value than required."""
-    return ModelError(Finding("M206", "a message does not hold the value that is required", why=why))
+    help = "write the value again: its type and its size have to be those that are declared"
+    return ModelError(Finding("M206", "a message does not hold the value that is required", why=why, help=help))
 
 
 def bytes_needed(message: Any) -> int:

@@ -315,7 +315,8 @@ def entry_point_folders() -> list[Path]:
                 places = spec.submodule_search_locations if spec is not None else None
                 folders += [folder for place in places or () if (folder := Path(place, *inner)).is_dir()]
         except (AttributeError, ImportError, ValueError) as error:  # what importlib makes of names that are none
-            finding = Finding("U103", "an installed package's entry points cannot be used", why=str(error))
+            message, help = "an installed package's entry points cannot be used", "correct or uninstall that package"
+            finding = Finding("U103", message, why=str(error), help=help)
             raise UsageError(finding._replace(file=str(path / "entry_points.txt"))) from error
     return folders
 

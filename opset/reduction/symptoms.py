@@ -137,7 +137,8 @@ class Fails:
         try:
             self._command = shlex.split(command) if isinstance(command, str) else [*command]
         except ValueError as error:
-            raise UsageError(Finding("U103", "the command cannot be read", why=str(error))) from None
+            help = "quote it as for a shell: --failing 'python load.py {}'"
+            raise UsageError(Finding("U103", "the command cannot be read", why=str(error), help=help)) from None
         if not any(PLACE in word for word in self._command):
             help = "write {} for its path: --failing 'python load.py {}'"
             raise UsageError(Finding("U103", "the command does not name the model", help=help))
@@ -145,7 +146,8 @@ class Fails:
         self._status, printed = self._run(model)
         if self._status == 0 or contains not in printed:
             why = f"exit status {self._status}" + f", and its output lacks {quote(contains)}" * bool(contains)
-            raise UsageError(Finding("U103", "the command does not fail", why=why, file=model.path or ""))
+            help = "it has to end with another status than 0 for this model, and print what --contains names"
+            raise UsageError(Finding("U103", "the command does not fail", why=why, help=help, file=model.path or ""))
         how = f"stopped after {seconds:g} seconds" if self._status is None else death_text(self._status, "")
         self.words = f"{safe_text(self._command[0], 80)}: {how}"
 
@@ -166,7 +168,8 @@ class Fails:
                 process = ChildProcess(command, None, serves=False)
             except (OSError, ValueError) as error:
                 message = f"the command {quote(command[0])} cannot be run"
-                raise UsageError(Finding("U103", message, why=safe_text(error))) from None
+                help = "name a program on the path, or by its whole path"
+                raise UsageError(Finding("U103", message, why=safe_text(error), help=help)) from None
             try:
                 left = self._seconds if self.deadline is None else self.deadline - time.monotonic()
                 return _wait(process, min(self._seconds, left)), process.last_output()
@@ -201,7 +204,8 @@ class Shown:
         self._decide = decide
         self.words = "what the function looks for"
         if not decide(model):
-            raise UsageError(Finding("U103", "the model does not show it", file=model.path or ""))
+            help = "the function has to return True for the whole model"
+            raise UsageError(Finding("U103", "the model does not show it", help=help, file=model.path or ""))
 
     def is_shown(self, model: Model) -> bool:
         """Whether the function says so."""

@@ -7,6 +7,7 @@ beside the colors, which follow the reader's light or dark scheme. The policy of
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 from collections.abc import Sequence
@@ -28,6 +29,8 @@ SIGNS: Final = {GOOD: "✓", BAD: "✗", WARN: "!", QUIET: "·", "": "", **foldi
 """The sign beside each color."""
 MOST_ROWS: Final = 1000
 """Rows of a table; the others are counted."""
+LARGEST_PLAIN: Final = 250_000
+"""Characters of JSON that a page holds as it is; longer JSON is compressed."""
 _LONGEST: Final = 10_000
 _CODES: Final = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\x7f"}
 """Characters that a page could read as its own markup, as JSON writes it in texts."""
@@ -114,14 +117,20 @@ def page_text(page: Page, document: Any = None) -> str:
     style = _style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     template = _environment().get_template("report.html")
-    data = embedded_json(document) if document is not None else ""
-    return template.render(page=page, style=Markup(style), digest=digest, data=data)
+    kind, data = embedded_json(document) if document is not None else ("", "")
+    return template.render(page=page, style=Markup(style), digest=digest, kind=kind, data=data)
 
 
-def embedded_json(document: Any) -> Markup:
-    """Return a document as JSON that an element of a page can hold: ASCII, and without anything that ends it."""
+def embedded_json(document: Any) -> tuple[str, Markup]:
+    """Return the type and the content of an element of a page that holds a document as JSON.
+
+    It is ASCII without anything that ends an element. JSON above LARGEST_PLAIN characters is compressed, in base64.
+    """
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
-    return Markup(text.translate(_CODES))
+    if len(text) > LARGEST_PLAIN:
+        packed = gzip.compress(text.encode("ascii"), mtime=0)
+        return "application/gzip", Markup(base64.b64encode(packed).decode("ascii"))
+    return "application/json", Markup(text.translate(_CODES))
 
 
 def words_cell(*words: object, kind: str = "", **more: Any) -> Cell:

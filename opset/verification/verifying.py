@@ -391,7 +391,8 @@ def _differences(
             place = first.after if first is not None else ""
             yield Finding("C701", f"the output {quote(each.name)} differs", place, each.why, help)
     for why in dict.fromkeys(run.why for run in runs if run.verdict == DIFFERENT and run.why):
-        yield Finding("C701", "the outputs differ: one model does not run", why=why)
+        help = "opset run MODEL shows more; give inputs on which both run: --data"
+        yield Finding("C701", "the outputs differ: one model does not run", why=why, help=help)
 
 
 def _message(error: OpsetError) -> str:

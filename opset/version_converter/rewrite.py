@@ -501,7 +501,7 @@ class Builder:
         return held or name
 
     def _cast(self, tensor: Any, name: str) -> str:
-        """Return the name of a constant of integers or bools, cast from doubles; raise Refusal C202 if inexact."""
+        """Return the name of a constant of integers or booleans, cast from doubles; raise Refusal C202 if inexact."""
         constant, element = self._values.elements(tensor), element_name(tensor.data_type)
         if constant is None or not all(isinstance(each, int) and abs(each) <= 2**53 for each in constant.values):
             raise Refusal("C202", f"a Constant before version 9 cannot hold {element}; functions have no initializers")

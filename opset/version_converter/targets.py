@@ -189,7 +189,8 @@ def parse_versions(texts: tuple[str, ...]) -> dict[str, int]:
         domain, version = _parse_version(text)
         domain = "" if domain == "ai.onnx" else domain
         if domain in versions:
-            raise UsageError(Finding("U101", f"{domain or 'ai.onnx'} is given two versions"))
+            message = f"{domain or 'ai.onnx'} is given two versions"
+            raise UsageError(Finding("U101", message, help="give --to once for each domain"))
         versions[domain] = version
     return versions
 

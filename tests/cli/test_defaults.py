@@ -91,7 +91,7 @@ def test_schemas_and_targets_are_those_of_the_folder_above(project):
         ("[tool.opset.conver]\nplan = true", "did you mean convert"),
         ("[tool.opset.convert]\nplan = 1", "plan is neither true nor false"),
         ("[tool.opset.convert]\nrelease = ['1.15']", "release takes one value"),
-        ("[tool.opset.convert]\nto = {a = 1}", "to is no text, number or truth value"),
+        ("[tool.opset.convert]\nto = {a = 1}", "to is no text, number or boolean"),
         ("[tool.opset.convert]\njobs = 100000", "jobs is more than there are processors"),
         ("[tool.opset.convert]\ntimeout = 1e9", "timeout allows more work: at most 3600"),
         ("[tool.opset.explain]\nformat = 'json'", "has the unknown key 'explain'"),

@@ -277,17 +277,20 @@ def test_what_waits_is_canceled_if_nobody_asks_for_it(many):
 
 
 def test_the_same_on_a_dask_cluster(many):
-    from distributed import LocalCluster
+    """By its address on the command line, and as a client from Python."""
+    from distributed import Client, LocalCluster
 
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
         address = cluster.scheduler_address.removeprefix("tcp://")
         result = run("convert", "in", "--to", 12, "-o", "out", "--executor", f"dask://{address}", "--format", "json")
+        with Client(cluster, set_as_default=False) as client:
+            reports = [*opset.convert_many("in", 12, output="other", executor=client)]
     data = json.loads(result.stdout)
+    models = [os.path.abspath(each.path) for each in batch.expand_inputs(["in"], products=True)]
     assert (result.exit_code, data["summary"]["converted"], data["summary"]["refused"]) == (1, 10, 2)
-    assert [each["input"] for each in data["models"]] == [
-        os.path.abspath(each.path) for each in batch.expand_inputs(["in"], products=True)
-    ]
-    assert len(written()) == 10
+    assert [each["input"] for each in data["models"]] == models == sorted(each.input for each in reports)
+    assert len(written()) == 10 and written("other") == written()
+    assert {each.input: each.status for each in reports} == {each["input"]: each["status"] for each in data["models"]}
 
 
 @pytest.mark.parametrize(

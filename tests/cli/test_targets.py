@@ -113,6 +113,27 @@ def test_a_file_of_a_further_runtime(folder):
     assert "error[S101]" in run("targets", "list", "--target", "nonesuch.yaml").stderr
 
 
+def test_an_operator_that_the_standard_lacks_is_noted(folder):
+    (folder / "npu.yaml").write_text(NPU.replace("Relu:", "Rleu:"))
+    for spec in ("npu", "npu==1.0"):
+        text = " ".join(run("targets", "show", spec, "--target", "npu.yaml").stdout.split())
+        assert "ai.onnx has no 'Rleu' (did you mean Relu or PRelu?), which npu.yaml lists" in text
+    assert "has no" not in run("targets", "show", "onnxruntime-cpu==1.20").stdout
+    help = run("targets", "show", "npu.yaml").stderr
+    assert "--target npu.yaml reads a file, and --for takes the name of its runtime" in help
+
+
+def test_faults_are_shown():
+    text = " ".join(run("targets", "show", "openvino==2026.4").stdout.partition("\nfaults\n")[2].split())
+    assert "DFT 20, with axis: wrong, transforms another axis" in text
+    assert "ReduceL1 13 to 17: wrong, does not see the axes" in text
+    assert "If, known: cond: fails, does not load if the branch" in text
+    (operator,) = run_json("targets", "show", "openvino==2026.4", "Mod")["operators"]
+    assert {"result": "fails", "gives": "does not load"}.items() <= operator["faults"][0].items()
+    assert operator["faults"][0]["nodes"]["attributes"] == {"fmod": 0}
+    assert "faults" not in run("targets", "show", "openvino==2026.4", "Relu").stdout
+
+
 def test_files_that_the_configuration_names(folder):
     save("small.onnx", SMALL, folder)
     (folder / "pyproject.toml").write_text('[tool.opset]\ntargets = ["npu.yaml"]\n')

@@ -8,10 +8,11 @@ import onnx
 import pytest
 
 import opset
+from opset.advice import PAGES
 from opset.cli import VERBS
 from opset.docgen.guides import guides
 from opset.errors import CODES
-from opset.explanations import PAGES, page_of
+from opset.explanations import page_of
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import RELEASES
 from opset.opsets.runtimes import releases_of, runtime_names

@@ -83,6 +83,47 @@ def test_every_link_leads_to_a_page_and_an_anchor(site):
     assert broken == []
 
 
+def test_every_page_has_a_description_of_its_own(site):
+    found = {
+        path: re.search(r'<meta name="description" content="([^"]+)">', text_of(site, path))
+        for path in html_pages(site)
+    }
+    assert [path for path, each in found.items() if each is None or not 20 < len(each[1]) < 400] == []
+    texts = [each[1] for each in found.values()]
+    assert len(set(texts)) > 0.99 * len(texts)
+
+
+def test_wide_things_scroll_with_a_sign_and_counts_agree(site):
+    """Every table scrolls in its place, whose style shows that it goes on; "1 operators" stands nowhere."""
+    for path in html_pages(site):
+        text = text_of(site, path)
+        for before in text.split("<table")[:-1]:
+            assert re.search(r'<div class="(?:scroll|table)"[^>]*>\s*$', before), path
+        assert not re.search(r"(?<![\w.,-])1 (?:operators|versions|releases|examples|findings)\b", text), path
+    style = text_of(site, "assets/style.css")
+    assert (
+        "--more: linear-gradient" in style
+        and ".prose .table { overflow-x: auto; max-width: 100%; background: var(--more)" in style
+    )
+
+
+def test_fences_around_cases_stretch(site):
+    braces = [
+        row for _, _, text in operator_pages(site) for row in re.findall(r"<mrow><mo([^>]*)>\{</mo><mtable", text)
+    ]
+    assert len(braces) > 50 and all('stretchy="true"' in each for each in braces)
+
+
+def test_every_tag_leads_to_what_it_means(site):
+    """The tags of operators, versions, constraints, special cases: words that the page of tags explains."""
+    tags = text_of(site, "tags.html")
+    for name, _, text in operator_pages(site):
+        assert re.findall(r'<h[123][^>]*>[^<]*<span class="badge"', text) == [], name
+        for word in re.findall(r'class="status (\w+)"|<small>(static|run time)</small>', text):
+            assert f">{''.join(word)}<" in tags, (name, word)
+    assert 'Version 22 <a class="badge" href="../tags.html#function">function</a>' in text_of(site, "ai.onnx/Elu.html")
+
+
 def test_what_the_search_finds_is_there(site):
     index = json.loads(site["assets/index.js"].decode().partition("=")[2].rstrip(";\n"))
     hrefs = [each[3] for each in index["operators"]] + [each[1] for each in index["pages"]]

@@ -1,6 +1,7 @@
 """Pages of reports: valid, readable by all, inert, and with the whole report as JSON."""
 
 import base64
+import gzip
 import hashlib
 import json
 import re
@@ -69,7 +70,7 @@ def read_page(file):
     assert not names & {"img", "link", "iframe", "a", "form", "object", "base"}
     assert not [name for each in elements for name in each.attrib if str(name).startswith("on") or name == "style"]
     scripts = [each for each in elements if local_name(each) == "script"]
-    assert all(each.get("type") == "application/json" for each in scripts)
+    assert {each.get("type") for each in scripts} <= {"application/json", "application/gzip"}
     policy = next(each.get("content") for each in elements if each.get("http-equiv") == "Content-Security-Policy")
     style = text.partition("<style>")[2].partition("</style>")[0]
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -92,7 +93,9 @@ def verdict_of(root):
 
 
 def data_of(root):
-    return json.loads(next(each.text for each in root.iter("script") if each.get("id") == "report"))
+    held = next(each for each in root.iter("script") if each.get("id") == "report")
+    packed = held.get("type") == "application/gzip"
+    return json.loads(gzip.decompress(base64.b64decode(held.text)) if packed else held.text)
 
 
 def test_a_conversion_is_a_page_with_what_the_json_has():
@@ -218,8 +221,17 @@ def test_names_of_a_model_are_text_everywhere(models):
     names = data_of(root)["models"][0]["operators"][0]["places"]
     assert names[0]["name"].startswith(EVIL)
     assert "alert(1)" in text_of(part_of(root, "changes")) and "\\u202e" in text_of(part_of(root, "changes"))
-    held = str(embedded_json({EVIL: EVIL}))
-    assert held.isascii() and not {*"<>&\x7f"} & {*held} and json.loads(held) == {EVIL: EVIL}
+    kind, held = embedded_json({EVIL: EVIL})
+    assert kind == "application/json" and held.isascii() and not {*"<>&\x7f"} & {*held}
+    assert json.loads(held) == {EVIL: EVIL}
+
+
+def test_a_long_report_is_compressed_in_the_page(monkeypatch):
+    plain = data_of(page_of("convert", "model.onnxtxt", "--to", "13", "--plan"))
+    monkeypatch.setattr("opset.reports.frame.LARGEST_PLAIN", 100)
+    root = page_of("convert", "model.onnxtxt", "--to", "13", "--plan")
+    assert [each.get("type") for each in root.iter("script")] == ["application/gzip"]
+    assert data_of(root) == plain and "compressed with gzip" in text_of(next(root.iter("footer")))
 
 
 def test_a_page_replaces_a_page_and_no_other_file(models):

@@ -64,6 +64,17 @@ def test_no_sentence_is_from_elsewhere(theirs):
     assert not copied, copied
 
 
+def test_what_is_open_is_named_as_a_noun():
+    """`chosen` names what the standard leaves open, "the treatment of NaN", and asks no question."""
+    for schema, docs in versions():
+        for each in (*docs.special_cases, *REGISTRY.examples(schema.name, schema.domain)):
+            assert not re.match(r"(?:what|which|whether|how|when|where|why) ", each.chosen), (schema.name, each.chosen)
+
+
+def test_one_word_for_booleans():
+    assert [where for where, text in texts() if re.search(r"truth[- ]value|\bbools\b", text)] == []
+
+
 def test_prose_of_all_kinds_is_compared():
     where = {where for where, text in texts() if text}
     assert {"Softmax 13", "Softmax rows", "converting.md", "C201.md", "README.md"} <= where

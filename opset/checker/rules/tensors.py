@@ -203,7 +203,7 @@ def check_tensor_values(stored: StoredTensor, context: CheckContext) -> Iterator
     """Yield a finding if values do not have the form that their type asks for, in small tensors inside the model.
 
     - G505: a string is not UTF-8, begins with a byte order mark, or ends with NUL;
-    - G506: a truth value is neither 0 nor 1;
+    - G506: a boolean is neither 0 nor 1;
     - G507: a number is beyond the range of the element type;
     - G508: bits of raw_data that belong to no element are set.
     """
@@ -265,9 +265,9 @@ def _raw_bytes(model: ModelParts, tensor: Any) -> bytes:
 
 
 def _bool_fault(stored: StoredTensor) -> Finding:
-    """Return the finding for a truth value that is neither 0 nor 1."""
+    """Return the finding for a boolean that is neither 0 nor 1."""
     why = "readers disagree on what another number means"
-    return Finding("G506", "a truth value is neither 0 nor 1", stored.place, why, "write 1 for true and 0 for false")
+    return Finding("G506", "a boolean is neither 0 nor 1", stored.place, why, "write 1 for true and 0 for false")
 
 
 def _string_faults(stored: StoredTensor) -> Iterator[Finding]:

@@ -107,6 +107,9 @@ function addVersionMenu(timeline) {
       else link.removeAttribute("aria-current");
     }
     all.setAttribute("aria-pressed", String(id === ""));
+    // On a phone the menu is one line, which goes on at its sides.
+    const list = all.closest("ol"), chosen = list.querySelector("[aria-current]") || all;
+    list.scrollLeft = chosen.offsetLeft - list.offsetLeft;
   }
   function follow() {
     const anchor = decodeURIComponent(location.hash.slice(1));

@@ -160,6 +160,6 @@ def is_nonempty(shape: Sequence[Size | None]) -> bool:
 
 
 def check_averaged_type(call: Call) -> None:
-    """Raise Violation C4 if elements are strings or bools, which a `mode` other than "nearest" cannot average."""
+    """Raise Violation C4 if elements are strings or booleans, which a `mode` other than "nearest" cannot average."""
     if call.dtype(0) in ("string", "bool") and call.attribute("mode") != "nearest":
         raise Violation("C4", f"mode '{call.attribute('mode')}' of {call.dtype(0)}")

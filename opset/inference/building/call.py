@@ -135,7 +135,7 @@ class Call:
     def constant(self, index: int) -> Constant | None:
         """Return an input with its dims and elements, or None if they are not known or too many.
 
-        Bools count as unknown if the operator takes none: they would be taken as numbers.
+        Booleans count as unknown if the operator takes none: they would be taken as numbers.
         """
         if not self.has(index):
             return None

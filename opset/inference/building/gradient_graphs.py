@@ -52,12 +52,14 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
     nodes = body.proto.node
     for needed in _nodes_between(nodes, index, inputs, y):
         if needed == index:
-            raise RunError(Finding("R202", f"'{safe_text(y)}' depends on its own gradient", place))
+            help = "take the output of Gradient out of what computes y"
+            raise RunError(Finding("R202", f"'{safe_text(y)}' depends on its own gradient", place, help=help))
         node = graph.node.add()
         node.CopyFrom(nodes[needed])
         if _has_gradient(node):
             why = f"its part of the graph has such a node: {body.location(needed)}"
-            raise RunError(Finding("R201", "a gradient of a gradient cannot be computed", place, why))
+            help = "differentiate a graph without Gradient"
+            raise RunError(Finding("R201", "a gradient of a gradient cannot be computed", place, why, help))
         node.output[:] = ["" if name in inputs else name for name in node.output]
         names.update(dict.fromkeys([*node.input, *node.output]))
     graph.output.extend(pb.ValueInfoProto(name=name) for name in names if name)
@@ -67,7 +69,7 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
 def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[Finding]:
     """Return findings for duplicates in `inputs`, and for names (`y`, too) that no value in or around the body has."""
     findings = [
-        Finding("R202", f"'{safe_text(name)}' is a duplicate in xs and zs", place)
+        Finding("R202", f"'{safe_text(name)}' is a duplicate in xs and zs", place, help="name each value once")
         for name, count in Counter(inputs).items()
         if count > 1
     ]
@@ -81,7 +83,9 @@ def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[
             defined.update(tensor.values.name for tensor in proto.sparse_initializer)
         missing = {name: None for name in missing if not name or name not in defined}
         scope = scope.parent
-    findings += [Finding("R202", f"there is no value '{safe_text(name)}' to differentiate", place) for name in missing]
+    help = "correct xs, zs or y: they name values of this graph, or of one around it"
+    for name in missing:
+        findings.append(Finding("R202", f"there is no value '{safe_text(name)}' to differentiate", place, help=help))
     return findings
 
 

@@ -343,7 +343,7 @@ def _true_constant(type_: Type | None) -> Constant | None:
 
 
 def _constant_condition(call: Call, index: int) -> bool | None:
-    """Return a condition if it is known, else None. Raises Violation C1 if the input cannot be one truth value."""
+    """Return a condition if it is known, else None. Raises Violation C1 if the input cannot be a single boolean."""
     _check_condition(call.type(index), "C1")
     element = call.element(index)
     return element if isinstance(element, bool) else None
@@ -451,7 +451,7 @@ def _check_one_element(type_: Type | None, label: str, what: str) -> None:
 
 
 def _check_condition(type_: Type | None, label: str) -> None:
-    """Raise Violation `label` if a value of this type cannot be one truth value."""
+    """Raise Violation `label` if a value of this type cannot be a single boolean."""
     if type_ is not None and (type_.kind in ("seq", "map") or type_.element not in (None, "bool")):
         raise Violation(label, f"the condition is {type_}")
     _check_one_element(type_, label, "the condition")

@@ -111,7 +111,10 @@ def save_in_place(
         folder, relative = _target_of_link(path, roots)
         if external in ("copy", "link", "move") and os.path.dirname(relative):
             why = "its data would be in another folder than the link"
-            raise UsageError(Finding("U103", f"external='{external}' does not fit a link", why=why, file=path))
+            help = "write to the path that the link leads to, or keep the data where it is: external='keep'"
+            raise UsageError(
+                Finding("U103", f"external='{external}' does not fit a link", why=why, help=help, file=path)
+            )
         external = "keep" if external == "auto" else external
     data = os.path.join(folder, f"{relative}.data")
     if not force and external == "move" and os.path.lexists(data):  # to be replaced is the model alone

@@ -143,7 +143,10 @@ class ModelLoader(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RuntimeTable:
-    """What a file says of a runtime: its names, its releases oldest first, and its operators, which are read late."""
+    """What a file says of a runtime: its names, its releases oldest first, and its operators, which are read late.
+
+    `doubts` are notes on what it says that is probably a mistake.
+    """
 
     name: str
     title: str
@@ -154,6 +157,7 @@ class RuntimeTable:
     fallback: str = ""
     kernels_of: str = ""
     notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     casts: Mapping[str, str] = field(default_factory=dict)
     io_types_not: frozenset[str] = frozenset()
     file: str = ""

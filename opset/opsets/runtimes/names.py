@@ -8,12 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from opset.errors import Finding, SchemaError, UsageError, quote
+from opset.errors import Finding, SchemaError, UsageError, listing, quote
 from opset.opsets.runtimes.compiled import standard_tables
 from opset.opsets.runtimes.model import Release, Runtime, RuntimeTable, Span, release_sort_key
-from opset.schemas.names import near_miss
+from opset.schemas.names import domain_name, near_miss
 
 MAX_FILES = 100
+SHOWN_UNKNOWN = 8
+"""Operators that a note names."""
 SHOWN = 100
 """Characters of a name that a message repeats."""
 _NUMBERS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,7}")
@@ -146,7 +148,8 @@ def tables_with(files: Sequence[Path] = ()) -> Mapping[str, RuntimeTable]:
     from opset.opsets.runtimes.loader import load_runtime  # with it PyYAML, which is slow to import
 
     if len(files) > MAX_FILES:
-        raise UsageError(Finding("U103", f"{len(files)} files of runtimes are given; at most {MAX_FILES} are read"))
+        message = f"{len(files)} files of runtimes are given; at most {MAX_FILES} are read"
+        raise UsageError(Finding("U103", message, help="name those that the call needs"))
     tables = dict(standard_tables())
     findings: list[Finding] = []
     for file in files:
@@ -159,11 +162,36 @@ def tables_with(files: Sequence[Path] = ()) -> Mapping[str, RuntimeTable]:
         for name in (table.name, *table.aliases):
             if name in known:
                 findings.append(Finding("S106", f"a runtime {quote(name)} is known already", place=f"{file}:1:1"))
-        tables[table.name] = table
+        tables[table.name] = replace(table, doubts=tuple(_doubts_about(table)))
     findings += [each for table in tables.values() if table.file for each in _check_references(table, tables)]
     if findings:
         raise SchemaError(findings)
     return tables
+
+
+def _doubts_about(table: RuntimeTable) -> Iterable[str]:
+    """Yield a note for each domain of the standard in which a file lists operators that no version of it has.
+
+    That is no error: runtimes have kernels of experimental operators that were withdrawn, or of later releases.
+    """
+    from opset.opsets.registry import default_registry  # which a table of this package does not need
+
+    registry = default_registry()
+    listed: dict[str, dict[str, None]] = {}
+    for part in table.read_operators().values():
+        for domain, operators in part.items():
+            listed.setdefault(domain, {}).update(dict.fromkeys(operators))
+    for domain, names in listed.items():
+        known = registry.operators(domain)
+
+        def with_near_miss(name: str, known: Sequence[str] = known) -> str:
+            near = near_miss(name, known)
+            return f"{quote(name)} ({near})" if near else quote(name)
+
+        unknown = sorted({*names} - {*known}) if known else []
+        if unknown:
+            named = listing(unknown, SHOWN_UNKNOWN, with_near_miss)
+            yield f"{domain_name(domain)} has no {named}, which {table.file} lists"
 
 
 def _check_references(table: RuntimeTable, tables: Mapping[str, RuntimeTable]) -> Iterable[Finding]:
@@ -178,7 +206,8 @@ def _check_references(table: RuntimeTable, tables: Mapping[str, RuntimeTable]) -
     while open_names:
         name = open_names.pop()
         if name == table.name:
-            yield Finding("S105", "its fallback, or the runtime whose kernels it has, leads back to it", place=place)
+            message = "its fallback, or the runtime whose kernels it has, leads back to it"
+            yield Finding("S105", message, place=place, help="name a runtime that does not, or leave the key out")
             return
         if name in tables and name not in seen:
             seen.add(name)
@@ -214,7 +243,9 @@ def table_named(name: str, tables: Mapping[str, RuntimeTable]) -> RuntimeTable:
             _raise_unknown(f"{runtime} has no provider {quote(provider[:SHOWN])}", help)
     every = [each for table in tables.values() for each in (table.name, *table.aliases)]
     wanted = _OTHER_FORM.fullmatch(name)
-    if wanted is not None and wanted[1] in every:
+    if name.endswith((".yaml", ".yml")):
+        hint = f"--target {name[:SHOWN]} reads a file, and --for takes the name of its runtime;"
+    elif wanted is not None and wanted[1] in every:
         hint = f"write {_written(Spec(wanted[1], wanted[2]))};"
     else:
         hint = near_miss(name, every)
@@ -291,8 +322,7 @@ def runtime_at(
     """
     kernels_of = _runtime_beside(tables.get(table.kernels_of), row.kernels_release or row.release, tables)
     fallback = _fallback(tables.get(table.fallback), row.fallback_release or row.release, tables)
-    if row.note:
-        notes = (*notes, row.note)
+    notes = (*notes, *((row.note,) if row.note else ()), *table.doubts)
     opsets = {"": row.opset} | ({"ai.onnx.ml": (None, row.ml)} if row.ml else {})
     if kernels_of is not None:
         opsets = _merge_limits(opsets, kernels_of.opsets)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from opset.opsets.runtimes.model import RANGE, Kernel, Span
+from opset.opsets.runtimes.model import RANGE, Fault, Kernel, Span
 from opset.schemas.names import domain_name
 
+ANY = "any"
 UNION = "types of several parameters are unions over kernels: not every combination need have one"
 """The meaning of `union_types`."""
 
@@ -28,7 +30,7 @@ def types_text(kernel: Kernel) -> str:
     """Return the element types that a kernel takes, by parameter: "T: double, float; not int8"."""
     parts = [f"{f'{name}: ' if name else ''}{', '.join(sorted(types))}" for name, types in kernel.types.items()]
     parts += [f"not {', '.join(sorted(kernel.types_not))}"] if kernel.types_not else []
-    return "; ".join(parts) or "any"
+    return "; ".join(parts) or ANY
 
 
 def limits_text(kernel: Kernel) -> str:
@@ -38,8 +40,7 @@ def limits_text(kernel: Kernel) -> str:
         parts.append(f"rank {' or '.join(map(str, sorted(kernel.input_ranks)))}")
     if kernel.constant_inputs:
         parts.append(f"constant: {', '.join(sorted(kernel.constant_inputs))}")
-    for name, value in (*kernel.attributes.items(), *kernel.values.items()):
-        parts.append(f"{name}: {' or '.join(map(str, value)) if isinstance(value, list) else value}")
+    parts += _values_texts({**kernel.attributes, **kernel.values})
     if kernel.outputs is not None:
         parts.append(f"outputs: {kernel.outputs if isinstance(kernel.outputs, int) else ', '.join(kernel.outputs)}")
     if kernel.static_shape:
@@ -49,6 +50,35 @@ def limits_text(kernel: Kernel) -> str:
     if kernel.unasked:
         parts.append(f"types of {', '.join(sorted(kernel.unasked))} not tried")
     return "; ".join([*parts, *kernel.notes])
+
+
+def fault_text(fault: Fault) -> str:
+    """Return the nodes that have a fault, beside their versions: "ceil_mode: 1; with past_key; if …"; "" for all."""
+    types = types_text(fault.nodes)
+    parts = [types] if types != ANY else []
+    parts += [text for text in (limits_text(fault.nodes), *_values_texts(fault.values)) if text]
+    for words, names in (
+        ("with", fault.present),
+        ("without", fault.absent),
+        ("no elements:", fault.empty),
+        ("no constant:", fault.computed),
+        ("known:", fault.known),
+        ("scalar:", fault.scalars),
+    ):
+        parts += [f"{words} {', '.join(sorted(names))}"] if names else []
+    if fault.captures:
+        parts.append("graphs use values from outside")
+    if fault.when:
+        parts.append(f"if {fault.when}")
+    return "; ".join(parts)
+
+
+def _values_texts(values: Mapping[str, Any]) -> list[str]:
+    """Return the values of attributes or inputs as texts: "mode: nearest or linear"."""
+    return [
+        f"{name}: {' or '.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in values.items()
+    ]
 
 
 def opsets_text(opsets: Mapping[str, Span]) -> str:

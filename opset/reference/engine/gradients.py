@@ -57,7 +57,8 @@ def gradients(graph: Program, values: Sequence[Any], count: int, context_of: Con
             raise limit_error(error, graph.location(step)) from error
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
-            finding = Finding("R204", "the node cannot be differentiated", graph.location(step), why)
+            help = "please report it, with the node; or compute the gradient of what comes after it"
+            finding = Finding("R204", "the node cannot be differentiated", graph.location(step), why, help)
             raise RunError(finding) from error
         for slot, x, derivative in zip(step.inputs, node.inputs, by_inputs, strict=False):
             if slot in active and derivative is not None:

@@ -74,9 +74,9 @@ def _count_carried(values: Sequence[Any], sizes: Mapping[int, int], context: Ker
 
 
 def _is_true(cond: Array, label: str) -> bool:
-    """Whether a condition is true. Raises Violation of `label` if it is not one truth value."""
+    """Whether a condition is true. Raises Violation of `label` if it is not a single boolean."""
     if not isinstance(cond, np.ndarray) or cond.size != 1 or cond.dtype != np.bool_:
-        raise Violation(label, "the condition is not one truth value")
+        raise Violation(label, "the condition is not a single boolean")
     return bool(cond.item())
 
 

@@ -47,7 +47,7 @@ class Expression(NamedTuple):
 
     By `operator`, `operands` are
 
-    - "constant": a number, a truth value, or a word;
+    - "constant": a number, a boolean, or a word;
     - an operator of NAMED: a name, and for "dim" the number of a dimension;
     - "+", "-", "*", "//", "negative": numbers;
     - "=", "!=", "<", "<=", ">", ">=", "multiple": a number with which the subject of the condition, `x`, is compared;

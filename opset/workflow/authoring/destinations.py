@@ -191,4 +191,5 @@ def hook_source(path: Path) -> str:
         return ""
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise UsageError(Finding("U103", "this file cannot be added to", why=why, file=str(path))) from error
+        help = "correct the file, or move it away"
+        raise UsageError(Finding("U103", "this file cannot be added to", why=why, help=help, file=str(path))) from error

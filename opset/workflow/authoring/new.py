@@ -165,7 +165,8 @@ def add_hooks(
             findings += error.findings
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             why = f"it is not Python: {error}"
-            findings.append(Finding("U103", "this file cannot be added to", why=why, file=str(path)))
+            help = "correct the file, or move it away"
+            findings.append(Finding("U103", "this file cannot be added to", why=why, help=help, file=str(path)))
     if findings:
         raise UsageError(findings)
     return changed, added
