@@ -274,7 +274,7 @@ class Availability:
             yield f"limits of {runtime.title} {runtime.release} that are not checked: {words}"
 
     def _listing_of(self, kind: str) -> str:
-        """Return what is counted under a kind (ELSEWHERE, FAULTY, DOUBTFUL) as text: "Add (3), Mul (1)"."""
+        """Return the counts of a kind (ELSEWHERE, FAULTY, DOUBTFUL) as text: "Add (3), Mul (1)"."""
         counts = sorted((name, count) for (each, name), count in self.counts.items() if each == kind)
         return listing([f"{name} ({count})" for name, count in counts], SHOWN)
 

@@ -28,10 +28,10 @@ LACKING = ("C201", "C209")
 
 
 class Blocker(NamedTuple):
-    """Nodes of one operator that a conversion refuses for one reason.
+    """Nodes of an operator that are refused for one reason; without `operator`, the whole model is refused.
 
     - `version`: the since_version of the operator; `nodes`: how many nodes; `place`: the location of the first. -
-    `code`, `message`, `why`, `help`: as in the finding. If the whole model is refused, `operator` is "" and `nodes` 0.
+    `code`, `message`, `why`, `help`: as in the finding.
     """
 
     domain: str
@@ -47,7 +47,7 @@ class Blocker(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockersReport:
-    """The refusals of a conversion (`blockers`), and the operators whose nodes would be rewritten (`rewritten`)."""
+    """The refusals of a conversion, and the operators whose nodes would be rewritten."""
 
     opsets: Sequence[ImportedVersion]
     ir_version: IrVersions

@@ -56,7 +56,7 @@ BASE_BYTES, BYTES_PER_BYTE = 1 << 25, 8
 
 
 class Task(NamedTuple):
-    """The target of a conversion, and what the conversion uses: registry, routes, budget.
+    """The target of a conversion, with the registry, routes and budget that the conversion uses.
 
     `inference` infers types and shapes of the model as it is before a strategy changes its functions.
     """
@@ -211,7 +211,7 @@ def _convert_to(
         given: The model as the user gave it, to tell whether anything has changed.
         model: The model after it was read and prepared.
         index: The index of `model`.
-        task: The target, and what the conversion uses.
+        task: The target, with registry, routes and budget.
         dims: The sizes that the user gave, for a note.
         samples: One node of each form of node in the model, if a runtime is targeted.
     """

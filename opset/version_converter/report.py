@@ -56,10 +56,10 @@ class ConvertedNode(NamedTuple):
 
 
 class OperatorGroup(NamedTuple):
-    """Nodes of one operator that are converted alike.
+    """Nodes of one operator that are converted alike; if they are lowered to others, `after` is 0.
 
-    `before` and `after` are since_versions; `after` is 0 if the nodes are lowered. `kept` says that they stay as they
-    are. `example` shows the first of them; None if they stay, or if its text would be long.
+    `before` and `after` are since_versions. `kept` says that they stay as they are. `example` shows the first of them;
+    None if they stay, or if its text would be long.
     """
 
     domain: str

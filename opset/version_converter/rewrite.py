@@ -450,7 +450,7 @@ class Builder:
                 set_attribute(node, name, schema.attributes[name].type, value)
 
     def _add_new(self, node: Any, outputs: Sequence[str], version: int) -> None:
-        """Give a new node its outputs, a name, and the metadata of the replaced node; then add it to the nodes made."""
+        """Complete a new node by outputs, a name, and the metadata of the replaced node; then add it."""
         node.output.extend(outputs)
         if self._node.name:
             node.name = self._names.fresh(f"{self._node.name}__{node.op_type}")

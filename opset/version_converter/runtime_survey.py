@@ -55,9 +55,8 @@ class Obstacle(NamedTuple):
 class RuntimeAnswer(NamedTuple):
     """Which releases of a runtime take a model: as it is, only after a conversion, or not at all; oldest first.
 
-    `obstacle` is the reason of one release that does not take it: the last before the first that does, or else the
-    newest; None if there is none. `lists_operators` is False if only opsets and IR versions are known of the newest
-    release.
+    `obstacle` is why one release does not take it: the last before the first that does, or else the newest; None if all
+    take it. `lists_operators` is False if only opsets and IR versions are known of the newest release.
     """
 
     runtime: str
