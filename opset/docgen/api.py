@@ -76,9 +76,10 @@ _ENTRY = re.compile(r" {4}(\*{0,2}\w+): +(?=\S)")
 
 
 class PublicName(NamedTuple):
-    """One public name, or a member of a class: `doc` is Markdown, whose links are those of a page at the site's root.
+    """A public name or a member of a class, as the API page shows it; `doc` is Markdown.
 
-    `kind` is "function", "class", "method", "property", "type" or "constant".
+    `kind` is "function", "class", "method", "property", "type" or "constant"; `anchor` is the HTML id. Links in `doc`
+    are relative to the root of the site.
     """
 
     name: str
@@ -90,7 +91,7 @@ class PublicName(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A topic of a module: its entries in reading order, behind `doc`."""
+    """A topic of the API page: its title, a text (`doc`), and the public names of the topic in reading order."""
 
     module: str
     title: str
@@ -100,7 +101,7 @@ class Section(NamedTuple):
 
 
 def api_page() -> list[Section]:
-    """Return the sections of the page about the Python API: public names of `opset` and `opset.extend`, by topic."""
+    """Return the sections of the page on the Python API: the public names of `opset` and `opset.extend` by topic."""
     sections = []
     for module, topics in TOPICS.items():
         for title, names in topics.items():
@@ -114,13 +115,16 @@ def api_page() -> list[Section]:
 
 
 def _section(module: ModuleType, title: str, doc: str, entries: Sequence[PublicName]) -> Section:
-    """Return a section; its anchor (HTML id) consists of the module's name and the title."""
+    """Return a section of the API page with an HTML id made of the module's name and the title."""
     anchor = f"{module.__name__}-{title.lower().replace(' ', '-')}"
     return Section(module.__name__, title, anchor, doc, tuple(entries))
 
 
 def _entry(module: ModuleType, name: str) -> PublicName:
-    """Return the entry of a public name of a module: a class with its members, a function, a type or a constant."""
+    """Return the entry of a public name of a module, which is a class, a function, a type alias or a constant.
+
+    The entry of a class has its public members.
+    """
     thing = getattr(module, name)
     anchor = f"{module.__name__}.{name}"
     if inspect.isclass(thing):
@@ -136,7 +140,7 @@ def _entry(module: ModuleType, name: str) -> PublicName:
 
 
 def _alias(module: ModuleType, name: str, home: ModuleType) -> PublicName:
-    """Return the entry of a type alias or a constant, which the module `home` assigns and `module` offers."""
+    """Return the entry of a type alias or constant of `module` that the module `home` defines."""
     signature, doc = _declaration_of(home, name)
     kind = "type" if signature.startswith(f"{name} =") else "constant"
     return PublicName(name, f"{module.__name__}.{name}", kind, signature, _markdown(doc, (), module))
@@ -144,13 +148,13 @@ def _alias(module: ModuleType, name: str, home: ModuleType) -> PublicName:
 
 @cache
 def _public_classes() -> frozenset[type]:
-    """Return all public classes of `opset` and `opset.extend`, which have entries of their own."""
+    """Return all public classes of `opset` and `opset.extend`; each has an entry of its own."""
     things = [getattr(module, name) for module in TOPICS for name in module.__all__]
     return frozenset(each for each in things if inspect.isclass(each))
 
 
 def _members(cls: type, anchor: str, module: ModuleType) -> Iterator[PublicName]:
-    """Yield the public methods and properties of a class, without those inherited from another public class."""
+    """Yield the public methods and properties of a class; those of a base class that is public, too, are left out."""
     seen = set()
     for base in cls.__mro__:
         if not base.__module__.startswith("opset.") or (base in _public_classes() and base is not cls):
@@ -172,13 +176,13 @@ def _members(cls: type, anchor: str, module: ModuleType) -> Iterator[PublicName]
 
 
 def _doc(thing: Any) -> str:
-    """Return the docstring of a class or function, "" if it has none or is not defined in this package."""
+    """Return the docstring of a class or function, "" if it has none or is defined outside of this package."""
     doc = "" if getattr(thing, "__module__", "").partition(".")[0] != "opset" else thing.__doc__
     return inspect.cleandoc(doc or "")
 
 
 def _function_doc(function: Callable[..., Any], module: ModuleType) -> str:
-    """Return the docstring of a function as Markdown, with links as the page of `module` has them."""
+    """Return the docstring of a function as Markdown with links, in the section of `module`."""
     return _markdown(_doc(function), inspect.signature(function).parameters, module)
 
 
@@ -199,7 +203,7 @@ def _declaration_of(module: ModuleType, name: str) -> tuple[str, str]:
 
 
 def _signature(name: str, function: Callable[..., Any], bound: bool = False) -> str:
-    """Return a function's signature as Python code, one parameter per line if it is long; `bound` leaves out `self`."""
+    """Return the signature of a function as Python code, with one parameter a line if long; `bound` omits `self`."""
     signature = inspect.signature(function)
     parameters = [*signature.parameters.values()][bound:]
     shown: list[str] = []
@@ -220,7 +224,7 @@ def _signature(name: str, function: Callable[..., Any], bound: bool = False) -> 
 
 
 def _parameter(parameter: inspect.Parameter) -> str:
-    """Return a parameter as a signature shows it, with its annotation and default."""
+    """Return a parameter as Python code, with its annotation and default."""
     stars = "*" * (parameter.kind is parameter.VAR_POSITIONAL) + "**" * (parameter.kind is parameter.VAR_KEYWORD)
     text = f"{stars}{parameter.name}"
     annotated = parameter.annotation is not parameter.empty
@@ -233,16 +237,17 @@ def _parameter(parameter: inspect.Parameter) -> str:
 
 
 def _annotation(annotation: Any) -> str:
-    """Return a type annotation as source code, without names of modules: `Any` for `typing.Any`."""
+    """Return a type annotation as Python code without names of modules: `Any` for `typing.Any`."""
     stated = getattr(annotation, "__forward_arg__", annotation)
     text = stated if isinstance(stated, str) else inspect.formatannotation(stated)
     return _MODULE.sub("", text)
 
 
 def _markdown(doc: str, parameters: Iterable[str], module: ModuleType) -> str:
-    """Return a docstring as Markdown, in which public names and error codes are links to their descriptions.
+    """Return a docstring as Markdown, with links at public names and error codes.
 
-    A sentence that begins with a parameter or "Raises" becomes a paragraph. `module` is `opset` or `opset.extend`.
+    A sentence that begins with one of the `parameters` or "Raises" becomes a paragraph. `module` is `opset` or
+    `opset.extend`.
     """
     names = [*parameters]
     begin = (*(f"`{name}`" for name in names), "Raises ")
@@ -255,9 +260,9 @@ def _markdown(doc: str, parameters: Iterable[str], module: ModuleType) -> str:
 
 
 def _lay_out_sections(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of a docstring as Markdown: `Args:`, `Returns:`, `Yields:` and `Raises:` become headings.
+    """Yield the lines of a docstring as Markdown, with `Args:`, `Returns:`, `Yields:` and `Raises:` as headings.
 
-    Parameters and errors become items of a list, each with the lines that are indented below it.
+    Parameters and exceptions become items of a list.
     """
     title = ""
     lists_entries = False
@@ -279,7 +284,10 @@ def _lay_out_sections(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _link(text: str, parameters: Iterable[str], module: ModuleType) -> str:
-    """Return `text` as a link if it is an error code or a public name, but not one of `parameters`; else as it is."""
+    """Return `text` as a Markdown link if it is an error code or a public name; otherwise unchanged.
+
+    The names in `parameters` are never links.
+    """
     name = text.strip("`")
     if name in CODES:
         return f"[{text}](errors/{name}.html)"

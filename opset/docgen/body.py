@@ -33,9 +33,9 @@ _FIELDS = {1: "float_data", 11: "double_data", 7: "int64_data", **dict.fromkeys(
 
 
 def body_picture(schema: OpSchema, body: FunctionBody, links: Mapping[str, str] | None = None) -> Markup:
-    """Return the picture (SVG) of a function body, empty markup if the body is too large or cannot be read.
+    """Return a function body drawn as SVG; empty markup if it is too large or cannot be read.
 
-    `links` maps operators, as the text of the body names them, to addresses of their pages.
+    `links` maps operators, as the body's text names them, to addresses of their pages.
     """
     graph = None
     with suppress(SchemaError):
@@ -46,7 +46,8 @@ def body_picture(schema: OpSchema, body: FunctionBody, links: Mapping[str, str] 
 def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -> Diagram | None:
     """Return the nodes and values of a function body as a graph to draw, None if it is empty or too large.
 
-    Constants have no box: their values stand in the boxes of the nodes that use them.
+    A constant is not drawn as a box; its value is shown in the nodes that read it. `links` maps operators, as the
+    body's text names them, to addresses of their pages.
 
     Raises:
         SchemaError: S233, the body cannot be read.
@@ -58,11 +59,11 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
 
 
 def replacement_pictures(given: str, made: Sequence[str]) -> tuple[Markup, Markup]:
-    """Return pictures (SVG) of a node and of the nodes that replace it, each empty if it would be too large.
+    """Return a node, and the nodes that replace it, each drawn as SVG; empty markup for one that would be too large.
 
     Args:
         given: The node in ONNX text syntax.
-        made: The nodes that replace it.
+        made: The nodes that replace it, likewise.
     """
     try:
         (node,), nodes = body_nodes(given), body_nodes("\n".join(made))
@@ -81,7 +82,10 @@ def replacement_pictures(given: str, made: Sequence[str]) -> tuple[Markup, Marku
 
 
 def _with_short_names(node: Any, outputs: Sequence[str]) -> Any:
-    """Return a node with the values cut that a conversion has named after the node's outputs: "y__Mul" is "…Mul"."""
+    """Return a copy of a node in which values named after the replaced node's outputs are cut: "y__Mul" to "…Mul".
+
+    `outputs` are the names of these outputs.
+    """
 
     def cut(name: str) -> str:
         start = next((each for each in outputs if name.startswith(f"{each}__")), None)
@@ -96,10 +100,10 @@ def _with_short_names(node: Any, outputs: Sequence[str]) -> Any:
 def _graph_of_nodes(
     title: str, nodes: Iterable[Any], inputs: Sequence[str], outputs: Sequence[str], links: Mapping[str, str]
 ) -> Diagram | None:
-    """Return nodes and values as a graph to draw, None if it is empty or too large.
+    """Return nodes and their values as a graph to draw, None if it is empty or too large.
 
     Args:
-        title: The beginning of its title, which names the operators.
+        title: The beginning of the graph's title, before the names of operators.
         nodes: The nodes in order.
         inputs: Names of values that may come from outside.
         outputs: Names of values that are shown as outputs.
@@ -137,7 +141,10 @@ def _graph_of_nodes(
 
 
 def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str]) -> bool:
-    """Whether a node needs no box, as it is a short constant but no output; if so, add its text to `constants`."""
+    """Return whether a node is a short constant that needs no box; if so, add its text to `constants`.
+
+    A node that computes one of `outputs` needs a box.
+    """
     if node.domain or len(node.output) != 1 or node.output[0] in outputs:
         return False
     text = ""
@@ -156,7 +163,7 @@ def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str])
 
 
 def _names_used(node: Any) -> Iterator[str]:
-    """Yield the names of values that a node and its subgraphs read, except values that the subgraphs define."""
+    """Yield the names of values that a node reads, also in its subgraphs, without those that the subgraphs define."""
     pending = [(node, frozenset[str]())]
     while pending:
         user, inner = pending.pop()
@@ -170,13 +177,13 @@ def _names_used(node: Any) -> Iterator[str]:
 
 
 def _attribute_text(node: Any, attribute: Any) -> str:
-    """Return the value of an attribute as text, "" if it is long; an element type is shown by its name."""
+    """Return the value of an attribute as text, "" if it is too long; a number of an element type becomes its name."""
     is_type = not node.domain and attribute.name in ("to", "dtype", "output_dtype") and not attribute.ref_attr_name
     return (element_name(attribute.i) if is_type else None) or _value_text(attribute)
 
 
 def _wrap(parts: Sequence[str], end: str = "") -> Iterator[str]:
-    """Yield lines, as wide as a box at most, that list the parts, separated by commas, with `end` behind the last."""
+    """Yield lines that list the parts with commas between them, none longer than a box; `end` follows the last part."""
     line = ""
     for number, part in enumerate(parts, 1):
         part += end if number == len(parts) else ","
@@ -190,20 +197,20 @@ def _wrap(parts: Sequence[str], end: str = "") -> Iterator[str]:
 
 
 def _shorten(text: str) -> str:
-    """Return text with control characters escaped, cut to the length of a line in a box."""
+    """Return text cut to the length of a line in a box, with control characters escaped."""
     text = escape_text(text)
     return text if len(text) <= LONGEST - 4 else f"{text[: LONGEST - 5]}…"
 
 
 def _shorten_name(name: str) -> str:
-    """Return the name of a value for a line in a box: of a long one the beginning and, which tells more, the end."""
+    """Return the name of a value cut to the length of a line in a box: the middle of a long name is left out."""
     name = escape_text(name)
     most = LONGEST - 4
     return name if len(name) <= most else f"{name[: most // 3]}…{name[-(most - most // 3 - 1) :]}"
 
 
 def _value_text(attribute: Any) -> str:
-    """Return the value of an attribute as short text, "" if it is too long or of a type without a short text."""
+    """Return the value of an attribute as short text, "" if it is too long or has no short text."""
     if attribute.ref_attr_name:
         return f"@{_shorten(attribute.ref_attr_name)}"
     kind, value = attribute_type(attribute), attribute_value(attribute)
@@ -227,7 +234,7 @@ def _value_text(attribute: Any) -> str:
 
 
 def _number_text(value: float, single: bool) -> str:
-    """Return a number as text, with "≈" before it if it is cut to six digits; `single` numbers are 32-bit floats."""
+    """Return a number as text, after "≈" if six digits are not exact; if `single`, it is a 32-bit float."""
     if isinstance(value, int):
         return str(value)
     short = f"{value:.6g}"

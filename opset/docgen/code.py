@@ -51,7 +51,7 @@ _groups: Any = bygroups  # which has no types
 
 
 class OnnxLexer(RegexLexer):
-    """Models, graphs, functions and nodes in ONNX text syntax; a name after `=` that has inputs is an operator."""
+    """Pygments lexer of ONNX text syntax: models, graphs, functions and nodes."""
 
     name = "ONNX text"
     aliases = ["onnx"]
@@ -92,7 +92,7 @@ class OnnxLexer(RegexLexer):
 
 
 def escape_invisible(text: str) -> str:
-    """Return text with control and bidirectional characters escaped; line breaks stay, and tabs become spaces."""
+    """Return text with control and bidirectional characters escaped; line breaks stay, tabs become spaces."""
     if text.isascii() and text.isprintable():
         return text
     return "\n".join(escape_text(line) for line in text.expandtabs(4).replace("\r\n", "\n").split("\n"))
@@ -100,7 +100,7 @@ def escape_invisible(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _lexer_of(language: str) -> Any:
-    """Return the Pygments lexer of a language, such as "onnx" or "python"."""
+    """Return the Pygments lexer of a language: "onnx" for ONNX text, else a name that Pygments knows ("python")."""
     if language == "onnx":
         return OnnxLexer(stripnl=False)
     from pygments.lexers import get_lexer_by_name
@@ -112,7 +112,7 @@ _LANGUAGES = frozenset("onnx python console yaml sh json toml".split())
 
 
 def highlight(text: str, language: str = "", links: Mapping[str, str] | None = None) -> Markup:
-    """Return code as an HTML `<pre>`, in which each token has the CSS class of its kind if the language is known.
+    """Return code as an HTML `<pre>` with a CSS class for each kind of token; plain text for an unknown language.
 
     `links` maps operators, as ONNX text names them, to addresses of their pages.
     """
@@ -128,7 +128,7 @@ def highlight(text: str, language: str = "", links: Mapping[str, str] | None = N
 
 
 def _token_spans(tokens: Iterable[tuple[_TokenType, str]], links: Mapping[str, str]) -> Iterator[str]:
-    """Yield (kind, text) tokens as HTML with CSS classes; operators that are in `links` link to the address there."""
+    """Yield tokens, given as (kind, text), as HTML with CSS classes; operators in `links` become links."""
     for kind, text in tokens:
         shown = str(escape(text.rstrip("\n")))
         name = _class_of(kind)
@@ -151,5 +151,5 @@ def _class_of(kind: _TokenType) -> str:
 
 
 def stylesheet() -> str:
-    """Return the CSS that colors code, for the light and the dark color scheme."""
+    """Return the CSS that colors code in the light and the dark color scheme."""
     return "".join(f".code .{name} {{ color: light-dark({', '.join(colors)}); }}\n" for name, colors in _COLORS.items())

@@ -15,10 +15,9 @@ _TEXT = re.compile(r">[^<>]*")
 
 
 def compact(page: str) -> str:
-    """Return an HTML page with the same content in fewer bytes.
+    """Return an HTML page in fewer bytes, without parts that a browser adds by itself; the content is the same.
 
-    Code within `<pre>` keeps its lines, since no block begins there. Text needs no escaped quotes, which stand in
-    attributes alone, and so a quote outside of a tag is never that of a value.
+    Code within `<pre>` keeps its lines.
     """
     shorter = _PLAIN_VALUE.sub(r"=\1", _NEEDLESS.sub("", page))
     return _TEXT.sub(lambda text: text[0].replace("&#34;", '"').replace("&#39;", "'"), shorter)

@@ -96,7 +96,7 @@ MOST_VERSIONS, MOST_TARGETS = 64, 256
 
 
 class Transition(NamedTuple):
-    """One transition: its data, and facts of the operators that it makes."""
+    """A transition of one operator: its plain data, and facts about the nodes that come out of it."""
 
     data: Data
     made: frozenset[Key]
@@ -114,14 +114,14 @@ class Transition(NamedTuple):
 
 
 class Lowering(NamedTuple):
-    """The operators that express another one: `certain` of these every node, `made` at least some."""
+    """The operators that express another one: `certain` are made for every node, `made` for at least some nodes."""
 
     certain: frozenset[Key]
     made: frozenset[Key]
 
 
 class Fate(NamedTuple):
-    """The fate of a node on the way to a target."""
+    """The fate of nodes on the way to a target: one of KINDS, and the codes with which a node may be refused."""
 
     kind: str
     codes: frozenset[str] = frozenset()
@@ -135,7 +135,7 @@ _KEPT = Fate(KEEP)
 
 
 class Convertibility:
-    """The convertibility of the operators of a registry; each transition is read once."""
+    """The fates of nodes of all operators of a registry, for each version and target; each transition is read once."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry, self._routes = registry, routes_of(registry)
@@ -148,7 +148,7 @@ class Convertibility:
         self._spans: dict[str, list[Span]] = {}
 
     def table_of(self, operator: str, domain: str = "") -> Data:
-        """Return as plain data what happens to nodes of each version of an operator on the way to each target opset."""
+        """Return, as plain data, the fate of nodes of each version of an operator for each target opset."""
         key = (normalize_domain(domain), operator)
         sinces = self._versions_of(key)
         listed = sinces[-MOST_VERSIONS:]
@@ -167,12 +167,12 @@ class Convertibility:
         }
 
     def lowering_of(self, operator: str, domain: str, version: int) -> Lowering | None:
-        """Return the operators that express one of a version of its domain by others; None if nothing does.
+        """Return the operators that express an operator at a version of its domain, None if nothing expresses it.
 
         Args:
             operator: The operator.
             domain: Its domain.
-            version: The version of the domain that its nodes are to be in. The operator may be newer.
+            version: The version of the domain in which the new nodes have to be. The operator may be newer.
         """
         query = ((normalize_domain(domain), operator), version)
         if query not in self._lowerings:
@@ -180,7 +180,7 @@ class Convertibility:
         return self._lowerings[query]
 
     def _find_lowering(self, key: Key, version: int) -> Lowering | None:
-        """Return, uncached, the operators that express one, None if nothing does."""
+        """Return the operators that express an operator at a version of its domain, else None; not cached."""
         sinces = self._versions_of(key)
         if not sinces:
             return None
@@ -201,10 +201,10 @@ class Convertibility:
         return None
 
     def _ranges_of(self, key: Key, since: int, spans: list[Span]) -> list[Data]:
-        """Return ranges of target opsets as plain data, highest first, with what happens to nodes of version `since`.
+        """Return ranges of target opsets as plain data, highest first, each with the fate of nodes of version `since`.
 
-        Within one range, nodes cross the same transitions and have the same fate. `spans` are shorter ranges, lowest
-        first, in each of which no operator of the domain changes; neighbors are joined if the fate is the same.
+        Within a range, nodes cross the same transitions and have the same fate. `spans` are the smallest possible
+        ranges, lowest first; neighbors are joined if the fate is the same.
         """
         above, below = self._transitions_from(key, since, True), self._transitions_from(key, since, False)
         rows: list[tuple[tuple[Any, ...], list[Span], list[Transition]]] = []
@@ -231,7 +231,10 @@ class Convertibility:
         return crossed
 
     def _range_data(self, key: Key, since: int, spans: list[Span], transitions: list[Transition]) -> Data:
-        """Return the range of target opsets that `spans` cover as plain data, for nodes of version `since`."""
+        """Return a range of target opsets as plain data, for nodes of version `since` that cross these transitions.
+
+        `spans` are the parts of the range, highest first.
+        """
         first, last = spans[-1][0], spans[0][1]
         fates = [self._fate_of((key, since, start)) for start, _ in spans]
         made = set()
@@ -262,10 +265,14 @@ class Convertibility:
         }
 
     def _spans_by_reason(self, key: Key, since: int, opset: int) -> dict[Reason, list[Span]]:
-        """Return the target opsets at which a node that an adapter makes may be refused, by code and reason.
+        """Return the target opsets at which a node made by an adapter may be refused, by (code, reason).
 
-        The node is of the operator `key` at version `since`, or at no version (0) if `opset`, for which the adapter
-        makes it, lacks the operator. Under the code "" are the targets at which other operators express the node.
+        The code "" has the targets at which the node itself is lowered.
+
+        Args:
+            key: The operator of the new node.
+            since: Its version, 0 if the operator does not exist at `opset`.
+            opset: The opset for which the adapter writes the node.
         """
         query = (key, since, 0 if since else opset)
         if query not in self._further:
@@ -278,7 +285,7 @@ class Convertibility:
         return self._further[query]
 
     def _fate_of(self, query: Query) -> Fate:
-        """Return the fate of nodes on the way to a target opset; the query has the operator, version and target."""
+        """Return the fate of nodes for a query: an operator, a version, and a target opset."""
         pending = [] if query in self._fates else [query]
         while pending:
             if missing := [each for each in self._prerequisites(pending[-1]) if each not in self._fates]:
@@ -289,7 +296,10 @@ class Convertibility:
         return self._fates[query]
 
     def _prerequisites(self, query: Query) -> list[Query]:
-        """Return the queries to answer before this one: on the next version, and on operators that nodes become."""
+        """Return the queries on which the fate for a query depends.
+
+        They are on the next version of the operator, and on the operators that nodes become.
+        """
         key, _, target = query
         transition = self._first_transition(query)
         if transition is None:
@@ -298,13 +308,13 @@ class Convertibility:
         return made if transition.then is None else [*made, (key, transition.then, target)]
 
     def _first_transition(self, query: Query) -> Transition | None:
-        """Return the first transition on the way to the target of a query, None if its nodes stay at their version."""
+        """Return the first transition on the way to a query's target, None if nodes stay at their version."""
         key, since, target = query
         stays = since <= target <= self._last_opset(key, since)
         return None if stays else self._transition_of(key, since, target > since)
 
     def _find_fate(self, query: Query) -> Fate:
-        """Return the fate of nodes on the way to a target; the queries on which it depends must be answered already."""
+        """Return the fate of nodes for a query; those for its prerequisites must be known already."""
         key, _, target = query
         transition = self._first_transition(query)
         if transition is None:
@@ -335,7 +345,7 @@ class Convertibility:
         return Fate(max(kind, CHECK if rest.reason else rest.kind, key=KINDS.index), codes)
 
     def _fate_without_operator(self, key: Key, opset: int) -> Fate:
-        """Return the fate of nodes that can only become an operator which does not exist at `opset`: a refusal."""
+        """Return the fate (a refusal) of nodes that would become an operator which does not exist at `opset`."""
         sinces = self._versions_of(key)
         why = f"`{key[1]}` is withdrawn" if sinces and sinces[0] <= opset else f"there is no `{key[1]}`"
         if sinces and opset < sinces[0]:
@@ -343,7 +353,7 @@ class Convertibility:
         return Fate(REFUSE, frozenset(["C201"]), why)
 
     def _versions_of(self, key: Key) -> list[int]:
-        """Return the since_version of each version of an operator, oldest first."""
+        """Return the since_versions of an operator, oldest first."""
         if key not in self._sinces:
             self._sinces[key] = [schema.since_version for schema in self._registry.versions(key[1], key[0])]
         return self._sinces[key]
@@ -355,10 +365,9 @@ class Convertibility:
         return sinces[index] - 1 if index < len(sinces) else self._registry.domains[key[0]]
 
     def _spans_of(self, key: Key, first: int) -> list[Span]:
-        """Return ranges of opsets, lowest first and from opset `first` on, in which no operator of the domain changes.
+        """Return the ranges of opsets, from `first` on and lowest first, in which no operator of the domain changes.
 
-        If the domain has more than MOST_TARGETS such ranges, they are ranges in which the operator `key` does not
-        change.
+        If these are more than MOST_TARGETS, they are the ranges in which the operator `key` does not change.
         """
         domain = key[0]
         if domain not in self._spans:
@@ -370,14 +379,14 @@ class Convertibility:
         return [span for span in spans if span[0] >= first]
 
     def _transition_of(self, key: Key, since: int, up: bool) -> Transition | None:
-        """Return the transition from version `since` to the next one up or down, None if there is none; cached."""
+        """Return the transition from version `since` to the next version, up or down; None if there is none. Cached."""
         query = (key, since, up)
         if query not in self._transitions:
             self._transitions[query] = self._find_transition(key, since, up)
         return self._transitions[query]
 
     def _find_transition(self, key: Key, since: int, up: bool) -> Transition | None:
-        """Return, uncached, the transition from version `since` to the next one up or down, None if there is none."""
+        """Return the transition from version `since` to the next version, up or down, else None; not cached."""
         final = self._registry.domains[key[0]] if up else since - 1
         if not final:
             return None
@@ -408,7 +417,7 @@ class Convertibility:
         return Transition(data, frozenset(), frozenset(), frozenset([step.code]), False, None, 0)
 
     def _describe_transition(self, key: Key, step: RouteStep, head: Data) -> Transition:
-        """Return the transition for a step that some nodes can cross; `head` has the first entries of its data."""
+        """Return the transition for a step that at least some nodes can cross; `head` is the beginning of its data."""
         derived = _DerivedChanges(step)
         text = " ".join(derived.does)
         how = "derived"
@@ -470,7 +479,7 @@ class Convertibility:
 
 
 def _proof_of(key: Key, step: RouteStep) -> str:
-    """Return how a transition was proved, "" if nothing is known of it."""
+    """Return how it was proved that a transition keeps values ("sampled", "symbolic"), "" if it was not."""
     since = step.source.since_version
     if step.lowers:
         return proof_kind(lowering_key(*key, since))
@@ -478,7 +487,7 @@ def _proof_of(key: Key, step: RouteStep) -> str:
 
 
 def _first_opset_of_types(step: RouteStep) -> int:
-    """Return the first ai.onnx opset with all element types of a step's source version, 0 in other domains."""
+    """Return the first opset of ai.onnx that has all element types of a step's source version; 0 in other domains."""
     if step.source.domain:
         return 0
     taken = {_element_name(type_) for types in step.source.types.values() for type_ in types}
@@ -486,9 +495,9 @@ def _first_opset_of_types(step: RouteStep) -> int:
 
 
 def _operators_of_bodies(schema: OpSchema, opset: int) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
-    """Return the operators in any function body for an opset, the operators in all of these bodies, and refusals.
+    """Return the operators that function bodies for an opset use, those that all of them use, and refusals.
 
-    The refusals, as plain data, are the reasons why none of the bodies may serve a node.
+    The refusals, as plain data, say why a node may have no body that serves it.
     """
     bodies = schema.function_bodies(opset) if not schema.domain else schema.function
     used = []
@@ -508,20 +517,20 @@ def _operators_of_bodies(schema: OpSchema, opset: int) -> tuple[frozenset[Key], 
 
 
 def _key_named(name: str) -> Key:
-    """Return the domain and name of an operator from a name in conversions.json: "Cast", "ai.onnx.ml.Scaler"."""
+    """Return (domain, operator) for a name in conversions.json: "Cast" or "ai.onnx.ml.Scaler"."""
     domain, _, operator = name.rpartition(".")
     return domain, operator
 
 
 def summary_of(adapter: Callable[..., Any]) -> str:
-    """Return the first paragraph of an adapter's documentation on one line, "" if it has none."""
+    """Return the first paragraph of an adapter's docstring as one line, "" if it has none."""
     if isinstance(adapter, partial):
         adapter = adapter.func
     return " ".join((inspect.getdoc(adapter) or "").split("\n\n")[0].split())
 
 
 class _DerivedChanges:
-    """The changes and refusals of nodes in a transition that follow from the signatures alone."""
+    """The changes of nodes in a transition (`does`) and the refusals that follow from the two signatures."""
 
     def __init__(self, step: RouteStep) -> None:
         self.does: list[str] = []
@@ -537,11 +546,11 @@ class _DerivedChanges:
         self._describe_types()
 
     def _refuse(self, why: str, code: str = "C204", **more: Any) -> None:
-        """Add a reason why nodes are refused, with its code; `more` are further entries of its data."""
+        """Add a refusal with its code and reason; `more` are further entries of its data."""
         self.refusals.append(_refusal_data(code, why) | more)
 
     def _describe_attributes(self) -> None:
-        """Add changes and refusals for the attributes that only the source or only the target version has."""
+        """Add changes and refusals for attributes that only one of the two versions has."""
         derived, since = self._derived, self._since
         for name in derived.drop:
             self.does.append(f"Drop `{name}`, which never had an effect.")
@@ -566,7 +575,7 @@ class _DerivedChanges:
             self.does.append(f"State `{there}` as {_value_text(value)}{where}.")
 
     def _describe_rewrites(self) -> None:
-        """Add changes and refusals for attributes of both versions whose names, types or values differ."""
+        """Add changes and refusals for attributes that both versions have, with another name, type or other values."""
         derived, since = self._derived, self._since
         for pair in derived.rewrite:
             self.does += _rewrites_of(pair)
@@ -580,7 +589,10 @@ class _DerivedChanges:
             self._refuse(f"`{name}` is negative, and the rank is not known", "C207")
 
     def _describe_inputs(self) -> None:
-        """Add changes and refusals for attributes that become inputs, the reverse, and missing inputs or outputs."""
+        """Add changes and refusals for attributes that become inputs, and for inputs that become attributes.
+
+        Inputs and outputs that the target version lacks are added, too.
+        """
         derived, since, target = self._derived, self._since, self._derived.target
         for name, position in derived.to_input.items():
             formal = target.inputs[position]
@@ -608,7 +620,7 @@ class _DerivedChanges:
             self._describe_missing()
 
     def _describe_missing(self) -> None:
-        """Add refusals for inputs and outputs that the target version lacks, or that only it requires."""
+        """Add refusals for inputs and outputs that the target version lacks, and for inputs that only it requires."""
         source, target, since = self._source, self._derived.target, self._since
         for word, here, there in (("input", source.inputs, target.inputs), ("output", source.outputs, target.outputs)):
             moved = self._derived.to_attribute if word == "input" else {}
@@ -625,7 +637,7 @@ class _DerivedChanges:
             self._refuse(f"the node has more outputs than version {since} has")
 
     def _describe_types(self) -> None:
-        """Add changes and refusals for the types that the source version allows and the target version does not."""
+        """Add changes and refusals for types that the source version allows and the target version does not."""
         derived, source, target, since = self._derived, self._source, self._derived.target, self._since
         lost: dict[tuple[str, tuple[str, ...]], None] = {}
         tied: dict[str, list[str]] = {}
@@ -656,7 +668,7 @@ class _DerivedChanges:
 
 
 def _rewrites_of(pair: Counterpart) -> list[str]:
-    """Return sentences about how a conversion rewrites an attribute that both versions have: values, name, type."""
+    """Return sentences on how a conversion rewrites an attribute that both versions have: its values, name and type."""
     here, there = pair.source, pair.target
     does = [f"Write {_value_text(old)} as {_value_text(new)} in `{here.name}`." for old, new in pair.values.items()]
     if here.name != there.name:
@@ -669,7 +681,7 @@ def _rewrites_of(pair: Counterpart) -> list[str]:
 
 
 def _refusal_data(code: str, why: str) -> Data:
-    """Return a refusal as plain data: its code, and the reason `why`."""
+    """Return a refusal, a code with a reason, as plain data."""
     return {"code": code, "why": why}
 
 
@@ -685,23 +697,23 @@ def _value_text(value: Any) -> str:
 
 
 def _element_name(type_: str) -> str:
-    """Return the element type of a tensor type ("float" for "tensor(float)"), any other type unchanged."""
+    """Return the element type of a tensor type ("float" for "tensor(float)"); any other type unchanged."""
     return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
 
 
 def _enumeration(names: Sequence[str], word: str = "and") -> str:
-    """Return names as an enumeration, with `word` before the last one: "a, b and c"."""
+    """Return names as text: "a, b and c"; `word` stands before the last one."""
     return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def _spans_between(changes: Iterable[int], newest: int) -> list[Span]:
-    """Return ranges of opsets up to `newest`: each begins at one of `changes` and ends before the next one."""
+    """Return ranges of opsets up to `newest`, each from one of `changes` to before the next."""
     starts = sorted(each for each in changes if each <= newest)
     return [*zip(starts, [*(each - 1 for each in starts[1:]), newest], strict=True)]
 
 
 def _range_text(fate: Fate, transitions: Sequence[Transition]) -> str:
-    """Return a sentence about what happens to nodes on the way to a range of targets, across these transitions."""
+    """Return a sentence on the fate of nodes for a range of targets; `transitions` are crossed on the way."""
     if fate.kind == REFUSE:
         return f"Refused: {fate.reason}."
     if fate.kind in (KEEP, CHECK):
@@ -716,9 +728,9 @@ def _range_text(fate: Fate, transitions: Sequence[Transition]) -> str:
 
 
 def _further_refusals_data(limits: dict[tuple[str, str, Key], int], word: str) -> list[Data]:
-    """Return, as plain data, why nodes that adapters make may be refused, and at which targets.
+    """Return, as plain data, the reasons why nodes that adapters make may be refused, each with its targets.
 
-    `limits` maps (code, reason, operator) to an opset; `word` is "below" for targets below it, "from" for all others.
+    `limits` maps (code, reason, operator) to an opset; `word` is "below" if targets below it are meant, else "from".
     """
     grouped: dict[tuple[str, str, int], list[Key]] = {}
     for (code, why, key), limit in sorted(limits.items()):
@@ -736,12 +748,12 @@ def _operator_data(key: Key) -> Data:
 
 
 def _sort_key(key: Key) -> tuple[str, str]:
-    """Return the key by which operators are sorted: name, then domain."""
+    """Return a sort key for operators: by name, then by domain."""
     return key[1], key[0]
 
 
 def _full_name(key: Key) -> str:
-    """Return the name of an operator, after its domain and a dot if that is not ai.onnx."""
+    """Return the name of an operator, with its domain before it unless that is ai.onnx: "ai.onnx.ml.Scaler"."""
     return f"{key[0]}.{key[1]}" if key[0] else key[1]
 
 

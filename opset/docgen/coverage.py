@@ -19,12 +19,11 @@ NONE, UNKNOWN, FUNCTION, BODY = "none", "unknown", "function", "body"
 
 
 class Coverage(NamedTuple):
-    """The kernel, inference and conversion of one version of an operator.
+    """The kernel, inference and conversions that one version of an operator has.
 
-    `kernel` is WRITTEN, `inference` a rule or FUNCTION. `up` is the conversion from the version before to this one,
-    `down` the reverse: NOTHING (to do), DERIVED, WRITTEN or "impossible: reason". `lowering`, of a first version, is
-    WRITTEN or BODY: it expresses the operator in older opsets. Each may also be NONE or UNKNOWN, and is "" if it does
-    not apply.
+    `kernel` is WRITTEN; `inference` the rule, or FUNCTION. `up` is the conversion from the version before, `down` the
+    one back to it: NOTHING (to do), DERIVED, WRITTEN or "impossible: REASON". `lowering`, of a first version, is
+    WRITTEN or BODY. Each may also be NONE or UNKNOWN; "" means that it does not apply.
     """
 
     operator: str
@@ -39,10 +38,9 @@ class Coverage(NamedTuple):
 
 
 def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
-    """Yield a row for each version of a domain's operators, with the kernel, inference and conversion that it has.
+    """Yield the Coverage of each version of the operators of a domain; operators by name, versions newest first.
 
-    Operators are sorted by name, versions newest first. Python files beside users' YAML are run; what these raise is
-    not caught.
+    Python files beside users' YAML are run; exceptions that these raise are not caught.
     """
     kernels, rules, routes = Lookup(KERNELS, registry), RuleLookup(registry), routes_of(registry)
     no_kernel, no_rule = (UNKNOWN if each.left_out(domain) else NONE for each in (kernels, rules))
@@ -70,7 +68,7 @@ def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
 def _work_of_step(step: RouteStep | Refusal | None) -> str:
     """Return how nodes cross a transition: NOTHING, DERIVED, WRITTEN or "impossible: REASON".
 
-    Without a step, nothing is to be done. If the route is refused, how they would cross is UNKNOWN.
+    `step` is None if there is nothing to cross. For a Refusal it is UNKNOWN.
     """
     if isinstance(step, Refusal):
         return UNKNOWN
@@ -84,13 +82,13 @@ def _work_of_step(step: RouteStep | Refusal | None) -> str:
 
 
 def _lowering_of(step: RouteStep | Refusal | None) -> str:
-    """Return how nodes of a first version are lowered: BODY or WRITTEN, NONE if they cannot be, or UNKNOWN."""
+    """Return how nodes of a first version are lowered: BODY or WRITTEN; NONE if they cannot be, or UNKNOWN."""
     if isinstance(step, RouteStep):
         return BODY if step.adapter is lower_by_body else WRITTEN
     return UNKNOWN if step is not None and step.code == "C105" else NONE
 
 
 def count_column(rows: Iterable[Coverage], column: str) -> tuple[int, int]:
-    """Return how many rows have something in `column`, a field of Coverage, and to how many it applies (is not "")."""
+    """Return two numbers for a field of Coverage: how many rows have something there, and to how many it applies."""
     values = [value for row in rows if (value := getattr(row, column))]
     return sum(value not in (NONE, UNKNOWN) and not value.startswith(IMPOSSIBLE) for value in values), len(values)

@@ -27,13 +27,13 @@ EXAMPLE_KEYS = ("since", "until", "tolerance")
 
 
 def pages(registry: Registry, domains: Sequence[str], progress: Progress | None = None) -> Iterator[tuple[str, bytes]]:
-    """Yield the JSON document, and the JSON Schema that it follows, each as its path and its content."""
+    """Yield the JSON document and its JSON Schema, each as (path, content); `progress` is called per operator."""
     yield DOCUMENT, "".join(_document_text(registry, domains, progress)).encode()
     yield SCHEMA, (Path(__file__).parent / SCHEMA).read_bytes()
 
 
 def _document_text(registry: Registry, domains: Sequence[str], progress: Progress | None) -> Iterator[str]:
-    """Yield the JSON document in pieces; each operator has one line, so that documents can be compared by lines."""
+    """Yield the JSON document in pieces; each operator is one line, so that documents can be compared by lines."""
     names = [(domain, name) for domain in domains for name in registry.operators(domain)]
     families: dict[str, list[dict[str, str]]] = {}
     for domain, name in names:
@@ -75,7 +75,7 @@ def _document_text(registry: Registry, domains: Sequence[str], progress: Progres
 
 
 def _json_line(data: Any) -> str:
-    """Return data as one line of JSON, in printable ASCII."""
+    """Return data as JSON on one line, in printable ASCII."""
     text = json.dumps(json_data(data), allow_nan=False, separators=(",", ":"))
     return text.replace("\x7f", "\\u007f")
 
@@ -110,7 +110,7 @@ def _version_data(registry: Registry, schema: OpSchema, changed: TransitionFacts
 
 
 def _change_data(change: Change, computed: TransitionFacts) -> dict[str, Any]:
-    """Return a version's change as plain data: the `computed` difference, and all that its `change:` block declares."""
+    """Return a version's change as plain data: the computed difference, and the declarations of its `change:` block."""
     difference = computed.difference
     return {
         "before": computed.before,

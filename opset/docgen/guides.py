@@ -22,7 +22,7 @@ _CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
 
 class Guide(NamedTuple):
-    """A page of `docs/` in Markdown, in which a link to another guide is `<name>.md`."""
+    """A guide: a page of `docs/` in Markdown, in which links to other guides are `<name>.md`."""
 
     name: str
     title: str
@@ -33,7 +33,7 @@ class Guide(NamedTuple):
 
 @cache
 def guides() -> tuple[Guide, ...]:
-    """Return all guides in reading order, the index first; none if the files of `docs/` are not there."""
+    """Return all guides in reading order, the index first; () if the files of `docs/` are not there."""
     entries = [*_index_entries(CARRIED if CARRIED.is_dir() else PACKAGE.parent / "docs")]
     names = {name for name, *_ in entries}
 
@@ -49,14 +49,14 @@ def guides() -> tuple[Guide, ...]:
 
 
 def files_in_wheel(checkout: Path) -> dict[str, str]:
-    """Return the paths of the guides and examples in a checkout, mapped to their paths in the wheel."""
+    """Return the paths in the wheel of guides and examples, by their paths in a checkout."""
     guides = {str(path): f"opset/guides/{name}.md" for name, path, *_ in _index_entries(checkout / "docs")}
     examples = {str(file): f"opset/examples/{name}" for name, file in _files_of_examples(checkout / "examples").items()}
     return guides | examples
 
 
 def example_files() -> dict[str, Path]:
-    """Return the files of `examples/` by their paths in that folder; none if they are not there."""
+    """Return the files of `examples/` by their paths in that folder, {} if the folder is not there."""
     folder = CARRIED_EXAMPLES if CARRIED_EXAMPLES.is_dir() else PACKAGE.parent / "examples"
     return _files_of_examples(folder) if (folder / "README.md").is_file() else {}
 
@@ -64,14 +64,14 @@ def example_files() -> dict[str, Path]:
 def _files_of_examples(folder: Path) -> dict[str, Path]:
     """Return the files of a folder with examples by their paths in it, sorted.
 
-    Left out are files that Python makes there, and converted models: the first command of the README makes one.
+    Files that Python has made there are left out, and so are converted models, which the README's commands make.
     """
     files = sorted(file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
     return {file.relative_to(folder).as_posix(): file for file in files if not _RESULT.search(file.name)}
 
 
 def plain_text(text: str) -> str:
-    """Return Markdown with links to guides as the commands that show them, and links to other files as plain text."""
+    """Return Markdown with each link to a guide as the command that shows it; other links become plain text."""
     names = {guide.name for guide in guides()}
 
     def words(match: re.Match[str]) -> str:
@@ -82,7 +82,7 @@ def plain_text(text: str) -> str:
 
 
 def _index_entries(folder: Path) -> Iterator[tuple[str, Path, str, str]]:
-    """Yield (name, file, group, summary) of the index in a folder, and of each guide that it lists."""
+    """Yield (name, file, group, summary) of the index of guides in a folder, and of each guide in it."""
     index = folder / "index.md"
     if not index.is_file():
         return
@@ -103,5 +103,5 @@ def _guide_name(file: str) -> str:
 
 
 def _replace_links(text: str, replacement: Callable[[re.Match[str]], str]) -> str:
-    """Return Markdown in which `replacement` rewrites each link to a file, except in code."""
+    """Return Markdown with each link to a file replaced by `replacement(match)`; links in code stay."""
     return "".join(part if n % 2 else _LINK.sub(replacement, part) for n, part in enumerate(_CODE.split(text)))

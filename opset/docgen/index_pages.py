@@ -62,7 +62,7 @@ TAGS = {
 
 
 class IndexPage(NamedTuple):
-    """A page: its path, the data that its template shows, and its kind and text for the search."""
+    """A page of the site: its path, the data for its template, and its kind and text for the search."""
 
     path: str
     page: dict[str, Any]
@@ -83,11 +83,19 @@ def index_page(
     trail: Iterable[dict[str, str]] = (),
     contents: Iterable[dict[str, str]] = (),
 ) -> IndexPage:
-    """Return a page; `kind` and `text` are for the search.
+    """Return a page that lists things.
 
-    Below the title come `lead` (a sentence), `body`, and `parts`, which `part` makes. `trail` has the links, made by
-    `link`, to the pages above this one; `contents` those to the sections of `body`. The page's `description` is `lead`
-    or the first sentence of `text`, unless it is given.
+    Args:
+        path: The path on the site.
+        kind: Its kind, for the search.
+        title: The title.
+        lead: A sentence below the title.
+        text: The text that the search looks at.
+        body: HTML below the lead.
+        parts: Parts below that, each made by `part`.
+        trail: Links, each made by `link`, to the pages above this one.
+        contents: Links to the sections of `body`.
+        description: The page's description; by default `lead`, or the first sentence of `text`.
     """
     page = {
         "title": escape_text(title),
@@ -103,32 +111,32 @@ def index_page(
 
 
 def part(title: str = "", **filled: Any) -> dict[str, Any]:
-    """Return a part of a page: a title, and below it some of `text`, `names`, `operators` and `table`.
+    """Return a part of a page: a title and below it some of `text`, `names`, `operators` and `table`.
 
-    `names` are links, made by `link`; with `described=True` each has a line of its own, with its note.
+    `names` are links, made by `link`; with `described=True`, each is on a line of its own with its note.
     """
     empty = {"text": "", "names": [], "described": False, "operators": [], "table": None}
     return {"title": escape_text(title), "id": slug(title.lower()) if title else "", **empty, **filled}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[dict[str, Any]]], ids: Iterable[str] = ()) -> dict[str, Any]:
-    """Return a table with titles of columns and rows of cells; `ids` are HTML ids of rows, if links lead to them."""
+    """Return a table from the titles of its columns and its rows of cells; `ids` are the HTML ids of the rows."""
     pairs = zip_longest(rows, ids, fillvalue="")
     return {"head": head, "rows": [{"id": anchor, "cells": cells} for cells, anchor in pairs]}
 
 
 def cell(text: object = "", links: Iterable[dict[str, str]] = ()) -> dict[str, Any]:
-    """Return a cell of a table: a text, or links that `link` makes."""
+    """Return a cell of a table: a text, or links made by `link`."""
     return {"text": text if isinstance(text, Markup) else escape_text(text), "links": [*links]}
 
 
 def link(name: object, href: str) -> dict[str, str]:
-    """Return a link as templates take it: its name, its address, and an empty note."""
+    """Return a link in the form that templates take: name, address, and an empty note."""
     return {"name": escape_text(name), "href": href, "note": ""}
 
 
 class OperatorEntry(NamedTuple):
-    """An operator in an index."""
+    """An operator in an index: its versions, oldest first, and the first sentence of its description."""
 
     domain: str
     name: str
@@ -137,7 +145,7 @@ class OperatorEntry(NamedTuple):
 
     @property
     def newest(self) -> OpSchema:
-        """Newest version of the operator."""
+        """The newest version of the operator."""
         return self.versions[-1]
 
 
@@ -154,7 +162,7 @@ def operators_of(site: Site) -> list[OperatorEntry]:
 
 
 def _operator_row(site: Site, entry: OperatorEntry, root: str) -> dict[str, Any]:
-    """Return the row of an operator in a list of operators; `root` is the relative path to the site's root."""
+    """Return the row of an operator in a list; `root` is the relative path to the root of the site."""
     return {
         **site.link(entry.name, entry.domain, root),
         "versions": [schema.since_version for schema in reversed(entry.versions)],
@@ -164,7 +172,7 @@ def _operator_row(site: Site, entry: OperatorEntry, root: str) -> dict[str, Any]
 
 
 def index_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
-    """Yield all pages except the home page and the pages of operators and guides."""
+    """Yield all pages but the home page and the pages of operators, guides, runtimes and verbs."""
     yield from _domain_pages(site, operators)
     yield from _opset_pages(site)
     yield from _release_pages(site)
@@ -176,7 +184,7 @@ def index_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPag
 
 
 def _domain_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
-    """Yield a page for each domain, which lists its versions and operators."""
+    """Yield a page for each domain, with its versions and operators."""
     for domain in site.paths.domains:
         members = [operator for operator in operators if operator.domain == domain]
         newest = site.registry.domains[domain]
@@ -191,7 +199,7 @@ def _domain_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexP
 
 
 def _opset_pages(site: Site) -> Iterator[IndexPage]:
-    """Yield a page for each version of each operator set, and the page that lists all of these."""
+    """Yield a page for each version of each operator set, and the page that lists these."""
     parts = []
     for domain in site.paths.domains:
         rows = []
@@ -209,7 +217,7 @@ def _opset_pages(site: Site) -> Iterator[IndexPage]:
 
 
 def _opset_page(site: Site, domain: str, version: int, data: OperatorSet) -> IndexPage:
-    """Return the page of one version of an operator set; `data` are its operators, and which of them are new."""
+    """Return the page of one version of an operator set; `data` has its operators, and which are new or changed."""
 
     parts = []
     if data.new:
@@ -248,7 +256,7 @@ def _opset_page(site: Site, domain: str, version: int, data: OperatorSet) -> Ind
 
 
 def _release_pages(site: Site) -> Iterator[IndexPage]:
-    """Yield a page for each release of onnx, and the page that lists all of them."""
+    """Yield a page for each release of onnx, and the page that lists these."""
     domains = [domain for domain in site.paths.domains if RELEASES[-1].opset_of(domain)]
     releases = RELEASES[::-1]
     rows = []
@@ -269,7 +277,7 @@ def _release_pages(site: Site) -> Iterator[IndexPage]:
 
 
 def _release_page(site: Site, domains: Iterable[str], before: Release | None, release: Release) -> IndexPage:
-    """Return the page of a release: what came with it since the release before."""
+    """Return the page of a release of onnx: all that is new since the release `before` (None for the first)."""
     parts = []
     opset_before = before.opset if before is not None else 0
     elements = [each for each in ELEMENTS.values() if opset_before < each.opset <= release.opset]
@@ -299,7 +307,7 @@ def _release_page(site: Site, domains: Iterable[str], before: Release | None, re
 
 
 def _difference_parts(site: Site, difference: OperatorSetDifference, place: str) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a page that show which operators are new, changed and withdrawn; `place` ends their titles."""
+    """Yield the parts of a page on new, changed and withdrawn operators; `place` is the end of their titles."""
     domain = difference.domain
     if difference.new:
         yield part(f"New{place}", names=_version_links(site, domain, difference.new))
@@ -309,7 +317,7 @@ def _difference_parts(site: Site, difference: OperatorSetDifference, place: str)
 
 
 def _changed_part(site: Site, difference: OperatorSetDifference, place: str = "") -> Iterator[dict[str, Any]]:
-    """Yield the part of a page that shows the operators that changed, if any did."""
+    """Yield the part of a page on changed operators; nothing if none changed. `place` is the end of its title."""
     rows = [
         [
             cell(links=[_version_link(site, difference.domain, change.operator, change.since_after)]),
@@ -326,12 +334,12 @@ def _changed_part(site: Site, difference: OperatorSetDifference, place: str = ""
 
 
 def _version_links(site: Site, domain: str, members: Iterable[Member]) -> list[dict[str, str]]:
-    """Return links to the versions of operators, from a page in a folder."""
+    """Return links to versions of operators, for a page in a folder of the site."""
     return [_version_link(site, domain, each.operator, each.since) for each in members]
 
 
 def _version_link(site: Site, domain: str, operator: str, since: int) -> dict[str, str]:
-    """Return a link to a version on an operator's page, from a page in a folder."""
+    """Return a link to a version of an operator, for a page in a folder of the site."""
     found = site.link(operator, domain, "../")
     return {**found, "href": f"{found['href']}#v{since}"}
 
@@ -342,7 +350,7 @@ def _first_names(names: Sequence[str]) -> str:
 
 
 def count_words(count: int, noun: str) -> str:
-    """Return a count and its noun, as "1 operator" or "2 operators"."""
+    """Return a count with its noun: "1 operator", "2 operators"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
@@ -355,7 +363,7 @@ def _tags_page() -> IndexPage:
 
 
 def _family_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
-    """Yield a page for each family of operators, and the page that lists all families."""
+    """Yield a page for each family of operators, and the page that lists these."""
     families: dict[str, list[OperatorEntry]] = {}
     for operator in operators:
         families.setdefault(operator.newest.family, []).append(operator)
@@ -376,7 +384,7 @@ def _family_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexP
 
 
 def _type_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPage]:
-    """Yield a page for each element type, and the page that lists all types."""
+    """Yield a page for each element type, and the page that lists these."""
     names = []
     for element in ELEMENTS.values():
         wanted = f"tensor({element.name})"
@@ -408,9 +416,9 @@ def _type_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPag
 
 
 def _type_cells(site: Site, entry: OperatorEntry, wanted: str) -> list[dict[str, Any]]:
-    """Return the row of an operator on the page of the type `wanted`, such as "tensor(float)".
+    """Return the row of an operator on the page of a type (`wanted`: "tensor(float)"), [] if no version takes the type.
 
-    Its cells are a link, the first version that takes the type, and the parameters of that; none if no version does.
+    Its cells are a link, the first version that takes the type, and that version's inputs and outputs of the type.
     """
     for schema in entry.versions:
         taking = {wanted, *(name for name, types in schema.types.items() if wanted in types)}
@@ -436,7 +444,7 @@ def _sets_page(site: Site) -> IndexPage:
 
 
 def _code_pages() -> Iterator[IndexPage]:
-    """Yield a page for each error code, and the page that lists all codes."""
+    """Yield a page for each error code, and the page that lists these."""
     parts = []
     for letter, title in KINDS.items():
         codes = [code for code in CODES if code[0] == letter]

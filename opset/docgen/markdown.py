@@ -49,7 +49,7 @@ INDEX, COVERAGE, CHANGELOG = "README.md", "coverage.md", "changelog-"
 
 
 class _Domain(NamedTuple):
-    """A domain with its files, and the heading of each operator as the target of a link."""
+    """A domain with the names of its two files, and the anchor of each operator's heading."""
 
     name: str
     file: str
@@ -57,12 +57,15 @@ class _Domain(NamedTuple):
     anchors: dict[str, str]
 
     def link(self, operator: str, from_other: bool = True) -> str:
-        """Return the link to an operator's section, for use in another file (`from_other`) or in the domain's own."""
+        """Return the Markdown link to an operator's section, for another file or else for the domain's own file."""
         return f"[{escape(operator)}]({self.file if from_other else ''}#{self.anchors[operator]})"
 
 
 def pages(registry: Registry, domains: Sequence[str], progress: Progress | None = None) -> Iterator[tuple[str, bytes]]:
-    """Yield the Markdown files as path and content: the index, two files for each domain, and the coverage."""
+    """Yield the Markdown files as (path, content): the index, two files for each domain, and the coverage.
+
+    `progress` is called after each operator.
+    """
     files = []
     for domain, file in _file_names(domains).items():
         anchors = _anchors((domain_name(domain), "Contents", *registry.operators(domain)))
@@ -84,7 +87,7 @@ def pages(registry: Registry, domains: Sequence[str], progress: Progress | None 
 
 
 def _file_names(domains: Sequence[str]) -> dict[str, str]:
-    """Return the name of the file of each domain, without ".md"; no other file of the documentation has it."""
+    """Return the name of each domain's file, without ".md", different from those of all other files."""
     taken = [each.removesuffix(".md") for each in (INDEX, COVERAGE)]
     odd = [domain for domain in domains if domain.lower().startswith(CHANGELOG)]
     plain = unique_slugs((domain_name(domain) for domain in domains if domain not in odd), taken)
@@ -98,7 +101,7 @@ def _encode_lines(lines: Iterable[str]) -> bytes:
 
 
 def _anchors(headings: Iterable[str]) -> dict[str, str]:
-    """Return the anchors (HTML ids) that viewers give the headings of a file; equal ones are numbered: "a", "a-1"."""
+    """Return the anchors that viewers give to the headings of a file, by heading; equal ones are numbered: "a-1"."""
     anchors: dict[str, str] = {}
     used: dict[str, int] = {}
     for heading in headings:
@@ -112,7 +115,7 @@ def _anchors(headings: Iterable[str]) -> dict[str, str]:
 
 
 def _index_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
-    """Return the lines of the index: the domains with links to their files, and the named sets of types."""
+    """Return the lines of the index file: links to the domains' files, and the named sets of types."""
     lines = [
         "# Operators",
         "",
@@ -131,7 +134,7 @@ def _index_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
 
 
 def _types_text(types: Iterable[str]) -> str:
-    """Return types as text, element types of tensors first, then groups such as "seq(tensor(…)) of float, int64"."""
+    """Return types as text: first element types of tensors, then others in groups, "seq(tensor(…)) of float, int64"."""
     kinds: dict[str, list[str]] = {}
     for type_ in types:
         tensor = _TENSOR.fullmatch(type_)
@@ -145,7 +148,7 @@ _TENSOR = re.compile(r"((?:\w+\()*tensor\()(\w+)(\)+)")
 
 
 def _head_lines(registry: Registry, domain: _Domain) -> list[str]:
-    """Return the first lines of a domain's file: its title and newest version, and its operators by family."""
+    """Return the first lines of a domain's file: its title, its newest version, and its operators by family."""
     newest = registry.domains[domain.name]
     operators = registry.operators(domain.name)
     count = f"{len(operators)} operator{'' if len(operators) == 1 else 's'}"
@@ -162,13 +165,13 @@ def _head_lines(registry: Registry, domain: _Domain) -> list[str]:
 def operator_section(
     registry: Registry, domain: str, name: str, runtimes: Mapping[str, RuntimeFacts] | None = None
 ) -> list[str]:
-    """Return the lines about an operator: its newest version in full, and the changes of each version.
+    """Return the lines of an operator's section: its newest version in full, and the changes of each version.
 
     Args:
         registry: The operators.
         domain: The operator's domain.
         name: Its name.
-        runtimes: The runtimes of which it is said whether they have the operator, by name.
+        runtimes: The runtimes, by name, of which the section says whether they have the operator.
     """
     versions = registry.versions(name, domain)
     newest = versions[-1]
@@ -210,19 +213,19 @@ def operator_section(
 
 
 def _ground_text(data: dict[str, Any]) -> str:
-    """Return " (…)" with the source or the reason of a special case or an example, "" if it is derived."""
+    """Return how a special case or example follows from the standard, as " (…)"; "" if it is derived."""
     words = status_words(data["status"], data["because"])
     return f" ({phrase(words)})" if words else ""
 
 
 def _section_lines(title: str, entries: Iterable[str]) -> list[str]:
-    """Return the lines of a title with a list below it; no lines if there are no entries."""
+    """Return the lines of a title and a list below it, [] if there are no entries."""
     lines = [f"- {entry}" for entry in entries]
     return [f"**{title}**", "", *lines, ""] if lines else []
 
 
 def _signature_lines(data: dict[str, Any]) -> list[str]:
-    """Return the lines about the inputs, outputs, attributes and types of a version, given as plain data."""
+    """Return the lines on inputs, outputs, attributes and types of a version, from its plain data."""
     lines: list[str] = []
     for side in ("input", "output"):
         low, high = data[f"min_{side}"], data[f"max_{side}"]
@@ -244,7 +247,7 @@ def _signature_lines(data: dict[str, Any]) -> list[str]:
 
 
 def _allowed_text(sets: str, types: Sequence[str]) -> str:
-    """Return types as text, after the names of their type sets (`sets`), unless these names are just the types."""
+    """Return types as text, after the names of their type sets (`sets`) unless these already name each type."""
     listed = _types_text(types)
     return listed if sorted(sets.split(", ")) == sorted(map(brief_type, types)) else f"{code_span(sets)}: {listed}"
 
@@ -255,7 +258,7 @@ def _doc_text(doc: str) -> str:
 
 
 def _declaration_text(attribute: dict[str, Any]) -> str:
-    """Return the declaration of an attribute as text: its type, its default, and the values that it may have."""
+    """Return an attribute's declaration as text: type, default, legal values."""
     words = [escape(attribute["type"])]
     words += [f"default {code_span(default_text(attribute['default']))}"] if attribute["default"] is not None else []
     words += ["required"] if attribute["required"] else []
@@ -278,7 +281,7 @@ _KINDS = {
 
 
 def _example_lines(schema: OpSchema, examples: Sequence[Example]) -> list[str]:
-    """Return the lines about the first few examples that state outputs and apply to this version."""
+    """Return the lines of the first few examples that hold for this version and state outputs; [] if none does."""
     holding = [example for example in examples if example.outputs and example_versions(example, [schema.since_version])]
     lines: list[str] = []
     for each in holding[:EXAMPLES]:
@@ -304,18 +307,18 @@ def _attribute_text(schema: OpSchema, name: str, value: Any) -> str:
 
 
 def _value_line(name: str, kind: str, value: str) -> str:
-    """Return an input or output of an example as one line: its name, its type (`kind`) and its value."""
+    """Return an input or output of an example as a line: its name, its type (`kind`) and its value."""
     return f"{name}: {kind}{' ' if kind else ''}{_shorten(value)}"
 
 
 def _shorten(text: str) -> str:
-    """Return text with spaces for line breaks, cut to LONGEST characters."""
+    """Return text on one line, cut to LONGEST characters."""
     text = " ".join(text.split("\n"))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _change_text(change: TransitionFacts) -> str:
-    """Return the changes of a version as text, and whether conversions over them are derived, written or impossible."""
+    """Return the changes of a version as text, and how nodes are converted: derived, written, or impossible."""
     parts = [f"{'; '.join(map(escape, change.words))}."] if change.words else []
     parts += [phrase(change.meaning)] if change.meaning else []
     parts += [f"Clarified: {phrase(change.clarified)}"] if change.clarified else []
@@ -324,7 +327,10 @@ def _change_text(change: TransitionFacts) -> str:
 
 
 def _changelog_lines(registry: Registry, domain: _Domain) -> list[str]:
-    """Return the lines of a domain's changelog: what each version of its operator set brought, newest first."""
+    """Return the lines of a domain's changelog: each version, newest first, with its changed operators.
+
+    These are the new, changed and withdrawn ones.
+    """
     lines = [f"# Changes of {escape(domain_name(domain.name))}", ""]
     brought: dict[int, dict[str, list[str]]] = {}
     for name in registry.operators(domain.name):
@@ -359,7 +365,7 @@ _COLUMNS = {
 
 
 def _coverage_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]:
-    """Return the lines of the page that says which kernel, inference and conversion each version has."""
+    """Return the lines of the page on which kernel, inference and conversion each version has."""
     tables = [(each, [*coverage(registry, each.name)]) for each in domains]
     lines = ["# Coverage", "", "For each version of an operator, what there is that", ""]
     lines += [f"- {column}: {says}" for column, says in _COLUMNS.items()]
@@ -381,10 +387,10 @@ def _coverage_lines(registry: Registry, domains: Sequence[_Domain]) -> list[str]
 
 
 def _table_head(*columns: str) -> list[str]:
-    """Return the first two lines of a table: the titles of its columns, and the rule below them."""
+    """Return the first two lines of a Markdown table: the titles of its columns, and the rule."""
     return [_row(*columns), "| --- " * len(columns) + "|"]
 
 
 def _row(*cells: str) -> str:
-    """Return the line of one row of a table."""
+    """Return the line of a row of a Markdown table."""
     return f"| {' | '.join(cells)} |"

@@ -32,10 +32,10 @@ _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 
 @lru_cache(maxsize=16384)
 def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Markup:
-    """Return Markdown as HTML blocks: prose of an operator, or with `page` a whole page of a guide.
+    """Return Markdown as HTML blocks: the prose of an operator, or if `page`, a guide.
 
-    Headings of a page get ids, to which links lead; headings in prose become bold paragraphs, as the page around has
-    its own. `resolve` returns the address to write for the target of a link.
+    Headings of a guide get HTML ids; headings in prose become bold paragraphs. `resolve` returns the address to write
+    for the target of a link.
     """
     if len(text) > LONGEST_PROSE and not page:
         return Markup("<p>{}</p>\n").format(escape_invisible(text))
@@ -56,16 +56,16 @@ def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Ma
 
 @lru_cache(maxsize=16384)
 def inline(text: str) -> Markup:
-    """Return one phrase of Markdown as HTML without blocks: code, emphasis and links."""
+    """Return a phrase of Markdown as HTML without blocks: code, emphasis and links."""
     visible = escape_invisible(text)
     return Markup(reader().renderInline(visible)) if len(text) <= LONGEST_PROSE else escape(visible)
 
 
 def sections(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (heading, HTML id, plain text) for each section of a Markdown page; the first precedes all headings.
+    """Yield (heading, HTML id, plain text) for each section of a Markdown page, first of the part before all headings.
 
-    The title of the page begins no section. Each paragraph, item and line of code is one line of the text, and so are
-    the words of a table, each once.
+    The title of the page begins no section. In the text, each paragraph, item and line of code is a line; of a table,
+    each word is there once.
     """
     tokens = reader().parse(escape_invisible(text))
     _finish_headings(tokens, True)
@@ -88,13 +88,13 @@ def sections(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _plain_words(token: Token) -> str:
-    """Return the text of a block without marks of Markdown, addresses of links and line breaks."""
+    """Return the text of a block of Markdown without marks, addresses of links and line breaks."""
     return "".join(each.content or " " for each in token.children or [] if each.nesting == 0)
 
 
 @lru_cache(maxsize=1)
 def reader() -> MarkdownIt:
-    """Return the Markdown parser for prose: tables are read, HTML is shown as text, and unsafe links are not made."""
+    """Return the Markdown parser for untrusted prose: with tables, HTML shown as text, and no unsafe links. Cached."""
     # No references, whose definitions vanish from the text, and no entities, which may hide control characters.
     parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False})
     parser.enable("table").disable(["reference", "entity"])
@@ -107,15 +107,16 @@ def reader() -> MarkdownIt:
 
 
 def _is_harmless(url: str) -> bool:
-    """Whether an address is relative, or of a scheme that runs nothing, such as https."""
+    """Whether an address is relative, or has a scheme that runs nothing, such as https."""
     found = _SCHEME.match(url)
     return found is None or (found[1] or "").lower() in _SCHEMES
 
 
 def _parse_emphasis(state: StateInline, silent: bool) -> bool:
-    """Read marks of emphasis as a rule of the parser, but as text within a word: `M*N*K` is a product.
+    """Read marks of emphasis, except within a word: `M*N*K` is a product. (A rule of the Markdown parser.)
 
-    Returns whether the rule has moved the parser on; with `silent`, it has to add nothing."""
+    Returns whether anything was read; if `silent`, no tokens are added.
+    """
     start = end = state.pos
     while end < state.posMax and state.src[end] == "*":
         end += 1
@@ -127,7 +128,7 @@ def _parse_emphasis(state: StateInline, silent: bool) -> bool:
 
 
 def _finish_headings(tokens: Sequence[Token], page: bool) -> None:
-    """Set the ids of the headings of a page; without `page`, turn all headings into paragraphs."""
+    """Set HTML ids at the headings of a page, in place; unless `page`, turn headings into paragraphs."""
     used: dict[str, int] = {}
     for number, token in enumerate(tokens):
         if token.type not in ("heading_open", "heading_close"):
@@ -141,7 +142,7 @@ def _finish_headings(tokens: Sequence[Token], page: bool) -> None:
 
 
 def _heading_id(heading: Token, used: dict[str, int]) -> str:
-    """Return the HTML id that GitHub gives a heading, numbered ("a-1") if it is in `used`, to which it is added."""
+    """Return the HTML id that GitHub gives a heading, and add it to `used`; an id in `used` is numbered: "a-1"."""
     text = "".join(child.content for child in heading.children or [] if child.type in ("text", "code_inline"))
     slug = _NOT_IN_SLUG.sub("", text.strip().lower()).replace(" ", "-") or "section"
     while slug in used:
@@ -152,34 +153,34 @@ def _heading_id(heading: Token, used: dict[str, int]) -> str:
 
 
 def _fence(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Return the HTML of a fenced block of code, below the name of its file if one follows the language."""
+    """Return a fenced block of code as HTML, with the file's name above it if one follows the language."""
     language, _, file = tokens[index].info.strip().partition(" ")
     shown = highlight(tokens[index].content, "onnx" if file.endswith(".onnxtxt") else language)
     return f'<p class="file"><code>{escape(file)}</code></p>\n{shown}\n' if file else f"{shown}\n"
 
 
 def _code_block(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Return the HTML of an indented block of code."""
+    """Return an indented block of code as HTML."""
     return f"{highlight(tokens[index].content)}\n"
 
 
 def _image(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Return the alternative text of an image, which itself is not shown."""
+    """Return the alternative text of an image, which stands for the image."""
     return str(escape(self.renderInlineAsText(tokens[index].children, options, env)))
 
 
 def _link_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Return the HTML at the start of a link, without the title that the link may have."""
+    """Return the start tag of a link, without the link's title."""
     return f'<a href="{escape(str(tokens[index].attrGet("href")))}">'
 
 
 def _table_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Return the HTML at the start of a table: a region around it scrolls, with the keyboard, too, if it is wide."""
+    """Return the start tags of a table, within a region that scrolls if the table is wide."""
     return '<div class="table"><table>\n'
 
 
 def _table_close(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Return the HTML at the end of a table and of the region around it."""
+    """Return the end tags of a table and of the region around it."""
     return "</table></div>\n"
 
 
@@ -218,12 +219,12 @@ _ATTRIBUTES: dict[str, tuple[str, ...] | None] = {
 
 
 class _UnreadableFormula(Exception):
-    """A formula that cannot be written as MathML without a doubt."""
+    """Raised for a LaTeX formula that cannot surely be written as MathML."""
 
 
 @lru_cache(maxsize=4096)
 def formula(latex: str) -> Markup:
-    """Return a LaTeX formula as MathML with its source as annotation, or the source alone if it cannot be converted."""
+    """Return a LaTeX formula as MathML in HTML; if it cannot be converted, its source in a `<pre>`."""
     source = escape_invisible(latex)
     try:
         if len(source) > LONGEST_FORMULA or _MACRO.search(source):
@@ -240,9 +241,9 @@ def formula(latex: str) -> Markup:
 
 
 def _arrange(row: Element) -> Element:
-    """Change a row of MathML, in place, to forms that browsers know, and return it.
+    """Change a row of MathML, in place, to forms that browsers know; return it.
 
-    Words become one element, alignment a class, and several lines a table.
+    Letters become words, alignment a CSS class, and several lines a table.
     """
     for element in row.iter():
         element.text = unescape(element.text or "")
@@ -261,14 +262,14 @@ def _arrange(row: Element) -> Element:
 
 
 def _core_of(element: Element) -> Element:
-    """Return the base of an element with subscripts or superscripts; any other element itself."""
+    """Return the base of an element with subscripts or superscripts; any other element unchanged."""
     while element.tag in _UNDER and len(element):
         element = element[0]
     return element
 
 
 def _space_functions(parent: Element) -> None:
-    """Add space around the names of functions among an element's children, and put limits below sums and functions."""
+    """Add space around names of functions in an element, and move limits of sums and functions below them; in place."""
     children = [*parent]
     for before, child, after in zip([None, *children], children, [*children[1:], None], strict=False):
         core = _core_of(child)
@@ -289,7 +290,7 @@ def _space_functions(parent: Element) -> None:
 
 
 def _join_letters(parent: Element) -> None:
-    """Join upright letters that stand beside each other in an element into one word."""
+    """Join neighboring upright letters in an element into words, in place."""
     word: Element | None = None
     for child in [*parent]:
         upright = child.get("mathvariant") == "normal" and _WORD.fullmatch(child.text or "")
@@ -320,7 +321,7 @@ def _break_lines(row: Element) -> None:
 
 
 def _serialize(element: Element) -> Iterator[str]:
-    """Yield the text of an element in pieces. Raises _UnreadableFormula for unknown elements and attributes."""
+    """Yield the text of an element in pieces. Raises _UnreadableFormula for an unknown element or attribute."""
     text = element.text or ""
     if element.tag not in _ELEMENTS or "\\" in text or not text.replace("\xa0", " ").isprintable():
         raise _UnreadableFormula
@@ -337,7 +338,7 @@ def _serialize(element: Element) -> Iterator[str]:
 
 
 def stylesheet() -> str:
-    """Return the CSS of names of files above code, headings in prose, tables and formulas."""
+    """Return the CSS of file names above code, headings in prose, tables and formulas."""
     return (
         ".file { margin-bottom: 0; font-weight: 600; }\n"
         ".file + .code { margin-top: 0.25em; }\n"

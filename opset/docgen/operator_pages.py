@@ -52,7 +52,7 @@ OPEN = 6
 
 
 class Site(NamedTuple):
-    """The sources of pages: operators, paths and convertibility."""
+    """The facts that pages are made from: operators, paths, convertibility, runtimes."""
 
     registry: Registry
     paths: Paths
@@ -63,13 +63,16 @@ class Site(NamedTuple):
     """The runtimes that have pages, by name."""
 
     def link(self, name: str, domain: str, root: str) -> dict[str, str]:
-        """Return a link to an operator's page, the address "" if it has none; `root` is the path to the site's root."""
+        """Return a link to an operator's page; `root` is the path to the root of the site.
+
+        Its address is "" if the operator has no page.
+        """
         path = self.paths.operator(name, domain)
         return {"name": escape_text(name), "href": f"{root}{path}" if path else "", "note": ""}
 
 
 def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
-    """Return the data that the template of an operator's page shows."""
+    """Return the data for the template of an operator's page."""
     registry = site.registry
     root = "../"
     versions = registry.versions(name, domain)
@@ -127,7 +130,10 @@ def _contents(page: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str, Any]:
-    """Return how nodes of each version fare on the way to each range of target opsets, and on each transition."""
+    """Return the fate of nodes for each version and range of targets, and the data of all transitions.
+
+    `root` is the path to the root of the site.
+    """
     data = site.convertibility.table_of(name, domain)
     ends = {step["id"]: {"from": step["from"], "to": step["to"] or "older operators"} for step in data["transitions"]}
     direct_codes = {
@@ -180,7 +186,10 @@ def _conversion_data(site: Site, name: str, domain: str, root: str) -> dict[str,
 
 
 def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
-    """Return a sentence about operators that a conversion makes and then lowers, and at which targets; "" if none."""
+    """Return a sentence on operators that a conversion makes and lowers again; "" if there are no `entries`.
+
+    An entry is an operator with the targets at which it is lowered.
+    """
     names_by_limit: dict[int, list[str]] = {}
     for entry in entries:
         names_by_limit.setdefault(entry["below"], []).append(entry["operator"])
@@ -189,7 +198,10 @@ def _lowered_text(entries: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _further_refusals_text(row: Mapping[str, Any], code: str) -> str:
-    """Return, in parentheses, which new nodes may be refused with a code, and at which targets; "" if none may be."""
+    """Return the new nodes that may be refused with a code, and the targets, in parentheses; "" if none may be.
+
+    `row` is the plain data of a range of targets.
+    """
     parts = []
     for each in row["through"]:
         if each["code"] == code:
@@ -199,7 +211,7 @@ def _further_refusals_text(row: Mapping[str, Any], code: str) -> str:
 
 
 def _runtimes_data(site: Site, key: Key, root: str) -> list[dict[str, str]]:
-    """Return links to the runtimes that have an operator of the standard, each with the releases that do."""
+    """Return links to the runtimes that have an operator of the standard, each with the releases that do; else []."""
     if not site.registry.is_standard(key[1], key[0]):
         return []
     anchor = anchor_of(key)
@@ -210,7 +222,7 @@ def _runtimes_data(site: Site, key: Key, root: str) -> list[dict[str, str]]:
 
 
 def _kernels_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any] | None:
-    """Return which releases of a runtime have kernels for each version, None if the operator is not the standard's."""
+    """Return which releases of a runtime have a kernel of each version; None for an operator that is not standard."""
     if not registry.is_standard(versions[0].name, versions[0].domain):
         return None
     known = [kernels_data(schema) for schema in reversed(versions)]
@@ -223,7 +235,7 @@ def _kernels_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[st
 
 
 def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int, str]:
-    """Return the opsets at which each version is in force as text ("opsets 13 to 20"), by its since_version."""
+    """Return the opsets at which each version is in force, as text ("opsets 13 to 20"), by its since_version."""
     sinces = [schema.since_version for schema in versions]
     ends = [*(since - 1 for since in sinces[1:]), registry.domains[versions[0].domain]]
     return {
@@ -233,7 +245,10 @@ def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int
 
 
 def _implementations_data(data: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the notes on what each runtime does with an operator; a note names versions if it is not about all."""
+    """Return the notes on what runtimes do with an operator, by runtime; a note lists versions unless it is on all.
+
+    `data` has the plain data of each version.
+    """
     held: dict[str, dict[str, list[int]]] = {}
     for since, version in data.items():
         for note in version["implementations"]:
@@ -267,7 +282,14 @@ def _badges(data: Mapping[str, Any]) -> list[dict[str, str]]:
 def _section_data(
     schema: OpSchema, data: Mapping[str, Any], newer: Mapping[str, Any] | None, links: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the section on one version, marked if the `newer` one has its prose; `links` are operators' addresses."""
+    """Return the data of the section on one version.
+
+    Args:
+        schema: The version.
+        data: The plain data of the version.
+        newer: The plain data of the next newer version, None for the newest. Equal prose is shown there only.
+        links: Addresses of operators' pages.
+    """
     since = schema.since_version
     anchor = f"v{since}"
     same = newer is not None and all(data[key] == newer[key] for key in ("doc", "formula", "special_cases"))
@@ -325,7 +347,7 @@ def _section_data(
 
 
 def signature(data: Mapping[str, Any]) -> str:
-    """Return an operator's signature as a node in ONNX text, with defaults, and "?" behind optional parts."""
+    """Return an operator's signature as a node in ONNX text, with defaults, and "?" after optional parts."""
 
     def names(side: str) -> str:
         marks = {"optional": "?", VARIADIC: ", …"}
@@ -343,7 +365,7 @@ def signature(data: Mapping[str, Any]) -> str:
 
 
 def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]) -> dict[str, Any]:
-    """Return the list entry of an attribute: type, default, choices, range; `ids` has the HTML ids of constraints."""
+    """Return the list entry of an attribute: type, default, legal values; `ids` has the HTML ids of constraints."""
     default = data["default"]
     facts = [data["type"] if default is None else f"{data['type']} = {default_text(default)}"]
     facts += ["required"] if data["required"] else ["optional"] if default is None else []
@@ -355,7 +377,7 @@ def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]
 
 
 def _types_entry(anchor: str, name: str, named: str, types: Iterable[str]) -> dict[str, Any]:
-    """Return the list entry of a type variable: the name of its set of types, and the types, below words if many."""
+    """Return the list entry of a type variable: `named` is its set of types; a long list of types is folded."""
     listed = escape_text(list_of_types(types))
     if listed == named:
         return _list_entry(anchor, name, [named], "")
@@ -379,7 +401,7 @@ def _list_entry(anchor: str, name: str, facts: Iterable[str], doc: Markup | str)
 
 
 def _change_data(change: TransitionFacts | None) -> dict[str, Any] | None:
-    """Return what changed in a version, with texts as HTML; None for the first version."""
+    """Return the changes of a version with texts as HTML, None for the first version."""
     if change is None:
         return None
     return {
@@ -393,9 +415,10 @@ def _change_data(change: TransitionFacts | None) -> dict[str, Any] | None:
 
 
 def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[str, Any]:
-    """Return a table of types by versions, whose cells are the type variables (T) that allow a type.
+    """Return a table of types by versions; a cell has the type constraints (T) of that version that allow the type.
 
-    Types with equal cells share a row."""
+    Types with equal cells share a row. `root` leads to the site's root.
+    """
     cells: dict[str, list[str]] = {}
     for position, schema in enumerate(versions):
         for name, types in schema.types.items():
@@ -418,7 +441,7 @@ def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[
 
 
 def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any]:
-    """Return the signature differences between any two versions of an operator, from the older to the newer."""
+    """Return the differences of the signatures between any two versions of an operator, from the older to the newer."""
     pairs: dict[tuple[int, int], dict[str, Any]] = {}
     for before, after in combinations(versions, 2):
         words = difference_words(signature_diff(before, after), registry.type_sets)
@@ -443,7 +466,10 @@ def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dic
 def _example_data(
     versions: tuple[OpSchema, ...], example: Example, number: int, newest_standard: int
 ) -> dict[str, Any]:
-    """Return an example as data, as it looks at the newest version to which it applies; `number` is part of its id."""
+    """Return the data of an example, at the newest version that it holds for.
+
+    `number` is part of its HTML id; `newest_standard` is the newest version of ai.onnx.
+    """
     held = example_versions(example, [each.since_version for each in versions])
     schema = next(each for each in versions if each.since_version == held[-1])
     data = example_data(example)
@@ -473,12 +499,12 @@ def _example_data(
 
 
 def _ground_data(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return the status of a special case or an example (stated, chosen, derived), and its source or reason."""
+    """Return how a special case or example follows from the standard: its status, and its source or reason."""
     return {"status": data["status"], "ground": inline(status_words(data["status"], data["because"]))}
 
 
 def _versions_text(held: list[int], versions: tuple[OpSchema, ...]) -> str:
-    """Return to which versions an example applies as text, "" for all; `held` are these versions, oldest first."""
+    """Return the versions that an example holds for as text, "" if these are all; `held` are these, oldest first."""
     if len(held) == len(versions):
         return ""
     if len(held) == 1:

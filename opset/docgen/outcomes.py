@@ -29,7 +29,11 @@ MAX_BYTES = 16 << 20
 
 
 class Outcome(NamedTuple):
-    """The recorded outcomes of a transition; of refusals, code and wording."""
+    """The recorded results of converting examples across a transition.
+
+    `always` and `sometimes` are the operators of the nodes that rewritten nodes become; `stays` says whether any node
+    was left as it is; `refused` are (code, reason) pairs.
+    """
 
     always: tuple[str, ...]
     sometimes: tuple[str, ...]
@@ -37,7 +41,7 @@ class Outcome(NamedTuple):
     refused: tuple[tuple[str, str], ...]
 
     def as_json(self) -> str:
-        """Return the outcome as one line of JSON."""
+        """Return the outcome as JSON on one line."""
         by_code: dict[str, list[str]] = {}
         for code, why in self.refused:
             by_code.setdefault(code, []).append(why)
@@ -49,13 +53,13 @@ Table = dict[str, dict[str, Outcome]]
 
 
 def transition_id(step: RouteStep) -> str:
-    """Return the name of a transition: "13-11", or "20-lowered" if other operators express version 20 below it."""
+    """Return the name of a transition: "13-11", or "20-lowered" if version 20 is expressed by other operators."""
     since = step.source.since_version
     return f"{since}-lowered" if step.lowers else f"{since}-{step.target.since_version}"
 
 
 def table_file(registry: Registry, domain: str, operator: str) -> Path | None:
-    """Return the path of the table beside the YAML file of an operator, None if no folder has such a file."""
+    """Return the path of the outcomes' table beside an operator's YAML file, None if no folder has that file."""
     for folder in (FOLDER, *registry.folders):
         for file in files_named(folder, f"{operator}.yaml"):
             if normalize_domain(file.parent.name) == domain:
@@ -64,7 +68,7 @@ def table_file(registry: Registry, domain: str, operator: str) -> Path | None:
 
 
 def read_table(file: Path) -> Table | None:
-    """Return the table in a file, None if the file does not exist. Raises SchemaError T113 if it cannot be read."""
+    """Return the outcomes in a file, None if there is no file. Raises SchemaError T113 if it cannot be read."""
     try:
         data = parse_json(file_bytes(file, MAX_BYTES))
         return {
@@ -80,7 +84,7 @@ def read_table(file: Path) -> Table | None:
 
 
 def _outcome_of(entry: Mapping[str, Any]) -> Outcome:
-    """Return the outcome that an entry of a table states. Raises ValueError, TypeError, KeyError or AttributeError."""
+    """Return the outcome in an entry of a table. Raises an exception for anything that is no such entry."""
     refused = tuple([(code, why) for code, reasons in entry["refused"].items() for why in reasons])
     outcome = Outcome(tuple(entry["always"]), tuple(entry["sometimes"]), bool(entry["stays"]), refused)
     if not all(isinstance(text, str) for text in (*outcome.always, *outcome.sometimes, *(why for _, why in refused))):
@@ -91,7 +95,7 @@ def _outcome_of(entry: Mapping[str, Any]) -> Outcome:
 
 
 def write_table(file: Path, table: Table) -> None:
-    """Write a domain's table of outcomes, a line per transition. Raises UsageError U104 if it cannot be written."""
+    """Write the outcomes of a domain to a file, a line for each transition. Raises UsageError U104 if it fails."""
     operators = []
     for operator, transitions in sorted(table.items()):
         by_version = sorted(transitions.items(), key=lambda entry: (int(entry[0].partition("-")[0]), entry[0]))
@@ -102,7 +106,7 @@ def write_table(file: Path, table: Table) -> None:
 
 
 def tables_of(registry: Registry) -> dict[str, Table]:
-    """Return the tables of outcomes by domain; domains without a table are left out. Raises SchemaError T113."""
+    """Return the recorded outcomes of all domains that have a table. Raises SchemaError T113 if one cannot be read."""
     tables: dict[str, Table] = {}
     for folder in (FOLDER, *registry.folders):
         for file in files_named(folder, FILE):

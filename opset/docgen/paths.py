@@ -18,12 +18,12 @@ TOP = frozenset(
 
 
 def tag_anchor(tag: str) -> str:
-    """Return the anchor of a tag's explanation on the page of tags; "3 unknown" is explained as "unknown"."""
+    """Return the HTML id of a tag on the page of tags; "3 unknown" is explained as "unknown"."""
     return slug(tag.lstrip("0123456789 "))
 
 
 class Paths:
-    """The paths of a site's pages, relative to its root, for the operators of some domains of a registry."""
+    """The paths of a site's pages, relative to its root, for the operators of some domains."""
 
     def __init__(self, registry: Registry, domains: Iterable[str]) -> None:
         self.domains = [*domains]

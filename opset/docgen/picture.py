@@ -32,7 +32,10 @@ WIDEST = 12
 
 
 class Box(NamedTuple):
-    """A node with a label, a link, and lines of detail; or with `kind` "input" or "output" a value of the graph."""
+    """A box of a graph: a node with a label, a link (`href`) and lines of detail.
+
+    The `kind` "input" or "output" stands for a value of the graph instead of a node.
+    """
 
     label: str
     detail: Sequence[str] = ()
@@ -41,7 +44,10 @@ class Box(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A value that the box at index `start` computes and the one at `end` uses; equal labels are one value."""
+    """A value from the box at index `start`, which computes it, to the box at `end`, which reads it.
+
+    Edges from one box with equal labels are the same value.
+    """
 
     start: int
     end: int
@@ -49,7 +55,7 @@ class Edge(NamedTuple):
 
 
 class Diagram(NamedTuple):
-    """Boxes, those that compute a value before those that use it, and the edges between them."""
+    """A graph to draw: boxes, each after those that it reads from, and the edges between them."""
 
     title: str
     boxes: Sequence[Box]
@@ -57,7 +63,7 @@ class Diagram(NamedTuple):
 
 
 class _Point:
-    """A box in its layer, or the place at which a value passes a layer; `x` is its center."""
+    """A box in its layer, or the place at which an edge passes a layer; `x` is its center."""
 
     def __init__(self, layer: int, box: Box | None = None, labels: Sequence[str] = ()) -> None:
         self.layer, self.box, self.labels, self.x = layer, box, labels, 0.0
@@ -71,14 +77,14 @@ class _Point:
             self.height = LINE * (1 + len(box.detail)) + 10
 
     def stem_x(self, label: str) -> float:
-        """Return the x at which the line of the value `label` leaves the box, the center if it has no such value."""
+        """Return the x at which the line of a value leaves the box; the center if the box has no value `label`."""
         if label not in self.labels:
             return self.x
         return self.x + self.width * ((self.labels.index(label) + 0.5) / len(self.labels) - 0.5)
 
 
 class _Line(NamedTuple):
-    """A part of an edge between two layers."""
+    """A part of an edge, from one layer to the next."""
 
     start: _Point
     end: _Point
@@ -86,12 +92,12 @@ class _Line(NamedTuple):
 
 
 def column_count(text: str) -> int:
-    """Return the number of columns that a text takes in a font of fixed width."""
+    """Return the number of columns that a text takes in a font of fixed width; wide characters take two."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def picture(graph: Diagram) -> Markup:
-    """Return a graph as SVG in HTML, empty markup for a graph without boxes."""
+    """Return a graph drawn as SVG in HTML; empty markup if it has no boxes."""
     if not graph.boxes:
         return Markup("")
     graph = _escape_graph(graph)
@@ -123,7 +129,7 @@ def picture(graph: Diagram) -> Markup:
 
 
 def _escape_graph(graph: Diagram) -> Diagram:
-    """Return a graph with the control and bidirectional characters in its texts escaped."""
+    """Return a graph with control and bidirectional characters in its texts escaped."""
     boxes = [
         Box(escape_text(label), tuple(map(escape_text, detail)), escape_text(href), kind)
         for label, detail, href, kind in graph.boxes
@@ -132,7 +138,7 @@ def _escape_graph(graph: Diagram) -> Diagram:
 
 
 def _points_and_lines(graph: Diagram) -> tuple[list[_Point], list[_Line]]:
-    """Return a point for each box and for each layer that an edge passes through, and the lines that connect them."""
+    """Return a point for each box, and for each layer that an edge passes, and the lines between them."""
     depth = [0] * len(graph.boxes)
     labels: list[dict[str, None]] = [{} for _ in graph.boxes]
     for edge in sorted(graph.edges, key=lambda edge: edge.end):
@@ -158,7 +164,7 @@ def _points_and_lines(graph: Diagram) -> tuple[list[_Point], list[_Line]]:
 
 
 def _order_layers(points: Sequence[_Point]) -> list[list[_Point]]:
-    """Return the points by layer, ordered so that few lines cross: each point is close to the mean of its neighbors."""
+    """Return the points by layer, ordered in each layer such that few lines cross."""
     layers: list[list[_Point]] = [[] for _ in range(1 + max(point.layer for point in points))]
     for point in points:
         layers[point.layer].append(point)
@@ -181,7 +187,7 @@ def _order_layers(points: Sequence[_Point]) -> list[list[_Point]]:
 
 
 def _count_crossings(layers: Sequence[Sequence[_Point]]) -> int:
-    """Return the number of pairs of lines between adjacent layers that cross."""
+    """Return the number of pairs of lines between neighboring layers that cross."""
     count = 0
     for upper, lower in pairwise(layers):
         places = {point: place for place, point in enumerate(lower)}
@@ -195,7 +201,7 @@ def _count_crossings(layers: Sequence[Sequence[_Point]]) -> int:
 
 
 def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
-    """Set the x of all points: close to the points that they are connected with, and without overlap."""
+    """Set the x of all points, close to the points that they are connected with, without overlap."""
     for layer in layers:
         _spread_points(layer, [0.0] * len(layer))
     for sweep in range(SWEEPS + 1):
@@ -213,7 +219,7 @@ def _place_points(layers: Sequence[Sequence[_Point]]) -> None:
 
 
 def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
-    """Yield runs of points that should have the same x: the points of an edge across layers, or boxes in a chain."""
+    """Yield lists of points that should have the same x: boxes in a chain, or one edge that passes several layers."""
     seen: set[_Point] = set()
     for point in (each for layer in layers for each in layer):
         run: list[_Point] = []
@@ -227,7 +233,7 @@ def _aligned_runs(layers: Sequence[Sequence[_Point]]) -> Iterator[list[_Point]]:
 
 
 def _next_in_run(point: _Point) -> _Point | None:
-    """Return the point that is drawn straight below this one to continue its vertical line, None if the line ends."""
+    """Return the point below that should have the same x as this one, None if there is none."""
     if point.box:
         only = point.below[0] if len(point.below) == 1 else None
         return only if only and only.box and len(only.above) == 1 else None
@@ -235,7 +241,7 @@ def _next_in_run(point: _Point) -> _Point | None:
 
 
 def _straighten_run(run: Sequence[_Point], layers: Sequence[Sequence[_Point]]) -> None:
-    """Move the points of a run to one x if their neighbors in all layers leave room for it."""
+    """Move points to the same x, if their neighbors in all layers leave room for it."""
     low, high = -inf, inf
     for point in run:
         layer = layers[point.layer]
@@ -251,15 +257,14 @@ def _straighten_run(run: Sequence[_Point], layers: Sequence[Sequence[_Point]]) -
 
 
 def _least_distance(one: _Point, other: _Point) -> float:
-    """Return how far apart the centers of two neighbors in a layer have to be at least."""
+    """Return the smallest distance that the centers of two neighbors in a layer may have."""
     return (one.width + other.width) / 2 + BESIDE
 
 
 def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
-    """Place the points of a layer as close to their wanted centers as the least distances allow.
+    """Set the x of a layer's points, as close to the `wanted` centers as the least distances allow.
 
-    This is the isotonic regression of the wanted centers less the least distances: neighbors in the wrong order are
-    pooled at their mean.
+    This is the isotonic regression of the wanted centers: neighbors in the wrong order get their mean.
     """
     offsets = [0.0]
     for one, other in pairwise(layer):
@@ -278,7 +283,10 @@ def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
 
 
 def _draw_lines(lines: Iterable[_Line], tops: Sequence[float], named: set[tuple[_Point, str]]) -> Iterator[str]:
-    """Yield the SVG of lines, arrows and names; `tops` has the y of layers, and `named` records the names drawn."""
+    """Yield the SVG of lines, arrows and names of values; a value in `named` has its name already, others are added.
+
+    `tops` has the y of each layer.
+    """
     ends: dict[_Point, list[_Line]] = {}
     for line in lines:
         ends.setdefault(line.end, []).append(line)
@@ -306,7 +314,10 @@ def _draw_lines(lines: Iterable[_Line], tops: Sequence[float], named: set[tuple[
 
 
 def _draw_box(point: _Point, tops: Sequence[float]) -> Iterator[str]:
-    """Yield the SVG of a box with its label, detail and link; nothing for a point that is no box."""
+    """Yield the SVG of a box with label, detail and link; nothing for a point that is no box.
+
+    `tops` has the y of each layer.
+    """
     if not (box := point.box):
         return
     x, y = point.x - point.width / 2, tops[point.layer]
@@ -323,7 +334,7 @@ def _draw_box(point: _Point, tops: Sequence[float]) -> Iterator[str]:
 
 
 def stylesheet() -> str:
-    """Return the CSS of pictures, for the light and the dark color scheme."""
+    """Return the CSS of pictures for the light and the dark color scheme."""
     widths = "".join(f".picture .w{least} {{ min-width: {least}00px; }}\n" for least in range(1, WIDEST + 1))
     return f"{widths}{_STYLE}"
 

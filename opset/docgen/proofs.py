@@ -28,7 +28,7 @@ KINDS = {
 
 
 class Part(NamedTuple):
-    """One statement about a transition: its kind, the nodes that it is about ("" for all), and the result."""
+    """A statement on a transition: its kind, the nodes that it is about ("" for all), and the result."""
 
     kind: str
     about: str
@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """The results for a transition or a lowering, and the fingerprint of its adapter at that time."""
+    """The statements proved on a transition or lowering, and a fingerprint of the adapter that they hold for."""
 
     fingerprint: str
     parts: list[Part]
@@ -44,26 +44,26 @@ class Proof(NamedTuple):
 
 @cache
 def read_proofs() -> Mapping[str, Proof]:
-    """Return the proofs by key, as `transition_key` and `lowering_key` make it."""
+    """Return all proofs by key; `transition_key` and `lowering_key` make the keys. Cached."""
     data = json.loads(FILE.read_text("utf-8"))
     return {key: Proof(entry["fingerprint"], [Part(*part) for part in entry["parts"]]) for key, entry in data.items()}
 
 
 def transition_key(domain: str, operator: str, source: int, target: int) -> str:
-    """Return the key of the transition between two versions of an operator."""
+    """Return the key of a transition from version `source` to version `target`: "ai.onnx Slice 10-1 down"."""
     direction = "up" if target > source else "down"
     return f"{domain_name(domain)} {operator} {min(source, target)}-{max(source, target)} {direction}"
 
 
 def lowering_key(domain: str, operator: str, since: int) -> str:
-    """Return the key of the lowering of a version of an operator."""
+    """Return the key of the lowering of an operator version: "ai.onnx Gelu 20 lowering"."""
     return f"{domain_name(domain)} {operator} {since} lowering"
 
 
 def kind_of(parts: Iterable[Part]) -> str:
-    """Return the kind that statements count as together: symbolic if one is, else the weakest.
+    """Return the kind that some statements have together: "symbolic" if one has it, else the weakest of their kinds.
 
-    Refusals count if there is nothing else.
+    Statements of the kind "refused" count only if there are no others.
     """
     kinds = {part.kind for part in parts} - {"refused"}
     if "symbolic" in kinds:
@@ -72,6 +72,6 @@ def kind_of(parts: Iterable[Part]) -> str:
 
 
 def proof_kind(key: str) -> str:
-    """Return how a transition or a lowering was proved, "" if nothing is known of it, as in a domain of one's own."""
+    """Return the kind of proof for a transition or lowering, "" if there is none; `key` is made by `transition_key`."""
     proof = read_proofs().get(key)
     return kind_of(proof.parts) if proof is not None else ""

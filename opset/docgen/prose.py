@@ -28,17 +28,17 @@ _IN_CODE = re.compile(r"(?<!\\)\|")
 
 
 def escape(text: str) -> str:
-    """Return text as a line of Markdown that shows just this text: characters with a meaning are escaped."""
+    """Return text as one line of Markdown that shows exactly this text."""
     return _escape_start(_escape_active(" ".join(escape_invisible(text).split())))
 
 
 def _escape_active(text: str) -> str:
-    """Return text with those characters escaped that Markdown interprets anywhere in a line."""
+    """Return text with the characters escaped that have a meaning anywhere in a line of Markdown."""
     return _ACTIVE.sub(r"\\\g<0>", text)
 
 
 def _escape_start(line: str) -> str:
-    """Return a line with its start escaped if Markdown would read it as a list, heading, quotation or rule."""
+    """Return a line of Markdown with its start escaped if it would begin a list, heading, quotation or rule."""
     line = line.strip()
     found = _AT_START.match(line)
     if found is None:
@@ -58,26 +58,26 @@ def code_span(text: str) -> str:
 
 
 def fence(text: str, language: str = "") -> list[str]:
-    """Return the lines of a fenced block of code in Markdown."""
+    """Return text as the lines of a fenced Markdown block of code."""
     lines = escape_invisible(text).rstrip("\n").split("\n")
     ticks = "`" * max(3, _longest_run(text) + 1)
     return [f"{ticks}{language}", *lines, ticks]
 
 
 def _longest_run(text: str) -> int:
-    """Return the length of the longest run of backticks in a text."""
+    """Return the length of the longest run of backticks in a text, 0 if it has none."""
     return max(map(len, re.findall("`+", text)), default=0)
 
 
 @lru_cache(maxsize=4096)
 def phrase(text: str) -> str:
-    """Return a phrase of Markdown as one line of safe Markdown: code and emphasis stay, HTML and links become text."""
+    """Return a phrase of untrusted Markdown as one line of safe Markdown; HTML and links become text."""
     (token,) = reader().parseInline(" ".join(escape_invisible(text).split()))
     return _escape_start(_inline_text(token.children or ()).replace("\n", " "))
 
 
 def _inline_text(tokens: Iterable[Token]) -> str:
-    """Return the tokens of one block as Markdown; links and images become their text, with the address behind it."""
+    """Return the tokens of a Markdown block as Markdown; a link or image becomes its text and its address."""
     parts: list[str] = []
     links: list[tuple[str, int]] = []
     for token in tokens:
@@ -103,12 +103,12 @@ def _inline_text(tokens: Iterable[Token]) -> str:
 
 
 def _address_text(address: str, shown: str) -> str:
-    """Return the address of a link in parentheses, "" if `shown`, the text of the link, is the address."""
+    """Return the address of a link in parentheses, "" if the link's text (`shown`) is the address itself."""
     return "" if not address or _escape_active(address) == shown else f" ({code_span(address)})"
 
 
 class _Blocks:
-    """Lines of Markdown, of which some are within lists and quotations."""
+    """Builds lines of Markdown with nested lists and quotations."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -116,7 +116,7 @@ class _Blocks:
         self._marker = ""
 
     def open(self, marker: str, rest: str) -> None:
-        """Begin an item of a list, or a quotation: `marker` is before its first line, `rest` before its other lines."""
+        """Begin an item of a list, or a quotation: `marker` begins its first line, `rest` all its other lines."""
         self._marker = (self._marker or "".join(self._within)) + marker
         self._within.append(rest)
 
@@ -127,7 +127,7 @@ class _Blocks:
         self._within.pop()
 
     def add(self, lines: Sequence[str], tight: bool = False) -> None:
-        """Add the lines of a block, and an empty line behind them unless it is `tight`."""
+        """Add the lines of a block, and unless it is `tight`, an empty line after them."""
         rest = "".join(self._within)
         for line in lines:
             self.lines.append(((self._marker or rest) + line).rstrip())
@@ -136,7 +136,7 @@ class _Blocks:
             self.space()
 
     def space(self) -> None:
-        """Add an empty line, unless the last one is empty."""
+        """Add an empty line, unless the last line is empty."""
         empty = "".join(self._within).rstrip()
         if self.lines and self.lines[-1] != empty:
             self.lines.append(empty)
@@ -144,7 +144,7 @@ class _Blocks:
 
 @lru_cache(maxsize=4096)
 def prose(text: str) -> tuple[str, ...]:
-    """Return Markdown as lines of safe Markdown, without HTML, links and images; headings become bold paragraphs."""
+    """Return untrusted Markdown as lines of safe Markdown; HTML and links become text, headings bold paragraphs."""
     blocks = _Blocks()
     numbers: list[int | None] = []
     row: list[str] = []

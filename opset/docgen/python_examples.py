@@ -33,20 +33,20 @@ _NEGATIVE_ZERO = re.compile(r"-0(?![.\d])")
 
 
 class _Unsupported(Exception):
-    """A value that onnx.helper and numpy do not write in a line."""
+    """Raised for a value that cannot be written as Python in one line."""
 
 
 def python_parts(schema: OpSchema, example: Example, newest: int, shown: Sequence[str]) -> str:
-    """Return the parts of an example's Python code as JSON, of which assets/site.js makes it; "" if it has no code.
+    """Return the parts of an example's Python code as JSON, from which assets/site.js makes the code.
 
-    The parts are [operator, domain, [[domain, version], …], attributes, inputs, outputs, values of a command]. An
-    input is [name, type, shape, value], and an output [name, type, shape]; one that is omitted is 0, and the shape of
-    a value other than a tensor is 0. A value of 1 is an array of the values on the page. Without a
-    command, the last part is missing.
+    Returns "" if the example has no code: it shows an error, is too long, or has values without a short form. The parts
+    are [operator, domain, [[domain, version], …], attributes, inputs, outputs, values of a command]. An input is [name,
+    type, shape, value], and an output [name, type, shape]; an absent one is 0, and so is the shape of anything but a
+    tensor. A value of 1 stands for the value that the page shows. The last part is missing if there is no command.
 
     Args:
         schema: The version of the operator that the code uses.
-        example: An example; one of an error has no code.
+        example: The example.
         newest: The newest version of ai.onnx, which graphs in attributes of other domains import.
         shown: The values of the inputs as the page shows them.
     """
@@ -60,7 +60,10 @@ def python_parts(schema: OpSchema, example: Example, newest: int, shown: Sequenc
 
 
 def _parts_of(schema: OpSchema, example: Example, newest: int, shown: Sequence[str]) -> list[Any]:
-    """Return the parts of an example's code. Raises _Unsupported if a value has no short form."""
+    """Return the parts of an example's code, as `python_parts` describes them.
+
+    Raises _Unsupported if a value has no short form.
+    """
     inputs = _name_values(schema.inputs, example.inputs)
     taken = {name for name, value in inputs if value is not None}
     outputs = [
@@ -91,7 +94,7 @@ def _parts_of(schema: OpSchema, example: Example, newest: int, shown: Sequence[s
 def _name_values(
     parameters: Sequence[Parameter], values: Sequence[ExampleValue | None]
 ) -> list[tuple[str, ExampleValue | None]]:
-    """Return values with the names of their parameters; those of a variadic parameter are numbered."""
+    """Return each value with the name of its parameter; values of a variadic parameter are numbered: "data_0_1"."""
     named = []
     for position, value in enumerate(values):
         parameter = parameters[min(position, len(parameters) - 1)]
@@ -101,21 +104,24 @@ def _name_values(
 
 
 def _type_parts(value: ExampleValue) -> tuple[str, list[int] | int]:
-    """Return the element type and the shape of a tensor, or the expression of another type, and 0."""
+    """Return the element type and the shape of a tensor; for any other value, Python code for its type, and 0."""
     if value.type.startswith("tensor("):
         return value.type[7:-1].upper(), [*_shape_of(value)]
     return _type_text(value.type), 0
 
 
 def _shape_of(value: ExampleValue) -> tuple[int, ...]:
-    """Return the shape of a tensor in an example: as stated, or that of a plain list or a scalar."""
+    """Return the shape of a tensor in an example; if it is not stated, one dimension for a list, none for a scalar."""
     if value.shape is not None:
         return value.shape
     return (len(value.content),) if isinstance(value.content, list) else ()
 
 
 def _type_text(text: str, shape: tuple[int, ...] | None = None) -> str:
-    """Return the call of onnx.helper that makes a type; the shape is that of its tensor."""
+    """Return Python code that makes a TypeProto by onnx.helper; `shape` is the shape of the tensor in it.
+
+    Raises _Unsupported for a sparse tensor.
+    """
     for prefix, maker in (("seq(", "sequence"), ("optional(", "optional")):
         if text.startswith(prefix):
             return f"helper.make_{maker}_type_proto({_type_text(text[len(prefix) : -1])})"
@@ -128,12 +134,15 @@ def _type_text(text: str, shape: tuple[int, ...] | None = None) -> str:
 
 
 def _element_text(name: str) -> str:
-    """Return the name of an element type in onnx.TensorProto."""
+    """Return the Python name of an element type: "TensorProto.FLOAT"."""
     return f"TensorProto.{name.upper()}"
 
 
 def _is_value(value: ExampleValue, text: str) -> bool:
-    """Whether the text that a page shows of a tensor is its value in Python, and its type is one of numpy."""
+    """Whether `text`, which the page shows for a tensor, is valid Python code for exactly its value.
+
+    It is False if numpy has no such element type.
+    """
     element, shape = value.type[7:-1], _shape_of(value)
     if not value.type.startswith("tensor(") or element not in _SHOWN:
         return False
@@ -144,7 +153,7 @@ def _is_value(value: ExampleValue, text: str) -> bool:
 
 
 def _value_text(value: ExampleValue) -> str:
-    """Return the Python expression of a value."""
+    """Return Python code for a value. Raises _Unsupported if it has no short form."""
     kind, content = value.type, value.content
     if kind.startswith("tensor("):
         return _array_text(kind[7:-1], content, _shape_of(value))
@@ -156,7 +165,10 @@ def _value_text(value: ExampleValue) -> str:
 
 
 def _array_text(element: str, content: Any, shape: tuple[int, ...]) -> str:
-    """Return the call of numpy that makes an array; `content` is a list, or one value that fills the shape."""
+    """Return Python code for a numpy array; `content` is a list of elements, or one element that fills the shape.
+
+    Raises _Unsupported if the elements are not stated.
+    """
     if content is None:
         raise _Unsupported
     if element.startswith("complex"):
@@ -168,13 +180,13 @@ def _array_text(element: str, content: Any, shape: tuple[int, ...]) -> str:
 
 
 def _dtype_text(element: str) -> str:
-    """Return the Python expression of an element type of numpy."""
+    """Return Python code for the numpy dtype of an element type."""
     dtype = _DTYPES[element]
     return _quote(dtype) if dtype in _NUMPY else f"ml_dtypes.{dtype}"
 
 
 def _attribute_text(kind: str, value: Any) -> str:
-    """Return the Python expression of an attribute's value."""
+    """Return Python code for the value of an attribute of type `kind`. Raises _Unsupported if it has no short form."""
     if re.search(r"\binput_\d", str(value)):  # a name of the example's own model
         raise _Unsupported
     if kind in ("int", "float", "string", "ints", "floats", "strings"):
@@ -195,10 +207,10 @@ def _attribute_text(kind: str, value: Any) -> str:
 
 
 def _command_values(operator: str, given: Iterable[tuple[str, ExampleValue, str]]) -> list[str | int]:
-    """Return the inputs in the command that runs the model, 0 for one that is as it is shown.
+    """Return the input values for the command line that runs the model, as JSON; 0 for a value as the page shows it.
 
-    There are none if the command would be long, or if a value is beyond JSON. `given` are names, values and the text
-    that is shown."""
+    Returns [] if the command would be too long, or JSON cannot hold a value. `given` are (name, value, shown text).
+    """
     values: list[str | int] = []
     length = len(operator)
     for name, value, shown in given:
@@ -215,7 +227,7 @@ def _command_values(operator: str, given: Iterable[tuple[str, ExampleValue, str]
 
 
 def _is_json(text: str) -> bool:
-    """Whether text is JSON."""
+    """Whether a text is valid JSON."""
     try:
         json.loads(text)
     except ValueError:
@@ -224,7 +236,7 @@ def _is_json(text: str) -> bool:
 
 
 def _json_value(value: ExampleValue) -> Any:
-    """Return a tensor's elements as nested lists, None if JSON has no form for them."""
+    """Return the elements of a tensor as nested lists, None if JSON cannot hold them."""
     content, shape = value.content, _shape_of(value)
     if not value.type.startswith("tensor(") or "complex" in value.type or content is None or not all(shape):
         return None
@@ -234,5 +246,5 @@ def _json_value(value: ExampleValue) -> Any:
 
 
 def _quote(text: str) -> str:
-    """Return a Python string literal in double quotes."""
+    """Return text as a Python string literal in double quotes."""
     return json.dumps(text)

@@ -43,7 +43,10 @@ Fact = TypeVar("Fact", bound=Hashable)
 
 
 class Taken(NamedTuple):
-    """The limits of a kernel: element types by parameter, absent if all are taken, and others in words."""
+    """The limits of a kernel: the element types that it takes by parameter, and other limits in words.
+
+    A parameter of which it takes all types is left out.
+    """
 
     types: tuple[tuple[str, frozenset[str]], ...]
     allowed: tuple[tuple[str, frozenset[str]], ...]
@@ -53,7 +56,7 @@ class Taken(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The kernels of some neighboring releases for some neighboring versions of an operator."""
+    """The kernels that consecutive releases have for consecutive versions of an operator."""
 
     versions: tuple[int, ...]
     run: Run
@@ -61,10 +64,10 @@ class Row(NamedTuple):
 
 
 class RuntimeFacts:
-    """A runtime with all its releases, oldest first, and their support of each operator.
+    """The operators that each release of a runtime takes; releases are oldest first.
 
-    `listed` are the positions of the releases whose operators are known. `bases` are the facts of the runtimes by name
-    whose kernels others have.
+    `listed` are the positions of releases whose operators are known. `bases` are the facts, by name, of the runtimes
+    whose kernels others share.
     """
 
     def __init__(self, table: RuntimeTable, registry: Registry, bases: Mapping[str, RuntimeFacts]) -> None:
@@ -85,29 +88,29 @@ class RuntimeFacts:
 
     @property
     def shares_kernels(self) -> bool:
-        """Whether the runtime has all kernels of another runtime, without further limits."""
+        """Whether the runtime has exactly the kernels of another runtime."""
         return self._base is not None and not self.table.has_operators
 
     @cached_property
     def operators(self) -> list[Key]:
-        """The operators that some release takes, by domain and name."""
+        """The operators that at least one release takes, as (domain, name)."""
         table = self.table if self.table.has_operators or self._base is None else self._base.table
         keys = [(domain, name) for domain in table.domains() for name in sorted(table.operators(domain))]
         return [key for key in keys if self.runs_of(key)]
 
     def takes(self, key: Key, number: int) -> bool:
-        """Whether a release, by its position among those that are `listed`, takes an operator."""
+        """Whether a release takes an operator; `number` is its position among releases whose operators are known."""
         if key not in self._taking:
             self._taking[key] = [any(each) for each in zip(*self._support_of(key).values(), strict=True)]
         return self._taking[key][number]
 
     def runs_of(self, key: Key) -> list[Run]:
-        """Return the releases that take an operator."""
+        """Return the releases that take an operator, as runs of consecutive ones."""
         taking = [self.takes(key, number) for number in range(len(self.listed))]
         return [run for run, takes in _runs(taking) if takes]
 
     def rows_of(self, key: Key) -> Iterator[Row]:
-        """Yield rows of the runtime's support of an operator: versions oldest first, its releases newest first."""
+        """Yield the kernels of an operator: versions oldest first, and for each the releases newest first."""
         groups: list[tuple[list[int], list[tuple[Run, tuple[Taken, ...]]]]] = []
         for since, by_release in self._support_of(key).items():
             runs = [(run, taken) for run, taken in _runs(by_release) if taken]
@@ -120,15 +123,15 @@ class RuntimeFacts:
                 yield Row(tuple(versions), run, taken)
 
     def _support_of(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the kernels of each release for each version of an operator, or for ALL."""
+        """Return the kernels of an operator by its version (or ALL), for each listed release. Cached."""
         if key not in self._support:
             self._support[key] = self._shared_support(key) if self.shares_kernels else self._find_support(key)
         return self._support[key]
 
     def _shared_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the support of an operator, by version, if the runtime has the kernels of another one.
+        """Return the kernels of an operator by version, for each listed release, taken from the runtime that it shares.
 
-        For each release of this runtime it is the support of the other at the release that this one contains.
+        Each release has the kernels of the release of the other runtime that it contains.
         """
         base = self._base
         assert base is not None
@@ -141,7 +144,7 @@ class RuntimeFacts:
         return {since: [by_release[number] for number in numbers] for since, by_release in support.items()}
 
     def _find_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the runtime's own kernels of an operator by version, for each release; nothing is cached."""
+        """Return the runtime's own kernels of an operator by version (or ALL), for each listed release; not cached."""
         versions = self._registry.versions(key[1], key[0])
         newest = self._registry.domains.get(key[0], 0)
         ends = [*(schema.since_version - 1 for schema in versions[1:]), newest]
@@ -168,12 +171,12 @@ class RuntimeFacts:
     def _by_release(
         self, kernels: Iterable[tuple[Kernel, list[int]]], versions: tuple[OpSchema, ...], span: Run
     ) -> list[tuple[Taken, ...]]:
-        """Return the kernels of each listed release for versions of their operator.
+        """Return, for each listed release, its kernels for some versions of an operator.
 
         Args:
             kernels: The kernels with the positions of the releases that have them.
-            versions: A version, or all of them if the name decides.
-            span: The opsets in which they are in force.
+            versions: One version; or all versions if the runtime knows operators only by name.
+            span: The first and last opset at which they are in force.
         """
         found: list[list[Taken]] = [[] for _ in self.listed]
         for kernel, numbers in kernels:
@@ -200,7 +203,7 @@ class RuntimeFacts:
 
 
 def facts_of_runtimes(registry: Registry) -> dict[str, RuntimeFacts]:
-    """Return the facts of all runtimes of this package, by name and in the order of their names."""
+    """Return the facts of all known runtimes by name, sorted by name."""
     tables = standard_tables()
     facts: dict[str, RuntimeFacts] = {}
     for table in sorted(tables.values(), key=lambda table: bool(table.kernels_of)):
@@ -209,7 +212,7 @@ def facts_of_runtimes(registry: Registry) -> dict[str, RuntimeFacts]:
 
 
 class Fates:
-    """The fates of operators that have no kernel in a release of a runtime."""
+    """The fates of nodes of operators that a release of a runtime has no kernel for."""
 
     def __init__(self, facts: Mapping[str, RuntimeFacts], convertibility: Convertibility, registry: Registry) -> None:
         self._facts, self._convertibility, self._registry = facts, convertibility, registry
@@ -221,9 +224,9 @@ class Fates:
         ]
 
     def runs_by_fate(self, name: str) -> dict[str, dict[tuple[Run, ...], list[Key]]]:
-        """Return the operators without a kernel by fate and by the releases of a runtime in which they have it.
+        """Return the operators without kernel in a runtime, by their fate and the releases in which they have it.
 
-        Releases of which the operators, or the opsets, are not known are left out.
+        Releases are left out if their operators, or the opsets that they take, are not known.
         """
         facts = self._facts[name]
         by_release = [self._fates_at(facts, number) for number in range(len(facts.listed))]
@@ -237,7 +240,10 @@ class Fates:
         return found
 
     def _fates_at(self, facts: RuntimeFacts, number: int) -> dict[Key, str]:
-        """Return the fate of each operator without a kernel in a release."""
+        """Return the fate of each operator without kernel in a release; {} if its opsets are not known.
+
+        `number` is the position of the release among those whose operators are known.
+        """
         runtime = facts.runtimes[facts.listed[number]]
         if runtime.opsets.get("", (None, None)) == (None, None):
             return {}
@@ -266,7 +272,7 @@ class Fates:
         return fates
 
     def _is_expressed(self, key: Key, runtime: Runtime, can_be_made: Callable[[Key], bool]) -> bool:
-        """Whether other operators that can be made express an operator at the newest opset of a release."""
+        """Whether operators that express an operator, at the newest opset of a release, `can_be_made` all."""
         newest = self._registry.domains[key[0]]
         highest = runtime.opsets.get(key[0], (None, None))[1]
         lowering = self._convertibility.lowering_of(key[1], key[0], min(highest or newest, newest))
@@ -274,7 +280,7 @@ class Fates:
 
 
 def _runs(facts: Iterable[Fact]) -> list[tuple[Run, Fact]]:
-    """Return the facts of consecutive releases, neighbors with equal ones together."""
+    """Return runs of consecutive releases with equal facts, each with the fact; `facts` has one for each release."""
     runs: list[tuple[Run, Fact]] = []
     for number, fact in enumerate(facts):
         if runs and runs[-1][1] == fact:
@@ -285,18 +291,18 @@ def _runs(facts: Iterable[Fact]) -> list[tuple[Run, Fact]]:
 
 
 def _words_of_runs(runs: Iterable[tuple[Run, tuple[Taken, ...]]]) -> list[tuple[Run, list[tuple[str, str]]]]:
-    """Return runs of releases in the words of a page."""
+    """Return runs of releases with the texts on types and limits that a page shows for each kernel."""
     return [(run, [(types_text(each), each.limits) for each in taken]) for run, taken in runs]
 
 
 def _limit_of_opsets(kernel: Kernel, runtime: Runtime, versions: tuple[OpSchema, ...], span: Run) -> str | None:
-    """Return the opsets to which a kernel is limited in a release, "" for none; None if it does not serve a version.
+    """Return the limit on opsets of a kernel in a release: "" for none; None if it does not serve the versions at all.
 
     Args:
         kernel: The kernel.
         runtime: The runtime at the release.
-        versions: A version of the operator, or all of them if the name decides.
-        span: The opsets in which they are in force.
+        versions: One version of the operator; or all versions if the runtime knows operators only by name.
+        span: The first and last opset at which they are in force.
     """
     if not versions:
         return ""
@@ -315,13 +321,13 @@ def _limit_of_opsets(kernel: Kernel, runtime: Runtime, versions: tuple[OpSchema,
 def _taken(
     kernel: Kernel, versions: Sequence[OpSchema], allowed: Mapping[str, frozenset[str] | None], limit: str
 ) -> Taken:
-    """Return the limits of a kernel, of the types of some versions of its operator.
+    """Return the types and limits of a kernel, reduced to types that some versions of its operator allow.
 
     Args:
         kernel: The kernel.
-        versions: A version of the operator, or several.
+        versions: One version of the operator, or several.
         allowed: The element types that these allow, by parameter; None if they have no such parameter.
-        limit: A limit beside those of the kernel.
+        limit: A limit besides the kernel's own, "" for none.
     """
     types: dict[str, frozenset[str]] = {}
     for name, elements in sorted(kernel.types.items()):
@@ -339,15 +345,18 @@ def _taken(
 
 
 def _overlaps(elements: frozenset[str], allowed: frozenset[str] | None, runtime: Runtime) -> bool:
-    """Whether a release computes one of some allowed types in one of some elements, itself or by casts."""
+    """Whether a release takes one of the `allowed` types for a kernel of these element types, directly or by a cast.
+
+    It is True if `allowed` is None.
+    """
     return allowed is None or not elements.isdisjoint(allowed) or not elements.isdisjoint(map(runtime.cast_of, allowed))
 
 
 @lru_cache(maxsize=8192)
 def _allowed_elements(versions: tuple[OpSchema, ...], name: str) -> frozenset[str] | None:
-    """Return the element types that a parameter or an input of versions may have; "" is the first input.
+    """Return the element types that a parameter or input of these versions may have; `name` "" is the first input.
 
-    Returns None if no version has such a parameter.
+    Returns None if no version has it.
     """
     found: set[str] = set()
     for schema in versions:
@@ -360,12 +369,12 @@ def _allowed_elements(versions: tuple[OpSchema, ...], name: str) -> frozenset[st
 
 
 def _element_of(type_: str) -> str:
-    """Return the element of a type of tensors; another type whole."""
+    """Return the element type of a tensor type; any other type unchanged."""
     return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
 
 
 def _join(taken: Sequence[Taken]) -> list[Taken]:
-    """Return kernels with those joined that have the same limits and differ in the types of one parameter at most."""
+    """Return kernels with those joined that have the same limits, and different types for at most one parameter."""
     kernels = list(dict.fromkeys(taken))
     position = 0
     while position < len(kernels):
@@ -381,7 +390,7 @@ def _join(taken: Sequence[Taken]) -> list[Taken]:
 
 
 def _join_kernels(one: Taken, other: Taken) -> Taken | None:
-    """Return one kernel in place of two, None if it would take what neither takes."""
+    """Return one kernel that takes the same as two together, None if there is no such kernel."""
     if one.limits != other.limits or one.types_not != other.types_not:
         return None
     here, there = dict(one.types), dict(other.types)
@@ -400,7 +409,7 @@ def _join_kernels(one: Taken, other: Taken) -> Taken | None:
 
 
 def types_text(taken: Taken) -> str:
-    """Return the element types that a kernel takes, "any" for all that the version of the operator allows."""
+    """Return the element types that a kernel takes as text; "any" if it takes all that the operator allows."""
     allowed = dict(taken.allowed)
     parts = []
     for name, elements in taken.types:
@@ -411,7 +420,7 @@ def types_text(taken: Taken) -> str:
 
 
 def _elements_text(elements: frozenset[str], allowed: frozenset[str]) -> str:
-    """Return element types as text, or those that are missing if these are few."""
+    """Return element types as text; if only few of `allowed` are missing, "all but" these."""
     missing = allowed - elements
     if len(elements) > MAX_LISTED_TYPES and 0 < len(missing) <= MAX_LISTED_TYPES // 2:
         return f"all but {', '.join(_sort_types(missing))}"
@@ -431,7 +440,7 @@ def releases_text(runs: Sequence[Run], releases: Sequence[str]) -> str:
 
 
 def runtimes_with(facts: Mapping[str, RuntimeFacts], key: Key) -> Iterator[tuple[str, str]]:
-    """Yield the runtimes that take an operator, each with its releases as text: "since 8.5", "8.2 to 8.4"."""
+    """Yield (runtime, releases) for each runtime that takes an operator; the releases are text: "8.2 to 8.4"."""
     for name, each in facts.items():
         runs = each.runs_of(key)
         if runs:

@@ -34,7 +34,7 @@ NOTHING = "nothing which it has expresses, except nodes of rare forms"
 
 
 class RuntimePage(NamedTuple):
-    """A page about a runtime: its path, its title, and the data that its template shows."""
+    """The page of a runtime: its path, its title, and the data for its template."""
 
     path: str
     title: str
@@ -74,7 +74,7 @@ def runtime_pages(site: Site) -> Iterator[RuntimePage]:
 
 
 def _runtime_page(site: Site, facts: RuntimeFacts, fates: Fates) -> dict[str, Any]:
-    """Return the data of the page of a runtime."""
+    """Return the data for the template of a runtime's page."""
     return {
         "title": escape_text(facts.table.title),
         "description": escape_text(f"Operators, versions and types of {facts.table.title}, by release."),
@@ -96,7 +96,7 @@ def _count_text(facts: RuntimeFacts) -> str:
 
 
 def _facts_data(facts: RuntimeFacts) -> Iterator[dict[str, Any]]:
-    """Yield the entries of the list of facts about a runtime: names, sources, rules."""
+    """Yield the entries of the list of facts on a runtime: names, sources, rules."""
     table, newest = facts.table, facts.runtimes[-1]
     yield _fact("Names", ", ".join((table.name, *table.aliases)))
     if newest.opsets.get("", (None, None)) == (None, None):
@@ -127,22 +127,22 @@ def _facts_data(facts: RuntimeFacts) -> Iterator[dict[str, Any]]:
 
 
 def _fact(name: str, text: str, links: Iterable[dict[str, str]] = ()) -> dict[str, Any]:
-    """Return an entry of the list of facts: its name, its links, and the text that follows the links, escaped."""
+    """Return an entry of the list of facts: its name, its links, and the text after the links."""
     return {"name": name, "links": [*links], "text": escape_text(text)}
 
 
 def _file_of(name: str) -> str:
-    """Return the address of a runtime's page from another one."""
+    """Return the address of a runtime's page, from the page of another runtime."""
     return Paths.runtime(name).rpartition("/")[2]
 
 
 def _plain(text: str) -> dict[str, str]:
-    """Return an entry of a list of links that leads nowhere."""
+    """Return an entry of a list of links that has no address."""
     return {"name": escape_text(text), "href": "", "note": ""}
 
 
 def _releases_table(facts: RuntimeFacts) -> dict[str, Any]:
-    """Return the table of a runtime's releases, newest first, neighbors with equal facts in one row."""
+    """Return the table of a runtime's releases, newest first; neighbors with equal facts share a row."""
     head = ["ai.onnx", "ai.onnx.ml", "IR version", "How it is known", "Read from", "Kernels", "Fallback", "Note"]
     groups: list[tuple[list[str], list[str]]] = []
     for runtime in facts.runtimes:
@@ -183,7 +183,7 @@ def _release_cells(runtime: Runtime) -> list[str]:
 
 
 def _fates_data(site: Site, facts: RuntimeFacts, fates: Fates) -> Iterator[dict[str, Any]]:
-    """Yield the parts about operators without a kernel: those that are rewritten, left to the fallback, or refused."""
+    """Yield the parts of a page on operators without kernel: rewritten, refused, or run by the fallback."""
     fallback = facts.runtimes[-1].fallback
     parts = {
         REWRITTEN: ("What --for rewrites", f"Operators of the standard that it lacks, and that others express. {MANY}"),
@@ -204,12 +204,12 @@ def _fates_data(site: Site, facts: RuntimeFacts, fates: Fates) -> Iterator[dict[
 
 
 def _order(runs: Sequence[Run], facts: RuntimeFacts) -> tuple[int, int]:
-    """Return the sort key of releases: those that reach the newest come first, and of these the longest."""
+    """Return a sort key for runs of releases: runs that reach the newest release first, of these the longest."""
     return -runs[-1][1], runs[0][0]
 
 
 def _operator_link(site: Site, key: Key) -> dict[str, str]:
-    """Return the link to an operator's page; one of another domain than ai.onnx is named with it."""
+    """Return the link to an operator's page; its name has the domain before it unless that is ai.onnx."""
     found = site.link(key[1], key[0], ROOT)
     return {**found, "name": _full_name(key)}
 
@@ -221,7 +221,7 @@ def _full_name(key: Key) -> str:
 def _operators_table(site: Site, facts: RuntimeFacts) -> dict[str, Any]:
     """Return the table of a runtime's operators, each with a row for its versions, releases and kernels.
 
-    Columns that say nothing are left out, and so are facts on the page of another runtime, of which it has the kernels.
+    Columns without content are left out. If the runtime shares the kernels of another one, only releases are shown.
     """
     lines = {
         key: [("all", releases_text(facts.runs_of(key), facts.releases), "any", "")]
@@ -249,7 +249,7 @@ def _operators_table(site: Site, facts: RuntimeFacts) -> dict[str, Any]:
 
 
 def _operator_lines(site: Site, facts: RuntimeFacts, key: Key) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the versions, releases, element types and limits of each kernel of an operator as text."""
+    """Yield (versions, releases, element types, limits) as text for each kernel of an operator."""
     versions = [schema.since_version for schema in site.registry.versions(key[1], key[0])]
     for row in facts.rows_of(key):
         for each in row.taken:
@@ -258,7 +258,7 @@ def _operator_lines(site: Site, facts: RuntimeFacts, key: Key) -> Iterator[tuple
 
 
 def _versions_text(chosen: Sequence[int], versions: Sequence[int]) -> str:
-    """Return some consecutive versions of an operator as text: "all", "7 to 13", "from 14 on"."""
+    """Return consecutive versions of an operator as text: "all", "13", "7 to 13"."""
     if ALL in chosen or [*chosen] == [*versions]:
         return "all"
     if len(chosen) == 1:
@@ -267,7 +267,7 @@ def _versions_text(chosen: Sequence[int], versions: Sequence[int]) -> str:
 
 
 def _without_operators(facts: RuntimeFacts) -> str:
-    """Return the sentence in place of the operators of a runtime whose operators are not known, "" for others."""
+    """Return a sentence for a runtime whose operators are not known, "" for any other."""
     if facts.listed:
         return ""
     return (

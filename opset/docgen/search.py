@@ -114,9 +114,9 @@ SYNONYMS = {
 
 
 class Page(NamedTuple):
-    """A page that is no operator: its link from the site's root, its kind, and its text.
+    """A page of the site that is not an operator's: its address from the site's root, its kind, and its text.
 
-    The text of a "guide", an "error" and of "api" is Markdown; a guide's sections are found, too.
+    The text is Markdown for the kinds "guide", "error" and "api". Of a guide, each section can be found.
     """
 
     title: str
@@ -126,7 +126,7 @@ class Page(NamedTuple):
 
 
 def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[Page]) -> str:
-    """Return a script, in ASCII, that assigns the search index: the operators of these domains, and other pages."""
+    """Return a script in ASCII that assigns the search index of some domains' operators and of other pages."""
     lists: dict[tuple[str, ...], int] = {}
     families: dict[str, int] = {}
     paths = Paths(registry, domains)
@@ -154,7 +154,7 @@ def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[Pag
 
 
 def _indexed_pages(page: Page) -> Iterable[Page]:
-    """Yield the entries of a page in the search index, in plain text: one for each section of a guide, else one."""
+    """Yield the search entries of a page, with plain text: one for each section of a guide, else one."""
     if page.kind in ("error", "api"):
         yield page._replace(text="\n".join(words for _, _, words in sections(page.text)))
     elif page.kind == "guide":
@@ -172,9 +172,11 @@ def _operator_entry(
     lists: dict[tuple[str, ...], int],
     families: dict[str, int],
 ) -> list[Any]:
-    """Return an operator's search entry, without its name and domain.
+    """Return the search entry of an operator, without its name and domain.
 
-    `lists` and `families` number the lists of names and the families that entries refer to; new ones are added."""
+    Lists of names and families are stored once: `lists` and `families` map them to their numbers, and new ones are
+    added.
+    """
     newest = versions[-1]
     docs = registry.documentation(newest)
     synonyms = SYNONYMS.get(newest.name, "") if registry.is_standard(newest.name, newest.domain) else ""
@@ -193,7 +195,7 @@ def _operator_entry(
 
 
 def _version_entry(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[int]:
-    """Return the entry of a version; `lists` numbers the lists of names that it refers to, and new ones are added."""
+    """Return the search entry of a version; `lists` maps lists of names to their numbers, and new ones are added."""
     columns = (
         tuple(sorted(element_words(schema))),
         tuple(schema.attributes),
@@ -205,7 +207,7 @@ def _version_entry(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[
 
 
 def element_words(schema: OpSchema) -> set[str]:
-    """Return the words in the types of a schema's inputs and outputs, except "tensor": float, seq, map, sparse."""
+    """Return the words in the types of a schema's inputs and outputs, without "tensor": float, seq, map, sparse."""
     types = {type_ for parameter in (*schema.inputs, *schema.outputs) for type_ in schema.allowed_types(parameter)}
     words = {word for type_ in types for word in re.findall(r"\w+", type_)}
     return {"sparse" if word == "sparse_tensor" else word for word in words - {"tensor"}}
@@ -222,6 +224,6 @@ def _prose_of(docs: Docs) -> Iterable[str]:
 
 
 def _plain_text(text: str) -> str:
-    """Return text without backticks and empty lines, in printable characters, cut to LONGEST characters."""
+    """Return text without backticks and empty lines, in printable characters, cut to LONGEST."""
     lines = (" ".join(line.split()) for line in text[:LONGEST].replace("`", "").split("\n"))
     return "\n".join(safe_text(line, LONGEST) for line in lines if line)

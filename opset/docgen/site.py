@@ -66,9 +66,13 @@ def pages(
     progress: Progress | None = None,
     verbs: Sequence[Verb] = (),
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a site, each as its path relative to the root (with "/") and its content.
+    """Yield the files of the site, each as its path from the root and its content.
 
-    `verbs` are those of the command line, if it has pages.
+    Args:
+        registry: The operators.
+        domains: The domains to document, by default all.
+        progress: Called after each page with the numbers of pages done and of all pages.
+        verbs: The verbs of the command line that get pages.
     """
     paths = Paths(registry, registry.domains if domains is None else domains)
     standard = registry.operators("") if "" in paths.domains else ()
@@ -118,7 +122,7 @@ def pages(
 def _environment(count: int, has_runtimes: bool, has_verbs: bool) -> Environment:
     """Return the Jinja environment of the templates.
 
-    `count` is the number of operators that pages state; the menu has indexes of runtimes and of verbs if there are any.
+    `count` is the number of operators, which pages state. The menu lists runtimes and verbs only if there are any.
     """
     environment = Environment(
         loader=PackageLoader("opset.docgen"),
@@ -139,7 +143,7 @@ def _environment(count: int, has_runtimes: bool, has_verbs: bool) -> Environment
 
 
 def _home_page(site: Site, operators: list[OperatorEntry]) -> dict[str, Any]:
-    """Return the data of the home page: domains, guides, and all operators."""
+    """Return the data for the home page: domains, guides, and all operators."""
     domains = []
     for domain in site.paths.domains:
         newest = site.registry.domains[domain]
@@ -160,7 +164,7 @@ def _home_page(site: Site, operators: list[OperatorEntry]) -> dict[str, Any]:
 
 
 def _guide_pages() -> Iterator[IndexPage]:
-    """Yield the pages of the guides, and the page that lists them."""
+    """Yield the page of each guide, and the page that lists the guides."""
     groups: dict[str, list[dict[str, str]]] = {}
     for guide in guides()[1:]:
         found = link(guide.title, f"../{Paths.guide(guide.name)}")
@@ -186,14 +190,14 @@ def _guide_pages() -> Iterator[IndexPage]:
 
 
 def _resolve_link(target: str) -> str:
-    """Return the address on the site for the target of a link in a guide."""
+    """Return the address on the site for the target of a link in a guide; other targets are unchanged."""
     name, hash_, anchor = target.partition("#")
     known = {f"{guide.name}.md": guide.name for guide in guides()}
     return f"../{Paths.guide(known[name])}{hash_}{anchor}" if name in known else target
 
 
 def _api_data() -> tuple[dict[str, Any], list[Page]]:
-    """Return the data of the page of the Python API, and an entry for the search for each name on it."""
+    """Return the data for the page on the Python API, and search entries: one for each name, and one for the page."""
     search_pages: list[Page] = []
 
     def shown_entry(entry: PublicName) -> dict[str, Any]:

@@ -8,5 +8,5 @@ from importlib.resources import files
 
 @cache
 def base_stylesheet() -> str:
-    """Return the CSS of all pages: the colors of the light and the dark scheme, text, tables."""
+    """Return the CSS that all pages share: colors of the light and the dark scheme, text, tables."""
     return files("opset.docgen").joinpath("assets", "base.css").read_text(encoding="utf-8")

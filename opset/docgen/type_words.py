@@ -19,7 +19,10 @@ _WRAPPERS = {"": "", "seq": "sequences", "optional": "optional tensors", "option
 
 
 def split_types(types: Iterable[str]) -> dict[str, list[str]]:
-    """Return the element types of each kind of value, such as "seq"; "" for tensors, and for types of other kinds."""
+    """Return element types by kind of value, such as "seq" and "optional"; the kind of tensors is "".
+
+    Types of any other kind are listed whole under "".
+    """
     kinds: dict[str, list[str]] = {}
     for type_ in types:
         wrapper, found, element = type_.rpartition("(tensor(")
@@ -29,28 +32,28 @@ def split_types(types: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _element(type_: str) -> str:
-    """Return the element type of a tensor type, any other type unchanged."""
+    """Return the element type of a tensor type; any other type unchanged."""
     return type_[7:-1] if type_.startswith("tensor(") else type_
 
 
 def words_of_types(types: Iterable[str]) -> str:
-    """Return what types a long list has in words: "floats of 16 to 64 bits, bfloat16, bool"."""
+    """Return a long list of types in words: "floats of 16 to 64 bits, bfloat16, bool"."""
     return "; ".join(_phrase_of(kind, _replace_groups(names)) for kind, names in split_types(types).items())
 
 
 def list_of_types(types: Iterable[str]) -> str:
-    """Return a list of types in which each kind of value is named once: "sequences of float, double; float, double"."""
+    """Return a list of types as text that names each kind of value once: "sequences of float, double; float"."""
     return "; ".join(_phrase_of(kind, names) for kind, names in split_types(types).items())
 
 
 def _phrase_of(kind: str, names: Iterable[str]) -> str:
-    """Return names after the kind of value that has them as element types."""
+    """Return names of element types as text, after the kind of value: "sequences of float, double"."""
     listed = ", ".join(names)
     return f"{_WRAPPERS[kind]} of {listed}" if kind else listed
 
 
 def _replace_groups(names: Iterable[str]) -> list[str]:
-    """Return names in which a title replaces each whole group, titles first."""
+    """Return names of element types, with complete groups replaced by their titles, such as "complex numbers"."""
     left = {*names}
     titles = []
     for title, members in _GROUPS:

@@ -27,7 +27,7 @@ _COMMAND = re.compile(r"^\$ (opset (?P<verb>[\w-]+)(?:.*\\\n)*.*)$", re.MULTILIN
 
 
 class Verb(NamedTuple):
-    """A verb of the command line: its usage line, its help as paragraphs, and its options as (names, help)."""
+    """A verb of the command line: its usage line, its help, and its options as (names, help)."""
 
     name: str
     summary: str
@@ -37,7 +37,7 @@ class Verb(NamedTuple):
 
 
 def verb_pages(verbs: Sequence[Verb]) -> Iterator[IndexPage]:
-    """Yield a page for each verb, and the page that lists them; nothing without verbs."""
+    """Yield a page for each verb, and the page that lists these; nothing if there are no verbs."""
     if not verbs:
         return
     examples = _examples_by_verb()
@@ -73,13 +73,13 @@ def verb_pages(verbs: Sequence[Verb]) -> Iterator[IndexPage]:
 
 
 def _option_cells(options: Iterable[tuple[str, str]]) -> Iterator[list[dict[str, object]]]:
-    """Yield the row of each option in a table."""
+    """Yield the cells of each option's row in a table."""
     for names, words in options:
         yield [cell(names), cell(words)]
 
 
 def _examples_by_verb() -> dict[str, dict[str, Guide]]:
-    """Return the first commands of the guides by verb, each with its guide; each guide gives two at most."""
+    """Return commands from the guides by verb, each with its guide; at most two of each guide and EXAMPLES in all."""
     found: dict[str, dict[str, Guide]] = {}
     for guide in guides():
         counts: dict[str, int] = {}

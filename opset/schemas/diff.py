@@ -32,7 +32,7 @@ from opset.schemas.type_sets import TypeSets, shortest_expressions
 
 @dataclass(frozen=True)
 class Transition:
-    """Two consecutive versions of an operator, and the change that the newer one declares."""
+    """Two consecutive versions of an operator, and the `change:` block of the newer one."""
 
     old: OpSchema
     new: OpSchema
@@ -40,12 +40,12 @@ class Transition:
 
     @cached_property
     def difference(self) -> dict[str, Any]:
-        """The difference of the two signatures, as `signature_diff` computes it."""
+        """The difference of the two signatures, in the form of `signature_diff`."""
         return signature_diff(self.old, self.new)
 
     @cached_property
     def undeclared_keys(self) -> tuple[str, ...]:
-        """Keys such as "inputs" in which the signatures differ otherwise than the `change:` block declares."""
+        """The keys ("inputs", "types") in which the `change:` block does not declare how the signatures differ."""
         computed, declared = (
             {key: json.dumps(part, sort_keys=True) for key, part in difference.items()}
             for difference in (self.difference, self.change.diff)
@@ -55,7 +55,7 @@ class Transition:
 
 
 def signature_diff(old: OpSchema, new: OpSchema) -> dict[str, Any]:
-    """Return the differences of two signatures as a `change:` block has them, empty if there are none."""
+    """Return the differences of two signatures in the form of a `change:` block, empty if there are none."""
     diff: dict[str, Any] = {}
     for flag in ("deprecated", "experimental"):
         if getattr(old, flag) != getattr(new, flag):
@@ -133,7 +133,7 @@ def _type_diff(old: dict[str, tuple[str, ...]], new: dict[str, tuple[str, ...]])
 
 
 def compact_diff(diff: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
-    """Return a signature difference as authors write it: with names of type sets, and floats with few digits."""
+    """Return a signature difference as authors write it: types by names of sets, and floats with few digits."""
     compact: dict[str, Any] = {key: _shorten_floats(part) for key, part in diff.items()}
     for name, part in diff.get("types", {}).items():
         if isinstance(part, list):
@@ -142,7 +142,7 @@ def compact_diff(diff: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
 
 
 def signed_expressions(types: Sequence[str], sets: TypeSets) -> list[str]:
-    """Return types signed with + (came) or - (went) in fewer words, by names of sets: ["+float8", "-bool"]."""
+    """Return types signed + (added) or - (removed) as a shorter list, with names of sets: ["+float8", "-bool"]."""
     parts = {sign: [type_[1:] for type_ in types if type_[0] == sign] for sign in "+-"}
     return [sign + each for sign, some in parts.items() for each in shortest_expressions(some, sets)]
 
@@ -156,7 +156,7 @@ def _shorten_floats(value: Any) -> Any:
 
 
 def short_float(value: float) -> float:
-    """Return the float of fewest digits that rounds to the same float32: 1e-05 for 9.999999747378752e-06."""
+    """Return the float with the fewest digits that is the same as a float32: 1e-05 for 9.999999747378752e-06."""
     for digits in range(1, 10):
         short = float(f"{value:.{digits}g}")
         with contextlib.suppress(OverflowError):  # rounded up beyond the largest float32

@@ -15,9 +15,9 @@ from opset.schemas.model import FunctionBody, OpSchema
 
 @lru_cache(maxsize=512)
 def body_nodes(text: str) -> tuple[Any, ...]:
-    """Return the NodeProtos that a function body's text declares; they are cached, and must not be changed.
+    """Return the NodeProtos of a function body's text; they are cached, so callers must not change them.
 
-    Raises SchemaError S233 if the text cannot be read; its place is line:column in the text.
+    Raises SchemaError S233 if the text cannot be read; its location is line:column in the text.
     """
     try:
         graph = parse_graph(f"body () => () {{\n{text}\n}}")
@@ -30,12 +30,13 @@ def body_nodes(text: str) -> tuple[Any, ...]:
 
 
 def fitting_bodies(schema: OpSchema, opset: int, table: Table) -> Iterator[FunctionBody]:
-    """Yield the function bodies that can express a node at an opset of ai.onnx, best first; its types are not checked.
+    """Yield the function bodies that can replace a node at an opset of ai.onnx, best first; types are not checked.
 
     Args:
-        schema: The operator of the node.
-        table: Functions of a name that return whether the node has such an input or attribute ("given"), the value of
-            an attribute ("value") and the rank of an input ("rank"), each None if it is unknown.
+        schema: The operator version of the node.
+        opset: The opset of ai.onnx.
+        table: Functions that return, by name, whether the node has an input or attribute ("given"), the value of an
+        attribute ("value"), and the rank of an input ("rank"); each returns None if that is unknown.
     """
     for body in schema.function:
         premises = [parse_premise(name, form, schema) for name, form in body.where]

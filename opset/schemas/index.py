@@ -59,7 +59,7 @@ _FLAGS = {
 
 @lru_cache(maxsize=1)
 def standard_index() -> dict[str, Any]:
-    """Return the index of the standard's operators, cached; it is rebuilt if it is missing or their YAML changed."""
+    """Return the compiled operators of the standard; rebuilt if the file is missing or the YAML has changed; cached."""
     index = _read_index(FOLDER / _INDEX)
     in_checkout = (FOLDER.parents[1] / "pyproject.toml").exists()
     if index is None or (in_checkout and index["stamp"] != _stamp_of(FOLDER)):
@@ -69,13 +69,13 @@ def standard_index() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def standard_prose() -> dict[str, Any]:
-    """Return the compiled prose of the standard, cached; it is rebuilt if it does not belong to the index."""
+    """Return the compiled prose of the standard; rebuilt if the file does not belong to the index; cached."""
     return _read_beside_index(_PROSE) or _build_standard()[1]
 
 
 @lru_cache(maxsize=1)
 def standard_examples() -> dict[str, Any]:
-    """Return the compiled examples of the standard, cached; they are rebuilt if they do not belong to the index."""
+    """Return the compiled examples of the standard; rebuilt if the file does not belong to the index; cached."""
     return _read_beside_index(_EXAMPLES) or _build_standard()[2]
 
 
@@ -85,7 +85,10 @@ def _build_standard() -> Compiled:
 
 
 def build_index(folder: Path) -> Compiled:
-    """Compile a folder of operator YAML; write the files into it if permitted. Raises SchemaError if it has faults."""
+    """Compile a folder of operator YAML; return index, prose and examples, and write them into the folder if possible.
+
+    Raises SchemaError if the YAML has faults.
+    """
     from opset.schemas.yaml.loader import load_folder
 
     stamp = _stamp_of(folder)
@@ -104,7 +107,7 @@ def build_index(folder: Path) -> Compiled:
 
 
 def compile_operators(operators: Iterable[Operator], sets: TypeSets) -> Compiled:
-    """Return index, prose and examples of operators as plain data; the prose has the type `sets` that they may name."""
+    """Return index, prose and examples of operators as plain data; `sets` are the type sets that the YAML may name."""
     index: dict[str, Any] = {"stamp": 0, "types": [], "newest": {}, "operators": {}}
     prose: dict[str, Any] = {"stamp": 0, "sets": dict(sets), "operators": {}}
     examples: dict[str, Any] = {"stamp": 0, "operators": {}}
@@ -158,7 +161,7 @@ def _version_data(schema: OpSchema, table: dict[tuple[str, ...], int], bodies: l
 
 
 def _trim_defaults(each: Parameter | Attribute) -> list[Any]:
-    """Return the values of a parameter's or attribute's fields, without defaults at the end."""
+    """Return the fields of a parameter or attribute as a list, without fields at the end that have their default."""
     values = [*each]
     defaults = [*each._field_defaults.values()]
     while defaults and values[-1] == defaults.pop():
@@ -176,7 +179,7 @@ def versions_of(index: dict[str, Any], domain: str, name: str) -> list[int]:
 
 
 def _entry_of(index: dict[str, Any], domain: str, name: str) -> list[Any]:
-    """Return the family, the versions and the function bodies of an operator in an index; it is parsed at first use."""
+    """Return the entry of an operator in an index: family, versions and function bodies; parsed at first use."""
     operators = index["operators"][domain]
     if isinstance(operators[name], bytes):
         operators[name] = json.loads(operators[name])
@@ -185,7 +188,7 @@ def _entry_of(index: dict[str, Any], domain: str, name: str) -> list[Any]:
 
 
 def standard_versions(domain: str, name: str) -> tuple[OpSchema, ...]:
-    """Return all versions of an operator of the standard, oldest first; none if there is no such operator."""
+    """Return all versions of an operator of the standard, oldest first; () if there is no such operator."""
     index = standard_index()
     count = len(versions_of(index, domain, name)) if name in index["operators"].get(domain, ()) else 0
     return tuple(make_schema(index, domain, name, position) for position in range(count))
@@ -194,9 +197,14 @@ def standard_versions(domain: str, name: str) -> tuple[OpSchema, ...]:
 def make_schema(
     index: dict[str, Any], domain: str, name: str, position: int, prose: dict[str, Any] | None = None
 ) -> OpSchema:
-    """Return the schema of one version of an operator in an index; `position` 0 is its oldest version.
+    """Return the schema of one version of an operator from an index.
 
-    Its prose is read from compiled `prose` when it is asked for, None stands for that of the standard.
+    Args:
+        index: The compiled operators.
+        domain: The domain.
+        name: The operator.
+        position: The position of the version, 0 for the oldest.
+        prose: Compiled prose, which is read only when it is asked for; None for the standard's.
     """
     family, versions, *bodies = _entry_of(index, domain, name)
     data = versions[position]
@@ -219,12 +227,12 @@ def make_schema(
 
 
 def _read_docs(prose: dict[str, Any] | None, domain: str, name: str, since: int) -> Docs:
-    """Return the prose of the version `since` of an operator: of the standard if `prose` is None."""
+    """Return the prose of one operator version, from compiled prose or, if that is None, from the standard's."""
     return make_docs(standard_prose() if prose is None else prose, domain, name, since)
 
 
 def make_docs(prose: dict[str, Any], domain: str, name: str, since: int) -> Docs:
-    """Return the prose of the version `since` of an operator from compiled prose."""
+    """Return the prose of one operator version, which `since` names, from compiled prose."""
     docs = Docs(*prose["operators"][domain][name][str(since)])
     notes = (ImplementationNote(*each) for each in docs.implementations)
     return docs._replace(
@@ -234,7 +242,7 @@ def make_docs(prose: dict[str, Any], domain: str, name: str, since: int) -> Docs
 
 
 def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Example, ...]:
-    """Return the examples of an operator from compiled ones, in the order of its file; () if it has none."""
+    """Return the examples of an operator from compiled examples, in the order of its file; () if it has none."""
     found = []
     for data in examples["operators"].get(domain, {}).get(name, ()):
         attributes = {key: _make_value(each) for key, each in data.get("attributes", {}).items()}
@@ -244,7 +252,7 @@ def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Exa
 
 
 def _make_value(data: Any) -> Any:
-    """Return plain data of an example with an ExampleValue in place of each mapping."""
+    """Return compiled data of an example with each mapping turned into an ExampleValue."""
     if isinstance(data, list):
         return [_make_value(each) for each in data]
     if not isinstance(data, dict):
@@ -269,14 +277,14 @@ def _make_change(attributes: dict[str, Any] | None = None, **said: Any) -> Chang
 
 
 def _freeze(value: Any) -> Any:
-    """Return a value with tuples in place of all lists in it."""
+    """Return a value with all lists in it, at any depth, turned into tuples."""
     if isinstance(value, dict):
         return {key: _freeze(each) for key, each in value.items()}
     return tuple([_freeze(each) for each in value]) if isinstance(value, list) else value
 
 
 def _stamp_of(folder: Path) -> int:
-    """Return a number that changes if a YAML or Python file in or below a folder is added, removed or changed."""
+    """Return a number that changes when a YAML or Python file of a folder is added, removed or changed."""
     entries: list[os.DirEntry[str]] = []
     for place in (folder, *(each for each in folder.iterdir() if each.is_dir())):
         with os.scandir(place) as files:
@@ -286,7 +294,7 @@ def _stamp_of(folder: Path) -> int:
 
 
 def _read_beside_index(name: str) -> dict[str, Any] | None:
-    """Return the JSON of a file built together with the index, None if it is missing, damaged or of another index."""
+    """Return the JSON in a file beside the standard's index; None if it is missing, damaged, or of another index."""
     stamp = standard_index()["stamp"]
     try:
         data: dict[str, Any] = json.loads((FOLDER / name).read_bytes())
@@ -296,7 +304,7 @@ def _read_beside_index(name: str) -> dict[str, Any] | None:
 
 
 def _read_index(path: Path) -> dict[str, Any] | None:
-    """Return the index in a file, each operator as its unparsed line; None if the file is missing or damaged."""
+    """Return the index in a file, with each operator still an unparsed line; None if it is missing or damaged."""
     try:
         head, *lines = path.read_bytes().splitlines()
         index: dict[str, Any] = json.loads(head)
@@ -310,7 +318,7 @@ def _read_index(path: Path) -> dict[str, Any] | None:
 
 
 def write_json(path: Path, lines: Iterable[Any]) -> None:
-    """Write values as lines of JSON; the file appears only when complete, since two processes may write it at once."""
+    """Write values to a file, each as a line of JSON; the file appears only when it is complete."""
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
         with temporary.open("x", encoding="utf-8") as file:  # a link that has this name is not followed

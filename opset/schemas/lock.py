@@ -32,7 +32,7 @@ Lock = dict[str, dict[str, dict[str, str]]]
 
 
 def signature_hash(schema: OpSchema) -> str:
-    """Return the hex SHA-256 of a version's signature: its name, parameters, attributes, types and flags."""
+    """Return the SHA-256, in hex, of a version's signature: name, parameters, attributes, types and flags."""
 
     def parameters(each: tuple[Parameter, ...]) -> list[Any]:
         return [[p.name, p.type, p.option, p.homogeneous, p.min_arity] for p in each]
@@ -62,7 +62,7 @@ def read_lock(folder: Path) -> Lock:
 
 
 def parse_lock(data: bytes, path: Path | str) -> Lock:
-    """Return the lock in a file's bytes; errors name its `path`. Raises SchemaError S204 if they hold no lock."""
+    """Return the lock in the bytes of a file; `path` is for messages. Raises SchemaError S204 if it is no lock."""
     try:
         lock: Lock = parse_json(data)
         listed = [each for operators in lock.values() for versions in operators.values() for each in versions.items()]
@@ -80,7 +80,7 @@ def _reading_error(path: Path | str, error: Exception) -> SchemaError:
 
 
 def lock_versions(folder: Path, operators: Iterable[Operator]) -> list[str]:
-    """Add the versions of operators that a folder's lock lacks to its file; return their names: "ai.onnx.Relu:14".
+    """Add all versions of operators that a folder's lock lacks to the lock file; return their names: "ai.onnx.Relu:14".
 
     Versions in the lock keep their hashes. Raises SchemaError S204 if the lock cannot be read, UsageError U104 if it
     cannot be written.

@@ -219,7 +219,7 @@ class OpSchema:
         return html_of(f"{domain_name(self.domain)} {self._signature()}", tables)
 
     def _signature(self) -> str:
-        """Return the name, version, inputs, outputs and attributes on one line."""
+        """Return name, version, inputs, attributes and outputs as one line of text."""
         inputs, outputs = (", ".join(each.name for each in listed) for listed in (self.inputs, self.outputs))
         attributes = f"; {', '.join(self.attributes)}" if self.attributes else ""
         return f"{self.name} {self.since_version} ({inputs}{attributes}) -> ({outputs})"
@@ -231,41 +231,41 @@ class OpSchema:
 
     @property
     def docs(self) -> Docs:
-        """All prose of the version, read when it is asked for; empty if there is none."""
+        """All prose of the version; empty if it has none."""
         return Docs("") if self.prose is None else self.prose()
 
     @property
     def doc(self) -> str:
-        """The description of what the operator computes, "" without prose."""
+        """The description of the operator, "" if it has no prose."""
         return self.docs.doc
 
     @property
     def special_cases(self) -> Sequence[SpecialCase]:
-        """The behavior at limits, such as NaN and empty tensors; () without prose."""
+        """The behavior at limits, such as NaN and empty tensors; empty if it has no prose."""
         return self.docs.special_cases
 
     @property
     def min_input(self) -> int:
-        """Smallest number of inputs that a node may have."""
+        """The smallest number of inputs that a node may have."""
         return 0 if self.unknown else _arity(self.inputs)[0]
 
     @property
     def max_input(self) -> int:
-        """Largest number of inputs that a node may have; 2**31 - 1 where it is not bounded."""
+        """The largest number of inputs that a node may have; 2**31 - 1 if there is no bound."""
         return UNBOUNDED if self.unknown == SIGNATURE else _arity(self.inputs)[1]
 
     @property
     def min_output(self) -> int:
-        """Smallest number of outputs that a node may have."""
+        """The smallest number of outputs that a node may have."""
         return 0 if self.unknown else _arity(self.outputs)[0]
 
     @property
     def max_output(self) -> int:
-        """Largest number of outputs that a node may have; 2**31 - 1 where it is not bounded."""
+        """The largest number of outputs that a node may have; 2**31 - 1 if there is no bound."""
         return UNBOUNDED if self.unknown == SIGNATURE else _arity(self.outputs)[1]
 
     def function_bodies(self, opset: int) -> tuple[FunctionBody, ...]:
-        """Return the function bodies to use at an opset of ai.onnx; of bodies for the same nodes, only the newest."""
+        """Return the function bodies to use at an opset of ai.onnx; of several for the same nodes, only the newest."""
         found: dict[str, FunctionBody] = {}
         for body in self.function:
             if body.opset <= opset:
@@ -286,10 +286,10 @@ class SpecialCase(NamedTuple):
 
 
 class ImplementationNote(NamedTuple):
-    """What one implementation does with an operator, beside what the standard says.
+    """The behavior of one implementation of an operator, beside the standard's text.
 
-    `name` is a runtime, or OWN for the evaluator of this package, and `tested` the version of the runtime that the
-    behavior was seen with. `examples` names examples with which it disagrees.
+    `name` is a runtime, or OWN for the evaluator of this package; `tested` is the version of the runtime with which the
+    behavior was seen. `examples` names the examples with which it disagrees.
     """
 
     name: str
@@ -357,24 +357,24 @@ class Example(NamedTuple):
 
 
 def unknown_words(unknown: str) -> str:
-    """Return the unknown parts of a version as a sentence; `unknown` comes from its schema."""
+    """Return a sentence on which parts of a version are not known; `unknown` is the field of its schema."""
     if unknown == SIGNATURE:
         return "its signature is not in the document that declares it"
     return "types, and which parameters may be left out, are not in the document that declares it"
 
 
 def example_versions(example: Example, versions: Iterable[int]) -> list[int]:
-    """Return those of an operator's versions for which an example holds: from its `since` to its `until`."""
+    """Return those of an operator's `versions` that an example holds for: from its `since` to its `until`."""
     return versions_between(versions, example.since, example.until)
 
 
 def versions_between(versions: Iterable[int], since: int | None, until: int | None) -> list[int]:
-    """Return those of some versions that are from `since` to `until`, both included; None sets no bound."""
+    """Return the versions from `since` to `until`, both included; None stands for no bound."""
     return [each for each in versions if (since or 0) <= each and (until is None or each <= until)]
 
 
 def is_random(example: Example) -> bool:
-    """Whether an output of an example is random, so that the example states its shape but no elements."""
+    """Whether an output of an example is random: the example states its shape, but no elements."""
     return any(each is not None and each.content is None and each.shape is not None for each in example.outputs or ())
 
 

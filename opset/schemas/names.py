@@ -11,17 +11,17 @@ _WORK = 50_000
 
 
 def normalize_domain(domain: str) -> str:
-    """Return the name of a domain as schemas have it: "" for the domain of the standard, `ai.onnx`."""
+    """Return a domain as schemas have it: "" for `ai.onnx`, any other unchanged."""
     return "" if domain == "ai.onnx" else domain
 
 
 def domain_name(domain: str) -> str:
-    """Return the name of a domain as people write it and as its folder is named: `ai.onnx` for ""."""
+    """Return a domain as people write it and as its folder is named: `ai.onnx` for "", any other unchanged."""
     return domain or "ai.onnx"
 
 
 def near_miss(name: str, known: Iterable[str]) -> str:
-    """Return "did you mean …?" with the known names that are most like a wrong one, "" if none is like it."""
+    """Return "did you mean …?" with the names in `known` that are most similar to `name`; "" if none is similar."""
     import difflib  # slow to import, and needed for errors alone
 
     name, compared, left = name[:MOST], list[str](), _WORK

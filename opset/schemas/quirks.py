@@ -25,7 +25,10 @@ NEWEST = 2**31 - 1
 
 
 class Quirk(NamedTuple):
-    """One form: of nodes of these operators, from the first opset to the last one."""
+    """A form of nodes against the standard that some runtimes accept, of operators from opset `first` to `last`.
+
+    `action` is MEND, KEEP or REFUSE; `form` describes the nodes, `what` the effect of the action.
+    """
 
     operators: tuple[str, ...]
     first: int
@@ -46,7 +49,7 @@ class Quirk(NamedTuple):
 
     @property
     def becomes_standard(self) -> bool:
-        """Whether the operator of this quirk, once in another domain, is now in the standard with the same meaning."""
+        """Whether the operator of another domain is a standard one after opset `last`, with the same meaning."""
         return bool(self.origin) and self.stand_in == (self.operators[0], self.last + 1)
 
 
@@ -117,14 +120,14 @@ QUIRKS = (
 
 
 def quirks_of(op_type: str, version: int) -> Iterator[Quirk]:
-    """Yield the quirks (known deviations from the standard) that nodes of an operator may have at an opset."""
+    """Yield the quirks, known deviations from the standard, that nodes of an operator may have at opset `version`."""
     return (each for each in QUIRKS if op_type in each.operators and each.first <= version <= each.last)
 
 
 def alias(op_type: str, version: int) -> Quirk | None:
-    """Return the quirk of an operator that ai.onnx lacks at opset `version` and that runtimes accept, None without one.
+    """Return the quirk about an operator that ai.onnx does not have at opset `version`, but that runtimes accept.
 
-    Such an operator stands for one of another domain, or of a later opset.
+    Such an operator belongs to another domain, or to a later opset. Returns None if there is no such quirk.
     """
     return next((each for each in quirks_of(op_type, version) if each.origin), None)
 
@@ -136,7 +139,7 @@ def quirk_of_values(op_type: str, version: int) -> Quirk | None:
 
 
 def quirk_of_attribute(op_type: str, version: int, attribute: str, value: Any) -> Quirk | None:
-    """Return the quirk about an attribute with this value, None if there is none."""
+    """Return the quirk about an attribute with this value at opset `version`, None if there is none."""
     for each in quirks_of(op_type, version):
         if each.attribute == attribute and (not each.values or value in each.values):
             return each
@@ -144,12 +147,15 @@ def quirk_of_attribute(op_type: str, version: int, attribute: str, value: Any) -
 
 
 def is_internal(attribute: str) -> bool:
-    """Whether an attribute is meant for some runtime alone: its name begins with two underscores."""
+    """Whether an attribute is only for some runtime: its name begins with two underscores."""
     return isinstance(attribute, str) and attribute.startswith(INTERNAL)  # bytes, where it is no UTF-8
 
 
 def is_kept(schema: OpSchema, version: int, attribute: str, value: Any) -> bool:
-    """Whether an illegal value of an attribute stays in a node, because a quirk says that runtimes accept it."""
+    """Whether a node with an illegal attribute value stays as it is, because a quirk says that runtimes accept it.
+
+    `version` is the node's opset.
+    """
     if schema.domain:
         return False
     values = value if isinstance(value, tuple) else (value,)

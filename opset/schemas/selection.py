@@ -31,7 +31,10 @@ _OPERATOR = re.compile(rb"""^(?:\xef\xbb\xbf)?\{?\s{0,3}["']?operator["']?\s{0,3
 
 
 class Target(NamedTuple):
-    """Operators to check: `files` of a folder of domains. `found` says that a search led to it: nobody named it."""
+    """Operator files to check, of one folder of domains.
+
+    `is_found` says that the folder was found by a search, and not named by the user.
+    """
 
     folder: Path
     files: tuple[Path, ...]
@@ -42,36 +45,36 @@ class Target(NamedTuple):
     is_found: bool = False
 
     def has_file(self, path: Path) -> bool:
-        """Whether the file of an operator is to be checked; it need not exist any more."""
+        """Whether the operator file `path` is to be checked; it need not exist."""
         return self.whole or path.parent in self.domains or path in self.files
 
 
 def folder_of_domains(folder: Path) -> Target:
-    """Return the target of all operators in a folder of domains. Raises SchemaError if it cannot be read."""
+    """Return the target with all operators of a folder of domains. Raises SchemaError if the folder cannot be read."""
     return Target(folder, tuple(operator_files(folder)), True, frozenset())
 
 
 @dataclass
 class Selection:
-    """The targets to check, with findings and notes about files and folders that are left out."""
+    """The operators to check, as targets, with findings and notes on files and folders that are left out."""
 
     targets: list[Target] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def report(self, code: str, message: str, path: Path, why: str = "", help: str = "") -> None:
-        """Add a finding about a file or folder."""
+        """Add a finding about the file or folder `path`; `code` and texts are those of a Finding."""
         self.findings.append(Finding(code, message, place=str(path), why=why, help=help))
 
     def report_depth(self, paths: Iterable[Path]) -> None:
-        """Add a finding for each operator file that is not in the folder of a domain."""
+        """Add a finding for each operator file that is not in a folder of a domain."""
         why = f"operators are read from <domain>/<Operator>{SUFFIX} of a folder of domains"
         for path in paths:
             help = "move it into the folder of its domain"
             self.report("S110", "this operator file is at the wrong depth", path, why, help)
 
     def report_suffix(self, path: Path) -> None:
-        """Add a finding about an operator file that is not read since its suffix is not `.yaml`."""
+        """Add a finding about an operator file that is not read because its suffix is not `.yaml`."""
         help = f"call it {path.stem}{SUFFIX}"
         self.report("S110", "this operator file is not read", path, f"its name does not end in {SUFFIX}", help)
 
@@ -79,8 +82,9 @@ class Selection:
 def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Selection:
     """Return the operators to check, with findings about files and folders that are not read.
 
-    `paths` are operator files, folders of a domain, folders of domains, or trees with these; `folders` are folders of
-    domains.
+    Args:
+        paths: Operator files, folders of a domain, folders of domains, or trees with these.
+        folders: Folders of domains.
     """
     selection = Selection()
     for path in paths:
@@ -97,7 +101,7 @@ def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Sel
 
 
 def _merge_targets(targets: Sequence[Target]) -> list[Target]:
-    """Return the targets, with all those of the same folder of domains joined to one."""
+    """Return the targets, with those in the same folder of domains joined."""
     merged: dict[str, Target] = {}
     for target in targets:
         real = os.path.realpath(target.folder)
@@ -112,20 +116,20 @@ def _merge_targets(targets: Sequence[Target]) -> list[Target]:
 
 
 def _parent_of(folder: Path) -> Path:
-    """Return the folder above a folder without resolving its path, which may be relative: `..` for `.`."""
+    """Return the folder above a folder without resolving the path: `..` for `.`."""
     return folder / os.pardir if folder.name in ("", os.pardir) else folder.parent
 
 
 def _domain_folder(folder: Path) -> Path:
-    """Return the path of a domain's folder in a form that ends in the domain's name, even for `.`."""
+    """Return the path of a domain's folder such that it ends in the folder's name, even for `.`."""
     named = folder.name not in ("", os.pardir)
     return folder if named else folder / os.pardir / os.path.basename(os.path.abspath(folder))
 
 
 def _select_file(path: Path, selection: Selection) -> None:
-    """Add the operator of a file to the selection, or a finding.
+    """Add the operator of a file to the selection, or a finding if it cannot be read as one.
 
-    A file types.yaml, a lock and a .py file select all operators of their folder.
+    For types.yaml, a lock or a .py file, all operators of its folder are added.
     """
     if path.name in (TYPES_FILE, LOCK_FILE):
         _select_folder(path.parent, selection)
@@ -158,7 +162,7 @@ def _select_folder(folder: Path, selection: Selection) -> None:
 
 
 def _search_folder(top: Path, selection: Selection) -> None:
-    """Add the operators of a folder to the selection: of a domain, of several, or of a tree with such folders."""
+    """Add all operators below a folder to the selection: it is a domain, has domains, or has such folders inside."""
     before = len(selection.findings)
     search = _Search(top, selection)
     holders = set(search.holders)
@@ -185,7 +189,7 @@ def _search_folder(top: Path, selection: Selection) -> None:
 
 
 def _operator_files(folder: Path, selection: Selection) -> list[Path]:
-    """Return the operator files of a folder of domains; add a finding and return [] if it cannot be read."""
+    """Return the operator files in a folder of domains; if it cannot be read, [] with a finding added."""
     try:
         return operator_files(folder)
     except SchemaError as error:
@@ -202,17 +206,20 @@ def _report_none(folder: Path, others: Sequence[Path], selection: Selection) -> 
 
 
 def _has_shared_files(folder: Path) -> bool:
-    """Whether a folder has a file that the domains in it share: types.yaml or the lock."""
+    """Whether a folder has a file that all its domains share: types.yaml or the lock."""
     return (folder / TYPES_FILE).exists() or (folder / LOCK_FILE).exists()
 
 
 def _is_of_domains(folder: Path) -> bool:
-    """Whether a folder looks like one of domains and not like a domain: it has shared files, or no dot in its name."""
+    """Whether a folder looks like a folder of domains and not like one domain: shared files, or no dot in its name."""
     return _has_shared_files(folder) or "." not in os.path.basename(os.path.abspath(folder))
 
 
 def _is_misplaced(folder: Path) -> bool:
-    """Whether operator files directly in a folder are misplaced: it holds domains, or is inside a domain's folder."""
+    """Whether operator files directly in a folder would be misplaced.
+
+    That is so if the folder holds domains, or is itself inside a domain's folder.
+    """
     if _has_shared_files(folder):
         return True
     outer = _parent_of(folder)
@@ -230,7 +237,7 @@ def _is_yaml(path: Path) -> bool:
 
 
 def _is_operator(path: Path) -> bool:
-    """Whether a file looks like the YAML of an operator; false if it cannot be opened."""
+    """Whether a file looks like operator YAML; False if it cannot be opened."""
     try:
         with open(os.open(path, os.O_RDONLY | NO_WAIT | OPEN), "rb") as file:
             return _OPERATOR.search(file.read(_PEEKED)) is not None
@@ -251,7 +258,7 @@ def _is_folder(entry: os.DirEntry[str], links: bool = True) -> bool:
 
 
 def _operators_in(folder: Path) -> list[Path]:
-    """Return the YAML files directly in a folder if at least one looks like an operator's, else none."""
+    """Return the YAML files directly in a folder; [] if none of them looks like operator YAML."""
     try:
         files = [folder / entry.name for entry in _entries_of(folder) if entry.name.endswith(SUFFIX)]
     except OSError:
@@ -260,7 +267,7 @@ def _operators_in(folder: Path) -> list[Path]:
 
 
 class _Search:
-    """A walk through a folder: `holders` are the folders that hold operators, `others` the YAML files elsewhere."""
+    """A search through a folder: `holders` are folders with operator files, `others` the YAML files elsewhere."""
 
     def __init__(self, top: Path, selection: Selection) -> None:
         self.selection = selection
@@ -277,7 +284,11 @@ class _Search:
                 selection.report("S102", "not all of this folder was searched", top, why, "name the folders of domains")
 
     def _inner_folders(self, folder: Path, top: Path) -> Iterator[Path]:
-        """Yield the folders to search in `folder`; note its YAML files, and those with a wrong name as findings."""
+        """Yield the folders in `folder` that are to be searched, too.
+
+        Adds the folder to `holders` if it has operator files, else its YAML files to `others`; files with a wrong name
+        become findings.
+        """
         try:
             entries = _entries_of(folder)
         except OSError as error:

@@ -38,19 +38,19 @@ def status_of(item: Grounded) -> str:
 
 
 def ground_of(item: Grounded) -> str:
-    """Return the clause that states a special case or example, or why it is chosen; "" if it is derived."""
+    """Return the clause of the standard that states an item, or the reason why it was chosen; "" if it is derived."""
     return item.chosen or item.stated
 
 
 def status_words(status: str, ground: str) -> str:
-    """Return a status with its ground as a phrase, such as "stated: version 13, summary"; "" if it is "derived"."""
+    """Return a status and its ground as a phrase: "stated: version 13, summary"; "" for the status "derived"."""
     if status == STATED and (found := _OF_VERSION.fullmatch(ground)):
         ground = f"version {found[1]}, {ground.partition(' ')[2]}"
     return "" if status == DERIVED else f"{status}: {ground}"
 
 
 def is_open(text: str) -> bool:
-    """Whether a text says, by a word such as "undefined", that the standard leaves something open."""
+    """Whether a text says that the standard leaves something open, by a word such as "undefined"."""
     return bool(_OPEN.search(text))
 
 
@@ -61,7 +61,7 @@ def clause_fault(clause: str, versions: Sequence[OpSchema], newest: int, complet
         clause: Text such as "13 attribute axis", or "Broadcasting.md multidirectional".
         versions: The versions of the operator.
         newest: The newest version whose text may be cited.
-        complete: Whether these are all versions; if not, a clause of an unknown one is accepted.
+        complete: Whether `versions` are all there are; if not, a clause of a missing version is accepted.
     """
     if _OF_DOCUMENT.fullmatch(clause):
         return ""

@@ -33,10 +33,10 @@ def is_type(text: str) -> bool:
 
 
 def expand(expression: str, sets: TypeSets) -> Iterable[str]:
-    """Return the types that an expression stands for; `sets` are the named type sets.
+    """Return the types that a type expression in YAML stands for. Raises KeyError if it is no type expression.
 
-    An expression is the name of a set, an element type (`float` for `tensor(float)`), a whole type, or `seq(…)` or
-    `optional(…)` around any of these. Raises KeyError if it is none of them.
+    It is the name of a set in `sets`, an element type (`float` for `tensor(float)`), a whole type, or `seq(…)` or
+    `optional(…)` around any of these.
     """
     inner, wrappers = expression, list[str]()
     while len(wrappers) <= MAX_NESTING and (wrapped := _WRAPPED.fullmatch(inner)):
@@ -57,7 +57,7 @@ def expand(expression: str, sets: TypeSets) -> Iterable[str]:
 
 @lru_cache(maxsize=2)
 def _set_expressions(sets: tuple[tuple[str, tuple[str, ...]], ...]) -> list[tuple[str, frozenset[str]]]:
-    """Return each expression that names one of the sets, such as "seq(floats)", with its types; largest sets first."""
+    """Return each expression made of a set's name, such as "seq(floats)", with its types; largest first."""
     candidates = [
         (wrapper.format(name), frozenset(map(wrapper.format, members)))
         for name, members in sets
@@ -67,7 +67,7 @@ def _set_expressions(sets: tuple[tuple[str, tuple[str, ...]], ...]) -> list[tupl
 
 
 def shortest_expressions(types: Iterable[str], sets: TypeSets) -> list[str]:
-    """Return a short list of expressions that stand for exactly these types: named sets, then single types."""
+    """Return a short list of type expressions that stand for exactly these types: names of sets, then single types."""
     return [*_shortest_expressions(frozenset(types), tuple(sets.items()))]
 
 
@@ -83,7 +83,7 @@ def _shortest_expressions(wanted: frozenset[str], sets: tuple[tuple[str, tuple[s
 
 
 def compact_types(types: Iterable[str], sets: TypeSets) -> str:
-    """Return a short phrase that names exactly these types, with names of sets.
+    """Return a short phrase for exactly these types, with names of sets.
 
     Examples are "numeric_ir4", "real_ir4 without bool" and "floats, string".
     """

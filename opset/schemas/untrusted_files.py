@@ -19,14 +19,14 @@ _DIGITS: Final = 308
 
 
 class TooLarge(ValueError):
-    """A file has more bytes than are read."""
+    """Raised for a file that has more bytes than may be read."""
 
 
 def file_bytes(path: Path | str, most: int) -> bytes:
-    """Return the bytes of a regular file of at most `most` bytes.
+    """Return the bytes of a regular file that has at most `most` bytes.
 
-    Raises OSError if it cannot be read, TooLarge if it has more bytes, and ValueError if it is no regular file: a pipe
-    would wait for a writer, and a device never ends.
+    Raises OSError if it cannot be read, TooLarge if it has more bytes, and ValueError if it is no regular file, such as
+    a pipe or a device.
     """
     with open(os.open(path, os.O_RDONLY | NO_WAIT | OPEN), "rb") as file:
         status = os.fstat(file.fileno())
@@ -39,7 +39,7 @@ def file_bytes(path: Path | str, most: int) -> bytes:
 
 
 def file_matches(path: Path | str, pattern: re.Pattern[bytes], most: int) -> bool:
-    """Whether a pattern occurs in a file; false if the file cannot be read or has more than `most` bytes."""
+    """Whether a pattern occurs in a file; False if it cannot be read or has more than `most` bytes."""
     try:
         return pattern.search(file_bytes(path, most)) is not None
     except (OSError, ValueError):
@@ -47,7 +47,7 @@ def file_matches(path: Path | str, pattern: re.Pattern[bytes], most: int) -> boo
 
 
 def parse_json(text: bytes | str) -> Any:
-    """Return the value that untrusted JSON text holds.
+    """Return the value in untrusted JSON text.
 
     Raises ValueError if it is no JSON, has a number that is not finite or a key twice, or is nested too deeply.
     """

@@ -81,7 +81,7 @@ def target_of(
 
 
 class ConvertOptions(TypedDict, total=False):
-    """The keywords of `convert` and `plan`, which describes them."""
+    """The keyword arguments of `convert` and `plan`, for type checkers; `convert` describes each."""
 
     release: str | None
     runtime: str | None
@@ -97,7 +97,7 @@ class ConvertOptions(TypedDict, total=False):
 
 
 class LowerOptions(TypedDict, total=False):
-    """The keywords of `lower`, which describes them."""
+    """The keyword arguments of `lower`, for type checkers; `convert` describes each."""
 
     schemas: Schemas
     dims: Mapping[str, int] | None
@@ -259,7 +259,18 @@ def lower(
 def _assume(
     model: Model, versions: int | str | Mapping[str, int] | None, registry: Registry, limits: Limits | None
 ) -> tuple[Model, list[str]]:
-    """Return a model read as written for other versions, and notes about these. Raises ConversionError C106."""
+    """Return the model with the opset versions changed to those that it was really written for, and notes for the user.
+
+    Args:
+        model: The model, as it was loaded.
+        versions: The versions in a form of `to`, or "auto" to find them. With None, the model is returned
+            unchanged.
+        registry: The operators that are known.
+        limits: Bounds on the work of the search.
+
+    Raises:
+        ConversionError: C106 if no versions are found that fit all nodes of the model, or several are.
+    """
     if versions is None:
         return model, []
     from opset.version_converter.stamps import AUTO, assume_opsets  # few models need it
@@ -269,7 +280,10 @@ def _assume(
 
 
 def _model_of(conversion: Conversion) -> Any:
-    """Return the converted model, of the kind that was given. Raises ConversionError with all refusals."""
+    """Return the converted model of a conversion, in the form in which the user gave the model.
+
+    Raises ConversionError with all refusals if the conversion has no model.
+    """
     if conversion.model is None:
         raise ConversionError(conversion.refusals)
     return conversion.model.as_given()

@@ -23,9 +23,11 @@ HELP = "correct it: opset explain adapters"
 
 
 class AdapterCall(NamedTuple):
-    """A call of an adapter with a builder and a node, and the facts of the model by which its result is checked.
+    """The arguments of `call_adapter`: the adapter's own, and what its result is checked by.
 
-    `final` are the versions that domains are taken to, `functions` the functions of the model.
+    - `step`: the transition with the adapter; `op`, `node`: the two arguments of the adapter; - `facts`, `names`: the
+    facts about values of the node's body, and the names that are in use; - `final`: the opset of the target by domain;
+    `functions`: the keys of the model-local functions.
     """
 
     step: RouteStep
@@ -39,11 +41,11 @@ class AdapterCall(NamedTuple):
 
 
 def call_adapter(call: AdapterCall) -> Result:
-    """Call an adapter; return the names of the values that replace the node's outputs, or None.
+    """Call an adapter; return the name or names of the values that replace the node's outputs, or None.
 
-    None asks for the derived adapter of the transition in place of this one; a lowering may not return it. Raises the
-    exception of the adapter, or Refusal C105 if an adapter of a user's domain fails, returns anything else, or makes
-    nodes that are not valid.
+    With None, an adapter asks the caller to use the derived adapter of the transition. A lowering may not return it.
+    Exceptions of the adapter pass through. Raises Refusal C105 if an adapter of a domain that is not standard fails
+    otherwise, or makes nodes that are not valid, and if any adapter returns anything but names or None.
     """
     step, op, node, registry = call.step, call.op, call.node, call.registry
     what = f"the {'lowering' if step.lowers else 'adapter'} of {step.source.name}"
@@ -70,9 +72,9 @@ def call_adapter(call: AdapterCall) -> Result:
 
 
 def _name_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:
-    """Yield a fault as text for each value that is read or returned before it is computed, or computed twice.
+    """Yield a message for each value that the adapter's nodes use before it is computed, or compute twice.
 
-    The values are read and computed by new nodes, and returned as `names`.
+    `names` are the values that the adapter returned; a returned value that nothing computes is a fault, too.
     """
     node, facts = call.node, call.facts
     known = {"", *node.inputs}
@@ -95,7 +97,10 @@ def _name_faults(call: AdapterCall, names: Sequence[str]) -> Iterator[str]:
 
 
 def _name_faults_in_graphs(made: Any, is_known: Callable[[str], bool]) -> Iterator[str]:
-    """Yield a fault as text for each value in a node's subgraphs that is read but not computed, or computed twice."""
+    """Yield a message for each value in the subgraphs of `made` that is used but not computed, or computed twice.
+
+    `is_known` says whether a name is a value of the graphs around the node.
+    """
     pending: list[tuple[Any, frozenset[str]]] = [(graph, frozenset()) for _, graph in subgraphs(made)]
     while pending:
         graph, around = pending.pop()
@@ -116,7 +121,7 @@ def _name_faults_in_graphs(made: Any, is_known: Callable[[str], bool]) -> Iterat
 
 
 def _signature_faults(call: AdapterCall) -> Iterator[str]:
-    """Yield a fault as text for each respect in which a new node, or a node inside it, does not fit its schema."""
+    """Yield a message for each node that the adapter made, also in subgraphs, that does not fit its operator."""
     registry = call.registry
     pending: list[tuple[Any, int]] = [*call.op.made]
     while pending:

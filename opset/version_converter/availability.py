@@ -33,7 +33,10 @@ LOADED = frozenset(("Constant",))
 
 
 def holds_tensor(operator: tuple[str, str], attributes: Sequence[Any]) -> bool:
-    """Whether a node is a Constant of a tensor, which every runtime has as an initializer."""
+    """Whether a node is a Constant with a tensor, which runtimes load as an initializer, without a kernel.
+
+    `operator` is the pair of operator and domain.
+    """
     return operator[0] in LOADED and not operator[1] and all(each.name == "value" for each in attributes)
 
 
@@ -50,9 +53,10 @@ _OTHER_NUMBER = re.compile(r"not (-?\d+(\.\d+)?)")
 class Lack(NamedTuple):
     """A reason why a runtime does not run a node.
 
-    `elements` are the element types that it takes in place of the node's, by type parameter; they are empty if other
-    types would not help. `constants` are the positions of inputs that have to be constants, and `scalars` of those that
-    have to be vectors of one element. `fault` is the result of a node that it does take: WRONG or FAILS.
+    - `elements`: the element types that the runtime takes instead, by type parameter; empty if no other types help; -
+    `constants`: positions of inputs that the runtime needs to be constants; - `scalars`: positions of inputs that are
+    scalars and have to be vectors of one element; - `fault`: WRONG or FAILS for a node that the runtime takes, but
+    computes wrongly or fails at; else "".
     """
 
     why: str
@@ -63,12 +67,17 @@ class Lack(NamedTuple):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether a runtime takes the node, and computes something else than the standard demands."""
+        """Whether the runtime takes the node, but its result differs from the standard's."""
         return self.fault == WRONG
 
 
 class Judgement(NamedTuple):
-    """Why no runtime runs a node, None if one does; whether that is the fallback; a fault that the node may meet."""
+    """Whether and how a runtime runs a node.
+
+    - `lack`: why neither the runtime nor its fallback runs it rightly; None if one does; - `is_elsewhere`: whether the
+    fallback runs it; - `doubt`: a fault of the runtime that the node may meet, depending on values; "" if there is
+    none.
+    """
 
     lack: Lack | None
     is_elsewhere: bool = False
@@ -76,7 +85,11 @@ class Judgement(NamedTuple):
 
 
 class Demands(NamedTuple):
-    """The facts about nodes of an operator, besides types, on which kernels depend."""
+    """The facts about a node, besides types, that the kernels of an operator depend on; False if they do not matter.
+
+    - `attributes`: names of attributes; `shapes`, `constants`: shapes and values of inputs; - `outputs`: which outputs
+    are used; `ranks`: whether ranks are known; `captures`: whether subgraphs use outer values.
+    """
 
     attributes: frozenset[str]
     shapes: bool
@@ -97,23 +110,27 @@ Names: TypeAlias = tuple[Operator, Sequence[str], Sequence[str]]
 
 
 def names_of(node: Any) -> Names:
-    """Return the operator and the names that a NodeProto has."""
+    """Return the (operator, domain) of a NodeProto, and the names of its inputs and of its outputs."""
     return (node.op_type, normalize_domain(node.domain)), node.input[:], node.output[:]
 
 
 class Availability:
-    """The nodes that a runtime runs, itself or by the runtime that it falls back to.
+    """The nodes that a runtime runs, itself or by its fallback: the runtime that gets nodes it has no kernel for.
 
-    - `counts`: how many nodes the fallback runs, the runtime computes wrongly, or perhaps does, by operator;
-    - `unchecked`: restrictions in words, by operator, that nodes of the model may break.
+    - `counts`: numbers of nodes for the notes, by kind (ELSEWHERE, FAULTY, DOUBTFUL) and the operator or the fault; -
+    `unchecked`: restrictions that the runtime's table states in words only, by operator.
     """
 
     def __init__(self, runtime: Runtime, routes: Routes, inexact: bool = False, by_function: bool = False) -> None:
-        """Take a runtime, the `routes` of its release of onnx, and two permissions about how nodes may run.
+        """Prepare for the nodes of one model.
 
-        If `inexact`, nodes may compute in types that give other results: double in float. If `by_function`, an operator
-        that the standard defines by a function needs no kernel: its function's nodes run in its place. Only the type of
-        their first input is compared with kernels.
+        Args:
+            runtime: The release of a runtime.
+            routes: The operators, as the release of onnx has them that the runtime follows.
+            inexact: Whether nodes may compute in types in which results differ, such as float for double.
+            by_function: Whether an operator with a function body needs no kernel, because the runtime runs the
+                nodes of the
+            body. Then only the type of the node's first input is compared with kernels.
         """
         self.runtime = runtime
         self.inexact = inexact
@@ -127,21 +144,24 @@ class Availability:
 
     @property
     def label(self) -> str:
-        """The runtime and its release, as messages name them."""
+        """The name and release of the runtime, for messages: "onnxruntime 1.17"."""
         return f"{self.runtime.name} {self.runtime.release}"
 
     def find_lack(self, node: Any, opset: int, facts: ValueFacts) -> Lack | None:
-        """Return the reason why neither the runtime nor its fallback runs a node rightly, None if one does."""
+        """Return why neither the runtime nor its fallback runs a node rightly, None if one of them does.
+
+        `opset` is the version of the node's domain.
+        """
         return self.judge(node, opset, facts).lack
 
     def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
-        """Return the judgement of a node; nodes of one form share it.
+        """Return whether and how the runtime runs a node; nodes with the same types and relevant facts share a result.
 
         Args:
             node: The NodeProto.
             opset: The opset of the node's domain.
             facts: Facts about the values of the node's body.
-            names: Its operator and names, if they need not be copied from the node.
+            names: The result of `names_of` for the node, if the caller has it already.
         """
         operator, reads, computes = names or names_of(node)
         key = (operator, opset)
@@ -162,13 +182,15 @@ class Availability:
         return judgement
 
     def count(self, judgement: Judgement, op_type: str, nodes: int = 1, faulty: bool = False) -> bool:
-        """Whether nodes of the converted model run; if by the fallback, or not certainly right, notes count them.
+        """Return whether nodes of the converted model can run, and count those that notes tell the user about.
+
+        Counted are nodes that the fallback runs, that the runtime computes wrongly, or perhaps does.
 
         Args:
-            judgement: Their judgement.
+            judgement: The Judgement that the nodes share.
             op_type: Their operator.
-            nodes: How many there are.
-            faulty: Whether they may compute something else than the standard demands.
+            nodes: How many nodes there are.
+            faulty: Whether nodes that the runtime computes wrongly are accepted.
         """
         lack, is_elsewhere, doubt = judgement
         is_wrong = lack is not None and lack.is_wrong and faulty
@@ -181,10 +203,10 @@ class Availability:
         return lack is None or is_wrong
 
     def runs_all(self, op_type: str, domain: str, opset: int) -> bool:
-        """Whether the runtime itself runs every node of an operator, whatever its types, attributes and inputs.
+        """Whether the runtime itself runs every node of an operator rightly, whatever its types, attributes and inputs.
 
-        It is true for operators without schemas, of which nothing is known, and for those that become initializers when
-        a model is loaded.
+        It is True for operators without schemas, of which nothing is known, and for Constant, which becomes an
+        initializer.
         """
         key = (op_type, domain, opset)
         if key not in self._plain:
@@ -205,7 +227,10 @@ class Availability:
         return self._plain[key]
 
     def find_lack_in_graph(self, op_type: str, domain: str, opset: int) -> Lack | None:
-        """Return why no node of an operator can run in a new subgraph; None if nodes of at least some types can."""
+        """Return why an operator cannot be used in a new subgraph, None if the runtime or its fallback has a kernel.
+
+        Types, attributes and inputs are not compared.
+        """
         schema = self._routes.schema_in_force(op_type, domain, opset)
         if schema is None or self.runs_all(op_type, domain, opset):
             return None
@@ -218,10 +243,10 @@ class Availability:
         return Lack(f"{self.runtime.title} {self.runtime.release} has no kernel of {op_type} {schema.since_version}")
 
     def wider_types(self, schema: OpSchema) -> Iterator[tuple[str, str]]:
-        """Yield pairs of an element type and a wider one in which an operator computes the same, as `emulate` declares.
+        """Yield (element type, wider element type) pairs such that the operator computes the same in the wider type.
 
-        Integers that it computes alike in floating point, it computes alike in wider integers as well. What the runtime
-        itself computes in another type gives the same between casts.
+        These are the runtime's own casts, the pairs that `emulate` of the operator declares, and for integers that may
+        be computed in a floating-point type, the wider integer types, too.
         """
         yield from ((element, other) for element, other in self.runtime.casts.items() if " " not in other)
         declared: dict[tuple[str, str], None] = {}
@@ -236,7 +261,7 @@ class Availability:
                 yield from ((element, integer) for integer in AS_INTEGERS.get(wide, ()))
 
     def notes(self) -> Iterator[str]:
-        """Yield notes for the user: which nodes the runtime's fallback runs, and which limits of it nobody checked."""
+        """Yield notes for the user: nodes that the fallback runs, faults of the runtime, restrictions not checked."""
         runtime, fallback = self.runtime, self.runtime.fallback
         if (names := self._listing_of(ELSEWHERE)) and fallback is not None:
             yield f"{fallback.title} runs nodes for which {runtime.title} {runtime.release} has no kernel: {names}"
@@ -249,12 +274,12 @@ class Availability:
             yield f"limits of {runtime.title} {runtime.release} that are not checked: {words}"
 
     def _listing_of(self, kind: str) -> str:
-        """Return the names that notes of a kind count, each with its number."""
+        """Return the counts of a kind (ELSEWHERE, FAULTY, DOUBTFUL) as text: "Add (3), Mul (1)"."""
         counts = sorted((name, count) for (each, name), count in self.counts.items() if each == kind)
         return listing([f"{name} ({count})" for name, count in counts], SHOWN)
 
     def _judge(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Judgement:
-        """Return the judgement of a node of a schema, which is not looked up."""
+        """Return whether and how the runtime runs a node of the operator version `schema`; nothing is cached."""
         first: Lack | None = None
         runtime: Runtime | None = self.runtime
         while runtime is not None:
@@ -267,7 +292,10 @@ class Availability:
         return Judgement(first)
 
     def _judge_on(self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Lack | None:
-        """Return why one runtime runs a node neither by a kernel nor by its operator's function; None if it does."""
+        """Return why one runtime, without its fallback, does not run a node; None if it runs it.
+
+        The runtime may run it by a kernel, or by the operator's function body.
+        """
         lack = self._lack_of_kernels(runtime, node, schema, facts, opset)
         is_function = (
             self._by_function
@@ -281,9 +309,10 @@ class Availability:
     def _lack_of_kernels(
         self, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts, opset: int
     ) -> Lack | None:
-        """Return why no kernel takes a node, None if one does.
+        """Return why no kernel of a runtime takes a node, None if one does.
 
-        The reason is, if possible, that of a kernel which takes the node's types.
+        Of several reasons, one that is not about types is returned. Restrictions in words of the kernel that takes the
+        node are added to `unchecked`.
         """
         name = f"{runtime.title} {runtime.release}"
         kernels = runtime.kernels(schema.name, schema.domain)
@@ -310,9 +339,9 @@ class Availability:
     def _lack_in_body(
         self, runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts
     ) -> Lack | None:
-        """Return why a node cannot run by its operator's function body, None if it can.
+        """Return why a runtime cannot run a node by the operator's function body, None if it can.
 
-        The reason is a node of the body whose kernels do not take the input's type.
+        It cannot if a node of the body that reads the first input has kernels, but none for the type of that input.
         """
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
@@ -334,7 +363,7 @@ class Availability:
         return None
 
     def _keep_words(self, kernel: Kernel, schema: OpSchema) -> None:
-        """Note in `unchecked` the restrictions of a kernel that are stated in words, and so cannot be checked."""
+        """Add restrictions of a kernel that are stated in words, and so cannot be checked, to `unchecked`."""
         words = [*kernel.notes]
         for name, value in kernel.attributes.items():
             if _is_phrase(value, schema, name):
@@ -345,7 +374,7 @@ class Availability:
 
 
 def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[Fault]:
-    """Return the faults that nodes of a version of an operator may have in a runtime, in a model at an opset."""
+    """Return the faults that a runtime has with nodes of an operator version, in a model with this opset."""
     return [
         fault
         for fault in runtime.faults(schema.name, schema.domain)
@@ -355,7 +384,7 @@ def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[Fault]:
 
 
 def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
-    """Return which facts about nodes matter to the kernels of a runtime and of its fallback."""
+    """Return the facts about nodes of an operator that kernels and faults of a runtime and its fallback depend on."""
     kernels: list[Kernel] = []
     faults: list[Fault] = []
     each: Runtime | None = runtime
@@ -379,7 +408,10 @@ def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
 
 
 def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
-    """Return, as a key, the facts about a node that `demands` names; they and its types decide if a kernel takes it."""
+    """Return the facts about a node that `demands` asks for, as a hashable key.
+
+    Nodes with equal keys and equal types are run, or not run, alike.
+    """
     attributes = [each.SerializeToString() for each in node.attribute if each.name in demands.attributes]
     shapes = [facts.shape(name) if name else None for name in node.input] if demands.shapes else ()
     inputs = node.input if demands.constants else ()
@@ -391,9 +423,9 @@ def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
 
 
 def _values_without_rank(node: Any, facts: ValueFacts) -> Iterator[str]:
-    """Yield the inputs and outputs of a node that are tensors without one rank that is known.
+    """Yield the names of a node's inputs and outputs that are tensors of unknown rank.
 
-    The branches of an If may compute an output with different ranks, of which the model states one.
+    An output of an If whose branches compute different ranks counts as one.
     """
     for name in filter(None, (*node.input, *node.output)):
         if facts.shape(name) is None and (facts.type(name) or "tensor(").startswith("tensor("):
@@ -407,7 +439,7 @@ def _values_without_rank(node: Any, facts: ValueFacts) -> Iterator[str]:
 
 
 def _captures(node: Any) -> bool:
-    """Whether graphs of a node use values from outside."""
+    """Whether subgraphs of a node use values of the graphs around it."""
     graphs = [graph for _, graph in subgraphs(node)]
     read = names_read([node]).difference(node.input)
     defined = {""}
@@ -421,7 +453,10 @@ def _captures(node: Any) -> bool:
 
 
 def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, facts: ValueFacts) -> Judgement:
-    """Return the judgement of a node that a runtime takes: whether it falls into the class of a fault, or may."""
+    """Return the Judgement of a node that a runtime takes, by the runtime's table of faults.
+
+    If the node certainly meets a fault, that is the Judgement's `lack`; if it may meet one, its `doubt`.
+    """
     doubt = ""
     for fault in faults_at(runtime, schema, opset):
         meets = _meets(fault, runtime, node, schema, facts)
@@ -442,20 +477,20 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
 
 
 def _to_bind(fault: Fault, node: Any, schema: OpSchema) -> tuple[int, ...]:
-    """Return the positions of the inputs of a node that have a fault if they are computed, though they are known."""
+    """Return the positions of inputs whose values are known, and that must become constants to avoid the fault."""
     names = fault.computed & fault.known
     formals = _formals(schema.inputs, len(node.input)) if names else ()
     return tuple(at for at, formal in enumerate(formals) if formal.name in names)
 
 
 def _scalars_of(fault: Fault, node: Any, schema: OpSchema, facts: ValueFacts) -> tuple[int, ...]:
-    """Return the positions of the inputs of a node that a fault names as scalars, and that are known to be some."""
+    """Return the positions of a node's inputs that are scalars, as far as the fault occurs with scalars there."""
     formals = enumerate(zip(_formals(schema.inputs, len(node.input)), node.input, strict=False))
     return tuple(at for at, (formal, name) in formals if formal.name in fault.scalars and facts.shape(name) == ())
 
 
 def _meets(fault: Fault, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> bool | None:
-    """Whether a node of the fault's versions falls into its class, None if that depends on the values of inputs."""
+    """Return whether a node meets a fault; None if that depends on values that are known only when the model runs."""
     inputs = [*zip(_formals(schema.inputs, len(node.input)), node.input, strict=False)]
     outputs = zip(_formals(schema.outputs, len(node.output)), node.output, strict=False)
     names = {formal.name for formal, name in (*inputs, *outputs) if name}
@@ -488,7 +523,7 @@ def _meets(fault: Fault, runtime: Runtime, node: Any, schema: OpSchema, facts: V
 
 
 def _takes_all(kernel: Kernel, schema: OpSchema) -> bool:
-    """Whether a kernel takes every node of an operator's version."""
+    """Whether a kernel takes every node of an operator version, with any types, attributes and inputs."""
     limits = (
         kernel.types_not,
         kernel.attributes,
@@ -515,7 +550,7 @@ def _element_of(type_: str) -> str:
 
 
 def _allowed_elements(kernel: Kernel, schema: OpSchema, formal: Parameter) -> frozenset[str] | None:
-    """Return the element types that a kernel takes for an input or output of an operator, None if it takes all."""
+    """Return the element types that a kernel takes for an input or output (`formal`) of an operator, None if all."""
     allowed = kernel.types.get(formal.type)
     if allowed is None:
         allowed = kernel.types.get(formal.name)
@@ -525,7 +560,10 @@ def _allowed_elements(kernel: Kernel, schema: OpSchema, formal: Parameter) -> fr
 
 
 def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
-    """Return why a kernel does not take the types of a node, or may not if one is unknown; None if it takes them."""
+    """Return why a kernel does not take the types of a node, None if it does.
+
+    An unknown type is a reason if the kernel does not take all types that the schema allows.
+    """
     formals = [*_formals(schema.inputs, len(node.input)), *_formals(schema.outputs, len(node.output))]
     for types in facts.types([*node.input, *node.output]):
         for formal, type_ in zip(formals, types, strict=False):
@@ -546,21 +584,27 @@ def _lack_of_types(kernel: Kernel, runtime: Runtime, node: Any, schema: OpSchema
 
 
 def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None) -> str:
-    """Return the type in which a runtime computes `element`: itself if it is `allowed` (None: all), else its cast."""
+    """Return the element type in which a runtime computes values of type `element`.
+
+    That is `element` if `allowed` contains it or is None (all types), else the type to which the runtime casts it.
+    """
     return element if allowed is None or element in allowed else runtime.cast_of(element)
 
 
 def _formals(parameters: Sequence[Parameter], count: int) -> Iterator[Parameter]:
-    """Yield the declared parameter for each of `count` inputs or outputs; the last one stands for all others.
+    """Yield the declared parameters of a node with `count` inputs or outputs; a variadic last one is repeated.
 
-    Yields nothing if the operator declares none.
+    Nothing is yielded if the operator declares none.
     """
     for position in range(count if parameters else 0):
         yield parameters[min(position, len(parameters) - 1)]
 
 
 def _lack_of_limits(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
-    """Return the first limit of a kernel, besides types, that a node breaks or may break; None if it keeps all."""
+    """Return why a node breaks, or may break, a limit of a kernel on attributes, outputs or inputs; else None.
+
+    Types are not looked at.
+    """
     if kernel.outputs is not None and (lack := _lack_of_outputs(kernel, node, schema)) is not None:
         return lack
     stated = {each.name: each for each in node.attribute}
@@ -589,7 +633,7 @@ def _lack_of_outputs(kernel: Kernel, node: Any, schema: OpSchema) -> Lack | None
 
 
 def _lack_of_inputs(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFacts) -> Lack | None:
-    """Return the first limit on ranks, sizes and elements of inputs that a node breaks or may break, else None."""
+    """Return why a node breaks, or may break, a limit of a kernel on ranks, sizes or values of inputs; else None."""
     if kernel.input_ranks and node.input and node.input[0]:
         shape = facts.shape(node.input[0])
         ranks = ", ".join(map(str, sorted(kernel.input_ranks)))
@@ -625,7 +669,10 @@ def _is_static(facts: ValueFacts, name: str) -> bool:
 
 
 def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
-    """Whether a kernel needs an input to be constant; a kernel's table may give only the end of the input's name."""
+    """Whether a kernel needs an input to be constant.
+
+    `name` and `position` are the input's. Runtimes' tables name an input, or only the end of its name after "_".
+    """
     if STATED_ALONE in kernel.constant_inputs:
         return position > 0
     return any(name == each or name.endswith(f"_{each}") for each in kernel.constant_inputs)
@@ -636,7 +683,10 @@ def _limit_of_input(values: Mapping[str, Any], name: str) -> Any:
 
 
 def _is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
-    """Whether the restriction of an attribute is stated in words, which cannot be checked, and not by values."""
+    """Whether the limit of an attribute in a runtime's table is a phrase in words, which cannot be checked.
+
+    `name` is the attribute's; limits that can be checked are values, "absent", "default", "ignored" and "not X".
+    """
     if not isinstance(limit, str) or limit in (ABSENT, IGNORED, DEFAULT):
         return False
     declared = schema.attributes.get(name)
@@ -647,9 +697,10 @@ def _is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
 
 
 def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
-    """Whether a value of an attribute, None if it is absent, is one that a restriction allows.
+    """Whether the value of an attribute keeps the limit in a runtime's table.
 
-    A list is allowed if each of its elements is. An absent list without a default is allowed, too.
+    `value` is None if the attribute is absent and has no default. Of a list, each element has to be allowed, so that an
+    absent list keeps any limit on values.
     """
     if limit == ABSENT:
         return value is None
@@ -670,7 +721,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _limit_text(limit: Any) -> str:
-    """Return the demand of a restriction of an attribute as text for a message."""
+    """Return the end of a message on the limit of an attribute: "it has to be 1 or 2", "it may not be 0"."""
     if isinstance(limit, list | tuple | frozenset):
         return f"it has to be {' or '.join(map(str, limit))}"
     excluded = str(limit).removeprefix("not ")

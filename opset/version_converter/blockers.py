@@ -28,7 +28,11 @@ LACKING = ("C201", "C209")
 
 
 class Blocker(NamedTuple):
-    """Nodes of an operator that are refused for one reason, with the first place; without operator, the whole model."""
+    """Nodes of an operator that are refused for one reason; without `operator`, the whole model is refused.
+
+    - `version`: the since_version of the operator; `nodes`: how many nodes; `place`: the location of the first. -
+    `code`, `message`, `why`, `help`: as in the finding.
+    """
 
     domain: str
     operator: str
@@ -43,7 +47,7 @@ class Blocker(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockersReport:
-    """The blockers of a conversion, the nodes that would be rewritten and how, and notes."""
+    """The refusals of a conversion, and the operators whose nodes would be rewritten."""
 
     opsets: Sequence[ImportedVersion]
     ir_version: IrVersions
@@ -55,7 +59,7 @@ class BlockersReport:
 
 
 class TotalBlocker(NamedTuple):
-    """An operator that is refused for one reason in several models: how many nodes, in how many models."""
+    """An operator that is refused for one reason in several models: how many nodes in all, and in how many models."""
 
     domain: str
     operator: str
@@ -67,7 +71,7 @@ class TotalBlocker(NamedTuple):
 
 
 def blockers_report(conversion: Conversion, *, places: bool = True) -> BlockersReport:
-    """Return the report on the blockers of a conversion; with `places`, it also says which nodes are rewritten."""
+    """Return what stands in the way of a conversion; without `places`, the report does not locate rewritten nodes."""
     report = conversion_report(conversion, places=places)
     blockers = [
         Blocker(domain_name(domain), op_type, version, nodes, *_parts_of(finding))
@@ -87,12 +91,12 @@ def blockers_report(conversion: Conversion, *, places: bool = True) -> BlockersR
 
 
 def with_releases(report: BlockersReport, target: Target, later: Iterable[Runtime]) -> BlockersReport:
-    """Return a report in which a blocker that lacks a kernel names, as its help, the first later release that has it.
+    """Return the report with new help in blockers that lack a kernel: the first later release that has it.
 
     Args:
         report: The report on one model.
-        target: The target of the conversion.
-        later: The later releases of its runtime, oldest first.
+        target: The target of the conversion; if it is no runtime, the report is returned unchanged.
+        later: The later releases of the runtime, oldest first.
     """
     runtime = target.runtime
     if runtime is None:
@@ -104,14 +108,14 @@ def with_releases(report: BlockersReport, target: Target, later: Iterable[Runtim
 
 
 class BlockerSums:
-    """The blockers of several models by operator and reason; `models` is how many were added."""
+    """The blockers of several models, summed up by operator and reason; `models` is the number of models added."""
 
     def __init__(self) -> None:
         self.models = 0
         self._totals: dict[tuple[object, ...], TotalBlocker] = {}
 
     def add(self, blockers: Iterable[Blocker]) -> None:
-        """Add the blockers of a model."""
+        """Add the blockers of one model to the sums."""
         self.models += 1
         seen = set()
         for each in blockers:
@@ -125,7 +129,7 @@ class BlockerSums:
             seen.add(key)
 
     def rows(self) -> list[TotalBlocker]:
-        """Return the sums: most models first, then most nodes."""
+        """Return one entry for each operator and reason, those in most models first, then those with most nodes."""
         totals = self._totals.values()
         return sorted(totals, key=lambda each: (-each.models, -each.nodes, each.operator, each.why))
 
@@ -135,9 +139,10 @@ def _parts_of(finding: Finding) -> tuple[str, str, str, str, str]:
 
 
 def _with_release(blocker: Blocker, runtime: Runtime, later: Sequence[Runtime], opset: int) -> Blocker:
-    """Return a blocker; if the runtime lacks its kernel, the help names the first `later` release that has it.
+    """Return the blocker with help that names the first later release with the lacking kernel; else unchanged.
 
-    The kernel has to be of the operator's version at `opset`.
+    `later` are the later releases of the runtime, oldest first; `opset` is the version that the model has in the
+    target.
     """
     domain = normalize_domain(blocker.domain)
     opset = max(opset, blocker.version)

@@ -29,9 +29,11 @@ INFERRED = 14
 
 
 class BodyPlan(NamedTuple):
-    """The changes of one body: new nodes by the index of the node that they replace, and the refusals of nodes.
+    """The changes that the conversion of one body needs.
 
-    `released` are values that the replaced nodes read, and that the new ones do not.
+    - `replaced`: the new nodes, by the index of the node that they replace; - `refused`: the refusals, each with the
+    index of its node; - `released`: names of values that replaced nodes read and new nodes do not, so that nothing may
+    need them any more.
     """
 
     replaced: dict[int, list[Any]]
@@ -40,10 +42,10 @@ class BodyPlan(NamedTuple):
 
 
 class BodyConversion:
-    """The conversion of one body; the bodies inside it are converted already."""
+    """The conversion of one body; the bodies of its subgraphs have been converted before."""
 
     def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
-        """Take a body, and the opsets by domain in which it is written; domains of new nodes are added to these."""
+        """Take a body and its opset versions by domain; domains that only new nodes use are added to these."""
         self.body = body
         self.versions = versions
         self.message = context.messages[body]
@@ -56,9 +58,10 @@ class BodyConversion:
         """The node that is checked or converted."""
 
     def plan(self) -> BodyPlan:
-        """Convert the nodes, and return which others replace them; those that stay are counted in the conversion.
+        """Return the nodes that replace others in this body, and the refusals; no node of the body is changed yet.
 
-        New initializers are added to the body at once. Raises BudgetExceeded if the budget is used up.
+        Nodes that stay are counted in the conversion. New initializers, however, are added to the body at once. Raises
+        BudgetExceeded.
         """
         conversion = self._context.conversion
         replaced: dict[int, list[Any]] = {}
@@ -84,7 +87,10 @@ class BodyConversion:
         return BodyPlan(replaced, refused, self._crossing.released)
 
     def apply(self, plan: BodyPlan) -> None:
-        """Replace the nodes and remove what nothing uses any more; report refusals, with which nothing is replaced."""
+        """Change the body as planned: replace nodes, and remove those whose results nothing uses any more.
+
+        If the plan or an earlier body has refusals, they are only added to the conversion, and nothing is changed.
+        """
         body, message = self.body, self.message
         unused, dead = unused_after(body, message, plan.replaced, plan.released, self._facts.read_elsewhere)
         for index, refusal in plan.refused:
@@ -101,7 +107,7 @@ class BodyConversion:
             self._state_shapes()
 
     def check(self) -> None:
-        """Refuse the nodes that are not valid at the body's own versions; this body is checked, but not converted."""
+        """Add a refusal to the conversion for each node that is not valid at the body's own opsets; change nothing."""
         for index, route, fits in self._routed_nodes():
             try:
                 if route.refusal is not None:
@@ -112,7 +118,10 @@ class BodyConversion:
                 self._refuse_node(index, refusal)
 
     def _routed_nodes(self) -> Iterator[tuple[int, Route, bool]]:
-        """Yield the index of each node that is no call, with its route, and whether it certainly fits its operator."""
+        """Yield (index, route, whether it surely fits) for each node that does not call a model-local function.
+
+        If the last is False, it is unknown whether the node fits the schema of its operator; `_check_node` finds out.
+        """
         body, functions = self.body, self._context.index.functions
         routes: dict[Operator, Route] = {}
         plain_nodes_fit = self._context.validity.plain_nodes_fit(body, self.versions)
@@ -133,12 +142,15 @@ class BodyConversion:
         return route
 
     def _check_node(self, index: int) -> None:
-        """Raise Refusal C103 if a node does not fit its operator."""
+        """Raise Refusal C103 if the node at `index` does not fit the schema of its operator."""
         version = self.versions[self.body.operators[index][1]]
         self._context.validity.check(self.body, index, version, self._facts)
 
     def _convert_node(self, index: int, route: Route) -> list[Any] | None:
-        """Return the nodes that replace one, None if it stays as it is. Raises Refusal if its meaning would be lost."""
+        """Return the nodes that replace the node at `index`, None if it stays as it is.
+
+        Raises Refusal if no nodes at the target compute the same.
+        """
         if not route.change.until:
             return self._lower_node(index, route.change)
         plain = route.verdict is Verdict.CHECK and self._context.availability is None
@@ -153,13 +165,16 @@ class BodyConversion:
         return nodes
 
     def _stays(self, index: int, route: Route) -> bool:
-        """Whether a node certainly stays as it is: its version is the same, and the runtime of the target runs it."""
+        """Whether a node surely stays as it is: the target has the same version of it, and the runtime runs it."""
         if route.verdict is not Verdict.KEEP:
             return False
         return self.availability is None or self._runs(index, route)
 
     def _runs(self, index: int, route: Route, faulty: bool = False) -> bool:
-        """Whether the runtime of the target runs a node as it is, if `faulty` also wrongly; notes count the node."""
+        """Return whether the target's runtime runs a node as it is, and count the node for the notes about the runtime.
+
+        With `faulty`, a node that the runtime computes wrongly counts as one that it runs.
+        """
         assert self.availability is not None
         body, domain = self.body, route.change.domain
         opset = self._context.opsets.get(domain, self.versions.get(domain, 0))
@@ -168,7 +183,7 @@ class BodyConversion:
         return self.availability.count(judgement, route.change.op_type, faulty=faulty)
 
     def _signature_of(self, index: int) -> tuple[Any, ...]:
-        """Return the operator, types and attributes of a node, which decide whether it stays as it is."""
+        """Return operator, types and attributes of a node as a key; of nodes with equal keys, all stay or none does."""
         body = self.body
         reads = body.reads[index]
         return (
@@ -179,7 +194,11 @@ class BodyConversion:
         )
 
     def _lower_node(self, index: int, change: VersionChange) -> list[Any] | None:
-        """Return the nodes that express one by other operators, by the template of its form if there is one."""
+        """Return the nodes of other operators that replace the node at `index`, None if it stays as it is.
+
+        If a node of the same form was lowered before, its nodes are copied with new names. Raises Refusal if there is
+        no lowering.
+        """
         facts, crossing = self._facts, self._crossing
         templates = self._forms.templates.setdefault(self.body.operators[index], {})
         form = form_of(self.body, index, facts) if templates else None
@@ -200,9 +219,10 @@ class BodyConversion:
     def _keep_template(
         self, templates: dict[Hashable, Template], index: int, nodes: list[Any], counts: Counter[tuple[str, str]]
     ) -> None:
-        """Keep the nodes that express one as a template for others of its form, if they follow from the form alone.
+        """Keep the nodes that replace the node at `index` as a template for nodes of the same form.
 
-        `counts` are the nodes that notes about the runtime counted before.
+        Nothing is kept if the nodes depend on more than the form. `counts` is a copy of the availability's counts from
+        before the node was lowered.
         """
         looked_up = self._facts.looked_up or ()
         if not self._facts.large_read and (form := form_of(self.body, index, self._facts)) is not None:
@@ -214,7 +234,10 @@ class BodyConversion:
                 templates[form] = template._replace(counts=now - counts)
 
     def _apply_template(self, index: int, change: VersionChange, template: Template) -> list[Any]:
-        """Return the nodes that express one as others of its form were expressed before."""
+        """Return the nodes that replace the node at `index`: a copy of those in the template, with names of this node.
+
+        The conversion records the action as for any lowered node.
+        """
         context, node = self._context, self.message.node[index]
         steps, _ = template.outcome
         context.budget.charge(TRANSITION * len(steps))
@@ -227,10 +250,10 @@ class BodyConversion:
         return nodes
 
     def _state_shapes(self) -> None:
-        """State the sizes of the outputs of a Scan's body, which onnxruntime needs and may be unable to infer.
+        """Write the inferred shapes of the outputs of a Scan's body into the model, as runtimes may not infer them.
 
-        Before version 14, the inference of runtimes does not follow arithmetic on sizes. A runtime that is the target
-        may be an old one.
+        This is done if the target's opset is below 14, before which runtimes do not follow arithmetic on sizes, and for
+        any runtime as target.
         """
         is_inferred = self._context.opsets.get("", INFERRED) >= INFERRED and self.availability is None
         if is_inferred or self.body.root.function:
@@ -248,7 +271,7 @@ class BodyConversion:
                     dim.dim_value = size
 
     def budget_finding(self, exhausted: BudgetExceeded) -> Finding:
-        """Return the refusal of a model whose conversion has used up the budget at a node of this body."""
+        """Return the refusal C401, placed at the node of this body at which the budget was used up."""
         place = self.body.location(self._index)
         return Finding("C401", "the conversion was stopped", place, exhausted.why, ALLOW_MORE)
 
@@ -281,7 +304,10 @@ class BodyConversion:
         return Finding(refusal.code, message, self.body.location(index), refusal.why, self._help_of(refusal))
 
     def _help_of(self, refusal: Refusal) -> str:
-        """Return the help of a refusal, unless this model rules it out, and another target that would do, if any."""
+        """Return the help for a refusal, followed by another target that would do, if the refusal names one.
+
+        The help is the refusal's own, or that of its code if the refusal has none or this model cannot follow it.
+        """
         stated = [value.type for value in self._context.index.proto.graph.input]
         shapes = [type_.tensor_type.shape for type_ in stated if type_.tensor_type.HasField("shape")]
         can_be_done = {

@@ -16,7 +16,7 @@ from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unkn
 
 
 class _BodyConstant(NamedTuple):
-    """A constant of a body, which is written when it is first needed."""
+    """A constant of a function body, which is written into the model only when a node reads it."""
 
     element: str
     dims: tuple[int, ...]
@@ -24,10 +24,10 @@ class _BodyConstant(NamedTuple):
 
 
 def lower_by_body(op: Builder, node: Node) -> Result:
-    """Express a node by a function body of its operator; return the names of the values that replace its outputs.
+    """Replace a node by the nodes of its operator's function body; return the names of the values for its outputs.
 
-    Raises Refusal C201 if no body serves the node's attributes and inputs, C202 if none computes its types exactly, and
-    C203 if the type of an input has to be known and is not.
+    Raises Refusal C201 if no body is for the node's attributes and inputs, C202 if none computes the node's types
+    exactly, C203 if the type of an input is not known and decides which body is taken.
     """
     schema = node.schema
     inputs = {formal.name: node.input(index) for index, formal in enumerate(schema.inputs)}
@@ -53,7 +53,10 @@ def lower_by_body(op: Builder, node: Node) -> Result:
 
 
 def _form_of(op: Builder, node: Node, body: FunctionBody) -> tuple[Any, ...]:
-    """Return all facts that decide the types of values in the body, as a key; () if the type of an input is unknown."""
+    """Return a key for the node and body: equal keys give equal types of all values in the body.
+
+    The key is () if the type of an input is unknown.
+    """
     elements = tuple([node.element(index) if name else "" for index, name in enumerate(node.inputs)])
     if None in elements:
         return ()
@@ -63,7 +66,10 @@ def _form_of(op: Builder, node: Node, body: FunctionBody) -> tuple[Any, ...]:
 
 
 def _allows_types(body: FunctionBody, node: Node) -> bool:
-    """Whether a body computes a node's input types exactly. Raises Refusal C203 if a type is needed but unknown."""
+    """Whether a body computes the types of a node's inputs exactly.
+
+    Raises Refusal C203 if a type that decides is unknown.
+    """
     for index, formal in enumerate(node.schema.inputs if body.types else ()):
         stated = body.types.get(formal.type) if node.input(index) else None
         if stated is not None and f"tensor({node.need_element(index)})" not in stated:
@@ -73,7 +79,7 @@ def _allows_types(body: FunctionBody, node: Node) -> bool:
 
 @dataclass(eq=False, slots=True)
 class _BodySplicing:
-    """A body that takes the place of a node."""
+    """A function body that is written into the model in place of a node."""
 
     op: Builder
     node: Node
@@ -87,7 +93,7 @@ class _BodySplicing:
     """Element types by type constraint, of outputs that are cast back."""
 
     def write_nodes(self) -> tuple[str, ...]:
-        """Write the nodes of the body in place of the node; return the names of the values that replace its outputs."""
+        """Write the nodes of the body; return the names of the values for the outputs of the replaced node."""
         self._bind_inputs()
         for node in body_nodes(self.body.nodes):
             self._write_node(node)
@@ -100,7 +106,11 @@ class _BodySplicing:
         return tuple(results)
 
     def _bind_inputs(self) -> None:
-        """Map the body's inputs to the node's; an input whose type the body computes in a wider one is cast to that."""
+        """Map the names of the body's inputs to the values that the node reads.
+
+        If the body has to compute in a wider type (`emulate`), the value is cast to that type first. Raises Refusal
+        C203 if the type is unknown then.
+        """
         node, body = self.node, self.body
         for index, formal in enumerate(node.schema.inputs):
             name = self.names[formal.name] = node.input(index)
@@ -114,7 +124,7 @@ class _BodySplicing:
                 raise unknown_type(name)
 
     def _write_node(self, node: Any) -> None:
-        """Write one node of the body; a constant is only noted, and written when a node first reads it."""
+        """Write one node of the body into the model; a Constant is only remembered, until a node reads it."""
         if node.op_type == "Constant":
             self.constants[node.output[0]] = self._constant_of(node.attribute[0])
         elif node.op_type == "CastLike":
@@ -127,18 +137,18 @@ class _BodySplicing:
             self.names |= zip(node.output, [made] if isinstance(made, str) else made, strict=True)
 
     def _value_named(self, name: str) -> str:
-        """Return the name in the model of a value of the body; a constant is written now if it is not yet."""
+        """Return the model's name for a value of the body; a constant that was not read before is written first."""
         if name not in self.names:
             value = self.constants[name]
             self.names[name] = self.op.const(list(value.values), value.element, value.dims)
         return self.names[name]
 
     def _value_of(self, attribute: Any) -> Any:
-        """Return the value of an attribute of a body's node, read from the replaced node if the body refers to it."""
+        """Return the value of an attribute in the body; for a reference, the value that the replaced node has."""
         return self.node.attr(attribute.ref_attr_name) if attribute.ref_attr_name else value_with_lists(attribute)
 
     def _constant_of(self, attribute: Any) -> _BodyConstant:
-        """Return the constant that an attribute of a Constant node states."""
+        """Return the constant that a Constant node of the body has, from the node's only attribute."""
         value = self._value_of(attribute)
         kind = attribute_type(attribute)
         if kind == "tensor":
@@ -148,7 +158,11 @@ class _BodySplicing:
         return _BodyConstant(element, dims, values)
 
     def _cast_like(self, name: str, like: str) -> str:
-        """Return the name of the value `name` cast to the element type of `like`; a constant is made in that type."""
+        """Return the name of the value `name`, cast to the element type of the value `like`.
+
+        Both are names of the body. A constant is written in the new type, without a Cast. Raises Refusal C203 if the
+        type of `like` is unknown.
+        """
         element = self.elements.get(like)
         if element is None:
             raise unknown_type(self.names.get(like, like))
@@ -162,7 +176,7 @@ class _BodySplicing:
 
 
 def _cast_elements(value: _BodyConstant, element: str) -> list[Any]:
-    """Return the elements of a constant as numbers of another type, as Cast does. Raises ModelError for faulty ones."""
+    """Return the elements of a constant converted to the type `element` as Cast does."""
     if element == "bool":
         return [bool(number) for number in value.values]
     if element.startswith(("int", "uint")):

@@ -23,23 +23,22 @@ THEN, ELSE = "then_branch", "else_branch"
 
 
 class _Taken(NamedTuple):
-    """The index of an If in its body, and the branch that it takes in every run."""
+    """An If whose condition is known (`node`: its index in the body), and the branch that it always takes."""
 
     node: int
     branch: Body
 
 
 def has_branches(index: ModelIndex) -> bool:
-    """Whether a model has an If outside of functions, whose condition may be known."""
+    """Whether the main graph, or a graph in it, has an If; only those may be replaced by a branch."""
     return any(body.name == THEN and not body.root.function for body in index.bodies)
 
 
 def take_branches(index: ModelIndex, inference: LazyInference, budget: Budget) -> tuple[Any, int]:
-    """Return a copy of the model in which each If with a known condition is replaced by the nodes of its branch.
+    """Return a copy of the model in which each If with a known condition is replaced by its branch, and their number.
 
-    Values that only the condition or the other branch needed are removed. Functions stay as they are. Returns the
-    ModelProto and the number of nodes that were replaced, (None, 0) if there are none. Raises BudgetExceeded if the
-    budget is used up.
+    Returns (None, 0) if there are none. Values that only the condition or the other branch needed are removed.
+    Functions stay as they are. Raises BudgetExceeded.
     """
     if index.proto.training_info:  # whose graphs read values of the main graph by their names
         return None, 0
@@ -57,7 +56,7 @@ def take_branches(index: ModelIndex, inference: LazyInference, budget: Budget) -
 
 
 def _find_taken(index: ModelIndex, body: Body, inference: LazyInference) -> Iterator[_Taken]:
-    """Yield the If nodes of a body whose conditions are known, and whose branches can take their places."""
+    """Yield the If nodes of a body whose condition is known, and whose branch can stand in their place."""
     if body.root.function:
         return
     for inner in body.inner_bodies:
@@ -73,7 +72,7 @@ def _find_taken(index: ModelIndex, body: Body, inference: LazyInference) -> Iter
 
 
 def _can_be_taken(branch: Body, outputs: list[str], index: ModelIndex) -> bool:
-    """Whether the nodes of a branch can stand in place of the If that has these outputs."""
+    """Whether the nodes of `branch` can replace the If with these `outputs`, in the graph around it."""
     proto = branch.proto
     if len(proto.output) != len(outputs) or proto.input or proto.quantization_annotation:
         return False
@@ -84,7 +83,7 @@ def _can_be_taken(branch: Body, outputs: list[str], index: ModelIndex) -> bool:
 
 
 def _take(holder: Body, taken: list[_Taken], messages: dict[Body, Any], names: FreshNames) -> None:
-    """Replace If nodes of a body by the nodes of the branches that they take, in the message of the body."""
+    """Replace the If nodes `taken` of the body `holder` by the nodes of their branches; `messages` are changed."""
     message = messages[holder]
     replaced: dict[int, list[Any]] = {}
     released: set[str] = set()
@@ -116,7 +115,7 @@ def _take(holder: Body, taken: list[_Taken], messages: dict[Body, Any], names: F
 
 
 def _move_tensors(graph: Any, message: Any, names: FreshNames) -> dict[str, str]:
-    """Move the initializers of a branch to the graph around it; return their new names by the old ones."""
+    """Move the initializers of a branch, `graph`, to the graph around it, `message`; return new names by old names."""
     given: dict[str, str] = {}
     for tensor in graph.initializer:
         given[tensor.name] = names.fresh(tensor.name)

@@ -38,11 +38,11 @@ NAME = 16
 
 @dataclass(slots=True)
 class Inlining:
-    """The inlining of a model's functions, or the reasons against it.
+    """The result of inlining functions, or the reasons why it is refused.
 
-    - `calls`: how many calls of each function were replaced; `removed`: the functions that are gone;
-    - `refusals`: the reasons; `notes`: remarks for the user;
-    - `model`: the result, the given model if nothing changes, None if something is refused.
+    - `calls`: the number of calls replaced, by function; `removed`: functions that the result no longer has; -
+    `refusals`: the reasons; `notes`: remarks for the user; - `model`: the result; the given model if nothing changes;
+    None if there are refusals.
     """
 
     calls: Counter[FunctionKey] = field(default_factory=Counter)
@@ -58,7 +58,7 @@ class Inlining:
 
 
 def function_label(key: FunctionKey) -> str:
-    """Return the name of a function, as messages show it: "com.example.Scale:half"."""
+    """Return the name of a function for messages: "com.example.Scale", with an overload "com.example.Scale:half"."""
     domain, name, overload = map(safe_text, key)
     return brief_name(f"{domain_name(domain)}.{name}{f':{overload}' if overload else ''}")
 
@@ -71,14 +71,16 @@ def inline_chosen(
     limits: Limits | None,
     convert: Convert,
 ) -> Inlining:
-    """Return the inlining of functions; the model is first converted if functions import other versions.
+    """Replace the calls of some model-local functions by the functions' nodes; return the result, or the refusals.
+
+    If the functions import other opset versions than the model, they are first converted to the model's.
 
     Args:
-        model: The model, as it was read.
+        model: The model, as it was loaded; it is not changed.
         index: Its index.
-        chosen: The functions to inline.
+        chosen: The keys of the functions to inline.
         registry: The operators that are known.
-        limits: How much may be made; without them, that is in proportion to the model.
+        limits: Bounds on the work and the size; by default in proportion to the model.
         convert: Converts a model to other versions.
     """
     inlining = Inlining()
@@ -115,7 +117,7 @@ def inline_chosen(
 
 
 def _operators_in(function: Body, index: ModelIndex) -> dict[str, set[str]]:
-    """Return the operators in a function and its subgraphs, by domain, without calls of functions."""
+    """Return the operators that a function and its subgraphs use, by domain; calls of functions do not count."""
     operators: dict[str, set[str]] = {}
     for body in bodies_below(function):
         for number, (op_type, domain) in enumerate(body.operators):
@@ -125,7 +127,7 @@ def _operators_in(function: Body, index: ModelIndex) -> dict[str, set[str]]:
 
 
 def _imports_of(index: ModelIndex, chosen: Iterable[FunctionKey]) -> dict[str, int]:
-    """Return the opset imports that the model needs, by domain, if nodes of these functions stand in its graphs."""
+    """Return the opset versions, by domain, that the model has to import once the chosen functions are inlined."""
     imports = dict(index.opsets)
     for key in chosen:
         body = index.functions[key]
@@ -139,7 +141,10 @@ def _imports_of(index: ModelIndex, chosen: Iterable[FunctionKey]) -> dict[str, i
 def _find_differing(
     index: ModelIndex, chosen: set[FunctionKey], imports: Mapping[str, int], registry: Registry
 ) -> Iterator[Finding]:
-    """Yield a refusal for each chosen function, or caller of one, whose operators differ at the opsets `imports`."""
+    """Yield a refusal for each function that cannot be inlined because its operators mean something else at `imports`.
+
+    Looked at are the chosen functions and the functions that call them.
+    """
     for key, function in index.functions.items():
         called = (body.function_key(at) for body in bodies_below(function) for at in range(len(body.nodes)))
         if key not in chosen and chosen.isdisjoint(called):
@@ -157,18 +162,22 @@ def _find_differing(
 
 
 def _is_same(name: str, domain: str, version: int, imported: int, registry: Registry) -> bool:
-    """Whether an operator is known, and has the same definition at two opsets."""
+    """Whether an operator is known and has the same definition at the opset `version` and at the opset `imported`."""
     schema = registry.schema(name, version, domain)
     return schema is not None and schema == registry.schema(name, imported, domain)
 
 
 def _refusal(place: str, why: str, help: str = "") -> Finding:
-    """Return the finding that a function cannot be inlined."""
+    """Return the finding C501: the function at `place` cannot be inlined."""
     return Finding("C501", "the function cannot be inlined", place, why, help or help_of_code("C501"))
 
 
 class _Size(NamedTuple):
-    """The size of one call of a function: new nodes, bytes, names that become longer, and copies of its attributes."""
+    """What one call of a function adds when it is inlined.
+
+    - `nodes`, `bytes`: new nodes, and their bytes; `names`: how many names in them become longer; - `copies`: how often
+    each attribute of the function is copied into a node.
+    """
 
     nodes: int
     bytes: int
@@ -177,7 +186,7 @@ class _Size(NamedTuple):
 
 
 def _size_of(function: Body) -> _Size:
-    """Return the size of the nodes that replace one call of a function."""
+    """Return what one call of a function adds when it is inlined; calls inside it count as one node each."""
     bodies = bodies_below(function)
     nodes = sum(len(body.nodes) for body in bodies)
     names = sum(len(names) for body in bodies for names in (*body.reads, *body.computes))
@@ -186,7 +195,7 @@ def _size_of(function: Body) -> _Size:
 
 
 class _Inliner:
-    """Replaces the calls in a copy of an indexed model."""
+    """Replaces the calls of chosen functions in a copy (`proto`) of an indexed model."""
 
     def __init__(
         self, index: ModelIndex, proto: Any, chosen: set[FunctionKey], inlining: Inlining, limits: Limits
@@ -203,7 +212,10 @@ class _Inliner:
         self._sizes: dict[FunctionKey, _Size] = {}
 
     def inline(self) -> None:
-        """Replace the calls of chosen functions in all graphs and all other functions. Raises BudgetExceeded."""
+        """Replace the calls of chosen functions, in all graphs and in all functions that are not chosen.
+
+        Raises BudgetExceeded.
+        """
         self._charge_all()
         for graph in _graphs_of(self._proto):
             self._inline_body(graph, frozenset())
@@ -212,7 +224,10 @@ class _Inliner:
                 self._inline_body(function, frozenset(default.name for default in function.attribute_proto))
 
     def _charge_all(self) -> None:
-        """Charge the budget for all nodes to come before the first is made: exponential growth is refused at once."""
+        """Charge the budget for all nodes that the inlining will make, before the first is made. Raises BudgetExceeded.
+
+        So functions that call each other to an exponential number of nodes are refused at once.
+        """
         totals: dict[FunctionKey, int] = {}
 
         def calls(root: Body) -> int:
@@ -228,7 +243,10 @@ class _Inliner:
         self._budget.charge(NODE * sum(map(calls, roots)))
 
     def _inline_body(self, root: Any, certain: frozenset[str]) -> None:
-        """Replace calls in a graph or function and its subgraphs; attributes in `certain` always have a value."""
+        """Replace calls in a graph or function (`root`) and its subgraphs.
+
+        `certain` names the attributes of the function that have a value in every call.
+        """
         pending = [root]
         while pending:
             body = pending.pop()
@@ -237,7 +255,11 @@ class _Inliner:
             pending.extend(graph for node in body.node if node.attribute for _, graph in subgraphs(node))
 
     def _replace_calls(self, body: Any, certain: frozenset[str]) -> list[Any]:
-        """Return the nodes of a body with functions' nodes in place of calls; refusals are added to the inlining."""
+        """Return the nodes of a body with the nodes of chosen functions in place of their calls.
+
+        A call that cannot be inlined is left out, and a refusal is added to the inlining. `certain` is as in
+        `_inline_body`.
+        """
         done: list[Any] = []
         pending = [*reversed(body.node)]
         while pending:
@@ -261,7 +283,10 @@ class _Inliner:
         return done
 
     def _charge(self, key: FunctionKey, call: Any) -> None:
-        """Charge the budget for the bytes that replace a call, before they are made: nodes and copies of attributes."""
+        """Charge the budget for the bytes of the nodes that will replace a call of the function `key`.
+
+        Raises BudgetExceeded.
+        """
         size = self._sizes[key]
         extras = sum(each.ByteSize() for each in (*call.metadata_props, *call.device_configurations))
         copies = sum(each.ByteSize() * size.copies[each.name] for each in call.attribute if each.name in size.copies)
@@ -277,7 +302,11 @@ def _remove_uncalled(
     registry: Registry,
     inlining: Inlining,
 ) -> None:
-    """Remove functions that nothing calls any more, import the domains of new nodes, and drop unused imports."""
+    """Remove the functions that nothing calls after inlining, from `proto`, and correct the opset imports.
+
+    Domains of new nodes are imported, and domains of removed functions that nothing uses are no longer imported. The
+    removed functions are added to `inlining`.
+    """
     called = {body.function_key(number) for body in index.bodies for number in range(len(body.nodes))}
     left = {key: function for function in proto.functions if (key := function_key(function)) not in chosen}
     operators = {key: _keys_named_in([function]) for key, function in left.items()}
@@ -308,7 +337,7 @@ def _graphs_of(proto: Any) -> list[Any]:
 
 
 def _keys_named_in(roots: Iterable[Any]) -> set[FunctionKey]:
-    """Return the keys of all operators and functions that the nodes of graphs or functions use, also in subgraphs."""
+    """Return the keys of all operators and functions that nodes of these graphs or functions use, also in subgraphs."""
     keys: set[FunctionKey] = set()
     pending = [*roots]
     while pending:

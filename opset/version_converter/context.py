@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class KnownForms(NamedTuple):
-    """Forms of nodes whose conversion is known already, of bodies that import the same versions.
+    """Conversions of nodes that are known already, since a node of the same form was converted before.
 
-    A form is all that decides how a node is converted. `unchanged` has the signatures of nodes that stay as they are,
-    `templates` the nodes that express lowered ones, by operator and form.
+    - `unchanged`: keys (`_signature_of`) of nodes that stay as they are; - `templates`: the nodes that replace lowered
+    nodes, by operator and form.
     """
 
     unchanged: set[tuple[Any, ...]]
@@ -32,13 +32,13 @@ class KnownForms(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Context:
-    """The state that the conversions of a model's bodies share.
+    """The state that the conversions of all bodies of a model share.
 
-    - `proto`: the copy that is changed; `messages`: its graphs and functions, by the bodies of the given model;
-    - `opsets`: the versions of the target; `lowered`: operators that are expressed by others even if the target has
-      them; `availability`: the nodes that the target's runtime runs, None if the target is none or lists no operators;
-    - `valid`: forms of nodes that fit their operators; `forms`: see `forms_of`; `outcomes`: the steps and new operators
-      of nodes, each pair once, since most nodes of an operator become the same.
+    - `proto`: the copy that is changed; `messages`: its graphs and functions, by the bodies of the given model; -
+    `opsets`: the versions of the target by domain; `lowered`: operators to express by others, even if the target has
+    them; `availability`: the nodes that the target's runtime runs, None if no runtime is targeted or it lists none; -
+    `valid`: keys of nodes that are known to fit their operators; `forms`: see `forms_of`; - `outcomes`: the (steps, new
+    operators) of actions, each pair stored once, since most nodes share one.
     """
 
     index: ModelIndex
@@ -64,10 +64,9 @@ class Context:
         self.validity = Validity(self.registry)
 
     def forms_of(self, body: Body, versions: Mapping[str, int]) -> KnownForms:
-        """Return the forms whose conversion is known for bodies with the opsets `versions`; the caller adds new ones.
+        """Return the known conversions of nodes, for bodies with these opset versions; callers add to them.
 
-        Functions have forms apart from graphs: in a function, types that the model states do not count, so that a node
-        may stay there that may not stay in a graph.
+        Functions and graphs do not share them: types that the model states do not count in a function.
         """
         key = (body.root.function, frozenset(versions.items()))
         return self.forms.setdefault(key, KnownForms(set(), {}))

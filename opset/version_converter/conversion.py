@@ -56,9 +56,9 @@ BASE_BYTES, BYTES_PER_BYTE = 1 << 25, 8
 
 
 class Task(NamedTuple):
-    """The target of a conversion, and the registry, routes and budget that it uses.
+    """The target of a conversion, with the registry, routes and budget that the conversion uses.
 
-    `inference` is that of the model before its functions are prepared.
+    `inference` infers types and shapes of the model as it is before a strategy changes its functions.
     """
 
     target: Target
@@ -68,18 +68,17 @@ class Task(NamedTuple):
     inference: LazyInference
 
     def infer(self, model: Model, index: ModelIndex) -> LazyInference:
-        """Return the inference of an indexed model, which runs when it is first needed."""
+        """Return the inference of types and shapes of a model; it runs only when a fact is first asked for."""
         return self.inference if index is self.inference.index else self.inference.of_other(model, index)
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """A way to prepare the functions of a model, which may remove refusals in them.
+    """A way to prepare the model-local functions of a model; another way may remove refusals.
 
-    - `name`: the calls that share a function;
-    - `removes`: the codes of refusals in functions for which it is tried;
-    - `fixes_attributes`: whether functions get the values of attributes that calls give;
-    - `fixes_inputs`: whether calls share a function only if the same is inferred of their inputs.
+    - `name`: which calls share one copy of a function; - `removes`: the codes of refusals in functions that it may
+    remove; - `fixes_attributes`: whether values of attributes that calls give are written into the copies; -
+    `fixes_inputs`: whether calls share a copy only if the same types and values are inferred for their inputs.
     """
 
     name: str
@@ -88,7 +87,7 @@ class Strategy:
     fixes_inputs: bool = False
 
     def may_remove(self, refusals: Iterable[Finding]) -> bool:
-        """Whether one of the refusals is in a function, and of a kind that the strategy may remove."""
+        """Whether at least one of the refusals is in a function, and has a code that this strategy may remove."""
         return any(finding.code in self.removes and finding.place.startswith("function ") for finding in refusals)
 
 
@@ -114,20 +113,21 @@ def convert_model(
     freeze: Freeze = (),
     routes: Routes | None = None,
 ) -> Conversion:
-    """Return the conversion of a model to a target; the model itself is not touched.
+    """Return the conversion of a model to a target; the model itself is not changed.
 
     Args:
         model: The model, as it was loaded.
         target: The versions to reach.
         registry: The operators that are known.
-        dims: Sizes of inputs, by dim_param or "x.0", as `change_sizes` takes them. The conversion is right for these
-            sizes alone, and the inputs of its model state them, and the outputs those that follow.
-        limits: How much the conversion may do and add; without them, that is in proportion to the model.
+        dims: Sizes of inputs, by dim_param or "x.0", as `change_sizes` takes them. The result is right for these
+            sizes
+        only; its inputs state them, and its outputs the sizes that follow.
+        limits: Bounds on the work and the size of the conversion; by default in proportion to the model.
         freeze: Names of initializers that become constants, or "all".
-        routes: The transitions that nodes take, by default those of the registry.
+        routes: The transitions of operators; by default those of the registry.
 
     Returns:
-        The conversion; its `refusals` say what cannot be converted, and then it has no model.
+        The conversion. If something cannot be converted, its `refusals` say what, and its `model` is None.
 
     Raises:
         ModelError: The model is malformed.
@@ -184,7 +184,7 @@ def convert_model(
 def _inline_functions(
     model: Model, index: ModelIndex, runtime: Runtime, registry: Registry, limits: Limits
 ) -> Inlining:
-    """Return the inlining of all functions of a model that was read; its notes count the calls of each."""
+    """Return the result of inlining all functions of a model, with a note that counts the calls of each."""
 
     def convert(model: Model, target: Target) -> Conversion:
         return convert_model(model, target, registry, limits=limits)
@@ -205,9 +205,15 @@ def _convert_to(
     dims: Mapping[str, int | str] | None,
     samples: Sequence[Sample] = (),
 ) -> Conversion:
-    """Return the conversion of `model`, already read and prepared, to the target of a task.
+    """Return the conversion of a model to the target of a task; at the target already, its nodes are only checked.
 
-    `given` is the model as it was before that; `samples` stand for the nodes if the target has a runtime's kernels.
+    Args:
+        given: The model as the user gave it, to tell whether anything has changed.
+        model: The model after it was read and prepared.
+        index: The index of `model`.
+        task: The target, with registry, routes and budget.
+        dims: The sizes that the user gave, for a note.
+        samples: One node of each form of node in the model, if a runtime is targeted.
     """
     target = task.target
     start = begin_conversion(index, target, dims)
@@ -246,10 +252,11 @@ def _convert_to(
 def targets_by_kernels(
     samples: Sequence[Sample], index: ModelIndex, target: Target, registry: Registry
 ) -> Iterator[Target]:
-    """Yield the targets to try for a model on a runtime; in the first, most of the model's nodes have kernels.
+    """Yield targets with one opset each for a conversion to a runtime, in the order in which to try them.
 
-    A target that has a version of ai.onnx already is the only one. The last one keeps the model's opset, or the
-    nearest: it may be the one with fewest refusals. `samples` stand for the nodes of the model.
+    The first has kernels for most of the model's nodes; the last is the opset nearest to the model's own, which may
+    have the fewest refusals. Only one is yielded if `target` fixes the version of ai.onnx. `samples` are one node of
+    each form of node in the model.
     """
     nearest = target_for_model(target, index.opsets)
     is_free = target.least is not None and target.least.get("") != target.opsets.get("")
@@ -269,30 +276,30 @@ def targets_by_kernels(
 
 
 def nearest_opset(runtime: Runtime, opset: int, registry: Registry) -> int:
-    """Return the opset that a runtime takes and that is nearest to one: the newer of two."""
+    """Return the opset of ai.onnx that a runtime takes and that is nearest to `opset`; of two, the newer."""
     from opset.version_converter.opset_choice import opsets_of
 
     return min(reversed(opsets_of(runtime, registry)), key=lambda each: abs(each - opset))
 
 
 def at_opset(target: Target, opset: int) -> Target:
-    """Return a target with another version of ai.onnx, as the release of onnx with it has the operators."""
+    """Return the target with `opset` as its version of ai.onnx, and the release of onnx that has this opset."""
     return target._replace(opsets={**target.opsets, "": opset}, least=None, release=release_with(opset).name)
 
 
 def distance_to(index: ModelIndex, target: Target) -> int:
-    """Return how far the version of ai.onnx of a target is from that of a model."""
+    """Return the number of opsets of ai.onnx between the model and the target."""
     source = index.opsets.get("", 0)
     return abs(target.opsets.get("", source) - source)
 
 
 def needless_imports(proto: Any, target: Target) -> list[str]:
-    """Return the imports of a ModelProto that nothing uses, and that the runtime of the target may refuse."""
+    """Return the domains that a ModelProto imports, that no node uses, and that the target does not have."""
     return [domain for domain in unused_imports(proto) if domain not in target.opsets]
 
 
 class NodeLack(NamedTuple):
-    """A node that a runtime does not run as it is, with its place, operator and version (0 if it has none), and why."""
+    """A node that a runtime does not run as it is: location, operator, since_version (0 if unknown), and the reason."""
 
     place: str
     op_type: str
@@ -302,7 +309,7 @@ class NodeLack(NamedTuple):
 
 
 def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[NodeLack]:
-    """Yield each node that a runtime does not run at the model's own versions, with the reason.
+    """Yield each node that a runtime does not run as it is, with the reason.
 
     Args:
         model: The model, as it was loaded.
@@ -339,16 +346,16 @@ def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[N
 
 
 def _facts_of(model: Model, index: ModelIndex, task: Task) -> Mapping[Body, ValueFacts]:
-    """Return the facts about the values of a model that is not changed, by body."""
+    """Return the facts about values in each body of a model; nothing is changed."""
     bodies = _body_conversions(model, index, model.proto, begin_conversion(index, task.target, None), task)
     return {body.body: body.facts for body in bodies}
 
 
 def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion:
-    """Return the first conversion without refusals; if each strategy has some, the conversion by the first strategy.
+    """Return the conversion by the first strategy that has no refusals; if all have some, that of the first strategy.
 
-    A further strategy is tried if it may remove a refusal of the one before. `start` has the versions and notes with
-    which each of them begins.
+    A later strategy is tried only if it may remove a refusal of the one before. Each begins with the versions and notes
+    of `start`.
     """
     first = latest = convert_once(model, index, start, task, STRATEGIES[0])
     for strategy in STRATEGIES[1:]:
@@ -360,7 +367,7 @@ def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Tas
 
 
 def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task, strategy: Strategy) -> Conversion:
-    """Return the conversion of an indexed model whose functions are prepared by a strategy."""
+    """Return the conversion of a model whose functions are prepared by one strategy; it begins with `start`'s notes."""
     conversion = _begin_again(start)
     if index.functions:
         try:
@@ -401,7 +408,7 @@ def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task,
 
 
 def _inexact_notes(conversion: Conversion) -> Iterator[str]:
-    """Yield one note about all nodes that compute in a type in which results may differ, nothing if there are none."""
+    """Yield one note that lists nodes that compute in a type in which results may differ; nothing if there are none."""
     steps = (step for action in conversion.actions for step in action.steps if step.endswith(INEXACTLY))
     if counts := Counter(step.removesuffix(INEXACTLY) for step in steps):
         names = listing([f"{step} ({count})" for step, count in sorted(counts.items())], SHOWN)
@@ -409,9 +416,9 @@ def _inexact_notes(conversion: Conversion) -> Iterator[str]:
 
 
 def _take_known_branches(model: Model, index: ModelIndex, task: Task) -> tuple[Model, ModelIndex, str] | None:
-    """Return the model with branches in place of If nodes that always take them, its index, and a note.
+    """Return the model with each If whose condition is known replaced by its branch, the new index, and a note.
 
-    Returns None if there are no such nodes, or if the budget is used up.
+    Returns None if there is no such If, or if the budget is used up.
     """
     try:
         proto, count = take_branches(index, task.infer(model, index), task.budget) if has_branches(index) else (None, 0)
@@ -424,10 +431,10 @@ def _take_known_branches(model: Model, index: ModelIndex, task: Task) -> tuple[M
 
 
 def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[Model, ModelIndex, str] | None:
-    """Return the model with loops that stack tensors in place of filling sequences with them, its index, and a note.
+    """Return the model with loops that stack tensors instead of filling sequences, the new index, and a note.
 
-    Loops are searched again after each pass, since one that stacks may make another's tensors known. Returns None if
-    the target's loops carry sequences, if no loop can stack, or if the budget is used up.
+    Passes are repeated, since a changed loop may make the tensors of another known. Returns None if loops of the target
+    can carry sequences, if no loop can be changed, or if the budget is used up.
     """
     if task.target.opsets.get("", CARRIED) >= CARRIED:
         return None
@@ -446,7 +453,7 @@ def _stack_all_sequences(model: Model, index: ModelIndex, task: Task) -> tuple[M
 
 
 def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
-    """Yield a note on the operators of a model of which the document that declares them does not hold the signature."""
+    """Yield one note that lists used operators of which no full signature is known; nothing if there are none."""
     used = {operator for body in index.bodies for operator in body.operators}
     unknown = []
     for op_type, domain in sorted(used):
@@ -459,7 +466,7 @@ def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
 
 
 def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int | str] | None) -> Conversion:
-    """Return a conversion with its versions and notes, and nothing converted yet."""
+    """Return a conversion with the versions before and after, and first notes, of which no node is converted yet."""
     after = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     ir_version = index.proto.ir_version
     conversion = Conversion(dict(index.opsets), after, (ir_version, ir_version), notes=[*index.notes])
@@ -474,12 +481,12 @@ def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int |
 
 
 def _begin_again(start: Conversion) -> Conversion:
-    """Return a conversion with the versions and notes of another one, and nothing converted yet."""
+    """Return a new conversion with the versions and notes of `start`, of which no node is converted yet."""
     return Conversion(start.source, start.target, start.ir_version, notes=[*start.notes])
 
 
 def _state_outputs(index: ModelIndex, inference: LazyInference) -> None:
-    """State those sizes of a graph's outputs that inference knows as numbers and the model leaves open."""
+    """Write the sizes of the main graph's outputs into the index's model if inference knows them as numbers."""
     from opset.inference.building.types import fill_proto, map_sizes
 
     for value in index.main.proto.output:
@@ -489,7 +496,11 @@ def _state_outputs(index: ModelIndex, inference: LazyInference) -> None:
 
 
 def has_target(index: ModelIndex, target: Target) -> bool:
-    """Whether a model needs no conversion."""
+    """Whether a model is at the target already, so that no node needs to change.
+
+    That is so if its opset and IR versions are the target's, it has no operator to be lowered, and none that onnx
+    changed after the target's release.
+    """
     ir_version = index.proto.ir_version
     if (target.max_ir is not None and ir_version > target.max_ir) or target.ir_version not in (None, ir_version):
         return False
@@ -507,7 +518,10 @@ def has_target(index: ModelIndex, target: Target) -> bool:
 
 
 def versions_of_bodies(index: ModelIndex) -> dict[Body, dict[str, int]]:
-    """Return the versions that bodies are written in: one mapping for each function, and one for all graphs."""
+    """Return the opset versions by domain of each body.
+
+    All graphs share one mapping, and so do the bodies of a function.
+    """
     versions = {index.main: dict(index.opsets)}
     for body in index.bodies:
         if body.function:
@@ -518,7 +532,7 @@ def versions_of_bodies(index: ModelIndex) -> dict[Body, dict[str, int]]:
 
 
 def find_newer_imports(index: ModelIndex, target: Target, registry: Registry) -> Iterator[Finding]:
-    """Yield a refusal of each import that is newer than the schemas: nothing says what its operators mean."""
+    """Yield a refusal C104 for each opset import, of the model or a function, that is newer than the schemas known."""
     versions = versions_of_bodies(index)
     for body in index.bodies:
         if body is not index.main and not body.function:
@@ -536,7 +550,7 @@ def find_newer_imports(index: ModelIndex, target: Target, registry: Registry) ->
 
 
 def find_foreign_types(index: ModelIndex, runtime: Runtime) -> Iterator[Finding]:
-    """Yield a refusal of each input and output of a model whose type a runtime does not take from a caller."""
+    """Yield a refusal C209 for each input and output of the model whose element type the runtime cannot exchange."""
     graph = index.main.proto
     for word, values in (("input", graph.input), ("output", graph.output)):
         for value in values:
@@ -554,9 +568,9 @@ def find_foreign_types(index: ModelIndex, runtime: Runtime) -> Iterator[Finding]
 def _prepare_functions(
     model: Model, index: ModelIndex, conversion: Conversion, task: Task, strategy: Strategy
 ) -> tuple[Model, ModelIndex]:
-    """Return the model and its index with functions in a form that adapters can read, by a strategy.
+    """Return the model and its index after a strategy has copied functions, so that adapters know more of their calls.
 
-    A note counts the functions that were added. Raises BudgetExceeded if the copies of functions take too much.
+    A note counts the copies. Raises BudgetExceeded if they are too large.
     """
     routes, target, versions = task.routes, task.target, versions_of_bodies(index)
     availability = _availability_of(task)
@@ -579,7 +593,7 @@ def _prepare_functions(
 
 
 def _check_nodes(model: Model, index: ModelIndex, conversion: Conversion, task: Task) -> None:
-    """Refuse a model that needs no conversion if its nodes are not valid."""
+    """Add refusals to the conversion for nodes that are not valid; for a model that is at the target already."""
     for body in _body_conversions(model, index, model.proto, conversion, task):
         try:
             body.check()
@@ -591,7 +605,7 @@ def _check_nodes(model: Model, index: ModelIndex, conversion: Conversion, task: 
 def _body_conversions(
     model: Model, index: ModelIndex, proto: Any, conversion: Conversion, task: Task
 ) -> list[BodyConversion]:
-    """Return a conversion for each body of an indexed model, in the order of the index; they will change `proto`."""
+    """Return the conversion of each body of a model, in the order of the index; they will change `proto`."""
     versions = versions_of_bodies(index)
     messages = messages_of(index, proto)
     context = Context(
@@ -623,12 +637,12 @@ def _body_conversions(
 
 
 def _availability_of(task: Task) -> Availability | None:
-    """Return the availability of nodes on the target runtime, None if there is no runtime or it lists no operators."""
+    """Return which nodes the runtime of the task's target runs; None without a runtime that lists operators."""
     return availability_for(task.target, task.routes)
 
 
 def availability_for(target: Target, routes: Routes) -> Availability | None:
-    """Return the availability of nodes on the runtime of a target, None if it has none or that lists no operators."""
+    """Return which nodes the runtime of a target runs; None without a runtime that lists operators."""
     if target.runtime is None or not target.runtime.lists_operators:
         return None
     from opset.version_converter.trials import availability_at  # most conversions need no runtime
@@ -637,7 +651,7 @@ def availability_for(target: Target, routes: Routes) -> Availability | None:
 
 
 def _names_read_in_training(index: ModelIndex) -> frozenset[str]:
-    """Return the names of values of the main graph that training graphs, and the bindings of their outputs, use."""
+    """Return the names of values that training graphs read or bind; they must stay in the main graph."""
     names: set[str] = set()
     for body in index.bodies:
         if body.root is not index.main and not body.root.function:

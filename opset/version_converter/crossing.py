@@ -55,12 +55,11 @@ Way: TypeAlias = "Callable[[Pending, Lack, list[str]], list[Pending]]"
 
 
 class Pending(NamedTuple):
-    """A node that is to be taken to the target, and its opset.
+    """A node that still has to reach the target, and the opset (`version`) in which it is written.
 
-    - `inside`: the operators whose lowerings have made it;
-    - `widened`: the operators of which it is a node that computes in a wider type;
-    - `is_lacking`: whether it is to be lowered because the runtime does not run it;
-    - `is_bound`: whether its inputs are constants that were found because the runtime demands it.
+    - `inside`: the operators whose lowering has made this node; - `widened`: the operators that this node helps to
+    compute in a wider type; - `is_lacking`: whether it has to be lowered, because the runtime does not run it; -
+    `is_bound`: whether its inputs were replaced by Constant nodes because the runtime demands constants.
     """
 
     node: Any
@@ -72,18 +71,18 @@ class Pending(NamedTuple):
 
     @property
     def operator(self) -> Operator:
-        """The operator of the node, and its domain."""
+        """The operator of the node, with its domain."""
         return self.node.op_type, normalize_domain(self.node.domain)
 
 
 class Crossing:
-    """The crossing of transitions by the nodes of one body.
+    """Takes the nodes of one body across transitions to the target.
 
-    `released` are the values that replaced nodes read, and that the new ones do not.
+    `released` are names of values that replaced nodes read and new nodes do not.
     """
 
     def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
-        """Take a body of the given model, and its opsets by domain, to which the domains of new nodes are added."""
+        """Take a body and its opset versions by domain; domains that only new nodes use are added to these."""
         self.released: set[str] = set()
         self._widens = False
         """Whether a node that the runtime does not run has to compute in a wider type, not by other operators."""
@@ -107,16 +106,16 @@ class Crossing:
 
     @property
     def _final(self) -> int:
-        """The opset of ai.onnx to which new nodes are taken, even if neither target nor body names one."""
+        """The opset of ai.onnx that new nodes have, even if neither the target nor the body imports ai.onnx."""
         context = self._context
         opset = context.opsets.get("") or self._versions.get("") or context.index.opsets.get("")
         return opset or releases.opset_beside(context.opsets)
 
     def cross_transitions(self, index: int, change: VersionChange) -> list[Any] | None:
-        """Return the nodes that replace the node at `index` in the body, None if it stays as it is.
+        """Return the nodes that replace the node at `index` of the body, None if it stays as it is.
 
-        A release of onnx may have an older version of the operator at the opset in which the node is written. The node
-        is then read as one of that version, if it fits. Raises Refusal if its meaning would be lost.
+        If the model's release of onnx had an older version of the operator at this opset, the node is first read as one
+        of that version, if its attributes fit. Raises Refusal if no nodes at the target compute the same.
         """
         node, version = self._message.node[index], self._versions[change.domain]
         older = self._context.routes.older_version(change.domain, change.op_type, version)
@@ -130,10 +129,11 @@ class Crossing:
         return self._cross_by_either_way(version, node, index, change)
 
     def _cross_by_either_way(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
-        """Replace a node by others that the runtime runs: of other operators, or else in wider types; None if it stays.
+        """Return nodes that the runtime runs in place of the node at `index`, None if it stays as it is.
 
-        The node is written in opset `start`. If both ways are refused, a node stays that the runtime runs, but wrongly.
-        Raises Refusal C209 with all reasons if it does not run it.
+        Other operators are tried first, then wider types. If both are refused, a node that the runtime runs, but
+        wrongly, stays. Raises Refusal C209 with all reasons if none of this is possible. `start` is the opset of the
+        node.
         """
         released, self.released = self.released, set()
         self._added, self._reasons, self._advice = [], [], ""
@@ -156,7 +156,11 @@ class Crossing:
     def _cross_in_other_ways(
         self, first: Refusal, start: int, node: Any, index: int, change: VersionChange
     ) -> list[Any] | None:
-        """Replace a node by one in wider types, since other operators were refused (`first`). Raises Refusal C209."""
+        """Return nodes that compute in wider types in place of the node at `index`, None if it stays as it is.
+
+        Called after other operators were refused, with the refusal `first`. If wider types are refused, too, a node
+        that the runtime computes wrongly may stay. Raises Refusal C209 with all reasons.
+        """
         self._add_reason(first)
         try:
             return self._cross_from(start, node, index, change)
@@ -173,17 +177,17 @@ class Crossing:
         raise Refusal("C209", why, self._advice or OTHER_TARGET, label="the runtime has no kernel for it")
 
     def _add_reason(self, refusal: Refusal) -> None:
-        """Collect the reason why a node cannot be expressed otherwise; keep its help if it is about an unknown fact."""
+        """Add the reason of a refusal to those for the final C209; keep its help if a fact was not known."""
         if refusal.why not in self._reasons:
             self._reasons.append(refusal.why)
         if refusal.code in OF_FACTS:
             self._advice = self._advice or refusal.help
 
     def _cross_from(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
-        """Take the node at `index` of the body from opset `start` to the target, and record the action.
+        """Return the nodes that replace the node at `index` on its way from opset `start`, None if it stays as it is.
 
-        `change` has the node's domain, and its versions before and after. Returns the nodes that replace it, None if it
-        stays as it is. Raises Refusal.
+        A change is recorded as an action of the conversion. `change` has the node's operator, and its versions before
+        and after. Raises Refusal if no nodes at the target compute the same.
         """
         context = self._context
         pending = [Pending(node, start)]
@@ -221,9 +225,9 @@ class Crossing:
         return nodes
 
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
-        """Take a node across its transitions up to the first that changes it; add the name of that step to `crossed`.
+        """Take a node across its transitions until one changes it; return the new nodes, None if none changes it.
 
-        Returns the new nodes, None if the node stays as it is at the target.
+        The name of the changing step is added to `crossed`. Raises Refusal if a transition refuses the node.
         """
         context, node = self._context, pending.node
         _, domain = operator = pending.operator
@@ -257,10 +261,10 @@ class Crossing:
         return self._express_otherwise(pending._replace(version=reached), lack, crossed)
 
     def _cross_lowering(self, pending: Pending, final: int, crossed: list[str]) -> list[Pending]:
-        """Return the nodes that express a node by other operators, though the target has its operator.
+        """Return nodes of other operators that compute the same as a node, although the target has the node's operator.
 
-        The node is taken below the operator's first version; what replaces it goes from there to the target. Raises
-        Refusal if the operator has no lowering, or that refuses the node.
+        The node is taken down to before its operator existed. Raises Refusal if the operator has no lowering, or the
+        lowering refuses the node. `final` is the target's opset; the name of the step is added to `crossed`.
         """
         context, node, version = self._context, pending.node, pending.version
         if pending.operator in pending.inside:
@@ -285,7 +289,10 @@ class Crossing:
     def _add_step(
         self, pending: Pending, step: RouteStep, made: list[tuple[Any, int]], crossed: list[str]
     ) -> list[Pending]:
-        """Add the name of a step that changed a node to `crossed`; return the new nodes, which go on to the target."""
+        """Return the new nodes of a step as pending ones, and add the step's name to `crossed`.
+
+        `made` are the nodes that the step has made from the node `pending`, each with its opset.
+        """
         end = LOWERED if step.lowers else f" -> {step.target.since_version}"
         crossed.append(f"{pending.node.op_type} {step.source.since_version}{end}")
         inside = (*pending.inside, pending.operator) if step.lowers else pending.inside
@@ -297,8 +304,8 @@ class Crossing:
     def _express_otherwise(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
         """Return nodes in place of one that the runtime does not run: with constants, lowered, or in a wider type.
 
-        Raises Refusal C209 if none of these can be done. The reasons are collected if the node is one of the given
-        model, and not a new one.
+        `lack` is the reason why it does not run it; the name of the step is added to `crossed`. Raises Refusal C209 if
+        no way is possible. For a node of the given model, each reason is also kept for the final message.
         """
         if lack.constants and (made := self._bind_constants(pending, lack, crossed)) is not None:
             return made
@@ -320,7 +327,11 @@ class Crossing:
         raise Refusal("C209", lack.why, OTHER_TARGET)
 
     def _lower_lacking(self, pending: Pending, _: Lack, crossed: list[str]) -> list[Pending]:
-        """Return nodes of other operators for one that the runtime does not run. Raises Refusal if there are none."""
+        """Return nodes of other operators in place of one that the runtime does not run.
+
+        The step is added to `crossed`. Raises Refusal if the operator has no lowering, or the lowering refuses the
+        node.
+        """
         routes, (op_type, domain) = self._context.routes, pending.operator
         final = version = pending.version
         while not isinstance(step := routes.step(domain, op_type, version, 0), Refusal) and step is not None:
@@ -332,7 +343,10 @@ class Crossing:
         return self._cross_lowering(pending._replace(is_lacking=True), final, crossed)
 
     def _leave_out(self, pending: Pending, _: Lack, crossed: list[str]) -> list[Pending]:
-        """Return an Identity in place of a Cast to the type that the value has. Raises Refusal for any other node."""
+        """Return an Identity in place of a Cast to the type that its input has already; the step is added to `crossed`.
+
+        Raises Refusal C204 for any other node.
+        """
         node, facts = pending.node, self._facts
         element = facts.element(node.input[0]) if pending.operator == ("Cast", "") and node.input else None
         if element is None or element_name(_number_stated(node, "to")) != element:
@@ -350,9 +364,10 @@ class Crossing:
         return [Pending(*new, pending.inside, pending.widened) for new in made]
 
     def _take_older_form(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return the nodes that a node becomes at an older version, from which they go to the target again.
+        """Return the nodes that a node becomes at an older opset; from there they are taken to the target again.
 
-        So a node loses an attribute that the runtime does not take. Raises Refusal if no older version changes it.
+        So a node may lose an attribute that the runtime does not take. The step is added to `crossed`. Raises Refusal
+        C204 if no older version of the operator changes the node.
         """
         routes, (op_type, domain) = self._context.routes, pending.operator
         version = pending.version
@@ -369,9 +384,9 @@ class Crossing:
         raise Refusal("C204", f"no older version of {op_type} has another form")
 
     def _widen_types(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return the node in wider types that the runtime takes, with casts before and after it; it computes the same.
+        """Return the node in wider types that the runtime takes, between casts that give the same result.
 
-        Raises Refusal C202 if there are no such types.
+        The step is added to `crossed`. Raises Refusal C202 if no such types exist.
         """
         context, node = self._context, pending.node
         schema = context.registry.schema(node.op_type, pending.version, pending.operator[1])
@@ -393,10 +408,9 @@ class Crossing:
         return [Pending(*new, pending.inside, widened) for new in made]
 
     def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], set[str]]:
-        """Return the type to use in place of each element type, and the element types for which results may differ.
+        """Return wider element types that the runtime takes, by element type, and the types whose results may differ.
 
-        The runtime takes each type to use. One that gives other results is chosen only if the target permits it and no
-        exact one helps.
+        A type in which results may differ is chosen only if the target permits it and no exact one is left.
         """
         availability = self._context.availability
         assert availability is not None
@@ -408,9 +422,10 @@ class Crossing:
         return {**dict(reversed(inexact)), **wider}, differing
 
     def _bind_constants(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending] | None:
-        """Return Constant nodes for the inputs in `lack.constants`, and the node that reads them.
+        """Return Constant nodes for the inputs at `lack.constants`, and the node that reads them.
 
-        Returns None if elements are not known, or if the node reads such Constants already.
+        The step is added to `crossed`. Returns None if the values of an input are not known, or if the node's inputs
+        were replaced so before.
         """
         facts = self._facts
         constants = {position: facts.constant(pending.node.input[position]) for position in lack.constants}
@@ -426,7 +441,10 @@ class Crossing:
         return [each._replace(is_bound=True) for each in made]
 
     def _write_vectors(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return nodes that make vectors of the scalars in `lack.scalars`, and the node that reads them."""
+        """Return nodes that make vectors of the scalar inputs at `lack.scalars`, and the node that reads these.
+
+        The step is added to `crossed`.
+        """
         facts, node = self._facts, pending.node
 
         def write(op: Builder, position: int) -> str:
@@ -445,7 +463,15 @@ class Crossing:
         what: str,
         crossed: list[str],
     ) -> list[Pending]:
-        """Return the nodes that `write` makes for inputs at some positions, and the node that reads their values."""
+        """Return the node with other inputs, after the nodes that compute these; the step is added to `crossed`.
+
+        Args:
+            pending: The node.
+            positions: The positions of the inputs to replace.
+            write: Makes the nodes for the input at a position by a builder, and returns the name of the value.
+            what: The end of the step's name: "constants".
+            crossed: The names of steps.
+        """
         node = pending.node
         schema = self._context.registry.schema(node.op_type, pending.version, pending.operator[1])
         assert schema is not None
@@ -465,7 +491,10 @@ class Crossing:
         return [Pending(*new, pending.inside, pending.widened) for new in made]
 
     def _cross_transition(self, step: RouteStep, proto: Any) -> list[tuple[Any, int]] | None:
-        """Take a node across one transition; return the new nodes with their opsets, None if it may stay as it is."""
+        """Return the nodes that replace a node (`proto`) across one transition, with their opsets; None if it may stay.
+
+        Raises Refusal if the adapter refuses the node, or new nodes are not valid; charges the budget.
+        """
         context, facts = self._context, self._facts
         context.budget.charge(TRANSITION)
         versions = self._versions if "" in self._versions else {**self._versions, "": self._final}
@@ -508,7 +537,11 @@ class Crossing:
         return made
 
     def _adapt(self, step: RouteStep, op: Builder, node: Node, versions: Mapping[str, int]) -> Result:
-        """Call the written adapter, else the derived one; return the values for the outputs, None if it may stay."""
+        """Call the written adapter of a transition, or else the derived one; return the values for the outputs.
+
+        Returns None if the node may stay. A node that does not fit its own version is refused (C103). `versions` are
+        the opsets by domain of the body.
+        """
         context = self._context
         if step.adapter is not None or step.derived.rewrites:
             self._check_constraints(node)
@@ -523,9 +556,9 @@ class Crossing:
         return apply_derived(step.derived, op, node, context.valid)
 
     def _add_initializer(self, tensor: Any, name: str) -> str | None:
-        """Add a tensor as an initializer if the target's Constant cannot hold its type; return the initializer's name.
+        """Add a tensor as an initializer if Constant of the target cannot hold its type; return the initializer's name.
 
-        Returns "" if a Constant can hold it, None in a function, which has no initializers.
+        Returns "" if Constant can hold it, and None in a function, which has no initializers.
         """
         element = element_name(tensor.data_type)
         if self._final >= 9 or element in EARLY_CONSTANT:
@@ -557,7 +590,10 @@ class Crossing:
         return name
 
     def _check_restriction(self, proto: Any, domain: str, final: int) -> None:
-        """Refuse (C202, C203, C204) a node that the operator, as the target's release of onnx has it, does not take."""
+        """Raise Refusal (C202, C203, C204) for a node that the operator does not take in the target's release of onnx.
+
+        `domain` is the node's, `final` the target's opset.
+        """
         restriction = self._context.routes.restriction(domain, proto.op_type, final)
         if restriction is None:
             return
@@ -577,9 +613,10 @@ class Crossing:
                 raise Refusal("C204", f"the attribute '{attribute.name}' is missing; {restriction.why}")
 
     def _check_names(self, old: Any, made: list[tuple[Any, int]]) -> None:
-        """Raise Refusal C204 if new nodes, also in subgraphs, need an operator whose name a function of the model has.
+        """Raise Refusal C204 if a new node needs an operator that has the name and domain of a model-local function.
 
-        `made` are the nodes that replace `old`, each with its opset. Operators that `old` has do not count.
+        `made` are the nodes that replace `old`, with their opsets. Operators that `old` uses, also in subgraphs, do not
+        count.
         """
         functions, registry = self._context.index.functions, self._context.registry
         for key in _count_operators([new for new, _ in made]) - _count_operators([old]):
@@ -588,9 +625,10 @@ class Crossing:
                 raise Refusal("C204", why, "rename the function")
 
     def _check_graphs(self, old: Any, made: list[tuple[Any, int]]) -> None:
-        """Refuse new nodes whose subgraphs have operators that cannot stay at the target.
+        """Raise Refusal if subgraphs of new nodes use an operator that must be lowered, or that the runtime lacks.
 
-        These are operators that are to be lowered (C201), or that the runtime does not run (C209).
+        The codes are C201 and C209. `made` are the nodes that replace `old`, with their opsets. Operators in subgraphs
+        of `old` do not count.
         """
         graphs = [graph for node, _ in made for _, graph in subgraphs(node)]
         if not graphs:
@@ -607,7 +645,7 @@ class Crossing:
                     raise Refusal("C209", f"it needs a subgraph with {op_type}, and {lack.why}", OTHER_TARGET)
 
     def _check_elements(self, index: int) -> None:
-        """Refuse (C202) a node with an element type that came after the target; no other reason is looked for then."""
+        """Raise Refusal C202 if a value of the node at `index` has an element type that the target's opset lacks."""
         final = self._final
         for name in filter(None, (*self._body.reads[index], *self._body.computes[index])):
             element = ELEMENTS.get(NUMBERS.get(self._facts.element(name) or "", 0))
@@ -616,7 +654,7 @@ class Crossing:
                 raise Refusal("C202", why, f"convert to {element.opset} or newer")
 
     def _check_constraints(self, node: Node) -> None:
-        """Refuse (C103) a node if an attribute breaks a constraint of its operator; each form is checked once."""
+        """Raise Refusal C103 if attributes of a node break a constraint of its operator."""
         values = node.constrained_attributes()
         if not values:
             return
@@ -632,7 +670,10 @@ class Crossing:
         self._context.valid.add(form)
 
     def _check_types(self, nodes: list[tuple[Any, int]], code: str = "C202") -> None:
-        """Refuse (`code`) nodes if known types of inputs do not fit their operator; each form is checked once."""
+        """Raise Refusal `code` if known types of a node's inputs do not fit its operator.
+
+        `nodes` are nodes, each with its opset.
+        """
         for node, version in nodes:
             for types in self._facts.types(node.input[:]):
                 form = (node.op_type, node.domain, version, types)
@@ -645,18 +686,21 @@ class Crossing:
 
 
 def _number_stated(node: Any, name: str) -> int:
-    """Return the value of an attribute that is a number, 0 if the node does not state one."""
+    """Return the value of the integer attribute `name`, 0 if the node does not state it."""
     return next((int(each.i) for each in node.attribute if each.name == name and not each.ref_attr_name), 0)
 
 
 def _helps(pair: tuple[str, str], takes: frozenset[str]) -> bool:
-    """Whether a runtime that takes these element types takes the second one of a pair, and not the first."""
+    """Whether a runtime that takes the element types `takes` takes the second type of the pair, but not the first."""
     element, other = pair
     return other in takes and element not in takes
 
 
 def _another_target(step: RouteStep, domain: str, version: int) -> str:
-    """Return the help that names the versions to which a node can go without this step, which refuses it."""
+    """Return the help that names versions to which a node can be converted without the step that refuses it.
+
+    `version` is the opset of the node before the step.
+    """
     label = f"{domain} " if domain else ""
     if step.version < version:
         return f"convert to {label}{step.source.since_version} or newer"
@@ -664,7 +708,7 @@ def _another_target(step: RouteStep, domain: str, version: int) -> str:
 
 
 def _count_operators(nodes: Iterable[Any]) -> Counter[FunctionKey]:
-    """Return how many nodes of each operator or function there are, also in subgraphs, by its key."""
+    """Return the number of nodes by operator or function key, nodes in subgraphs included."""
     counts: Counter[FunctionKey] = Counter()
     pending = [*nodes]
     while pending:

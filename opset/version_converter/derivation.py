@@ -24,7 +24,10 @@ ATTRIBUTE_ELEMENTS = {
 
 
 class TypeRestriction(NamedTuple):
-    """A parameter whose type may not fit the target, by itself or beside others; if variadic, with all after it."""
+    """An input or output whose type may not fit the target version, by itself or together with others.
+
+    `outputs` says whether it is an output, `variadic` whether all inputs or outputs after it are meant, too.
+    """
 
     outputs: bool
     position: int
@@ -32,14 +35,20 @@ class TypeRestriction(NamedTuple):
 
 
 class Counterpart(NamedTuple):
-    """An attribute before and after a transition, which may differ in name, type and values."""
+    """An attribute before (`source`) and after (`target`) a transition; name and type may differ.
+
+    `values` maps values of the source version to those that mean the same in the target version, if they differ.
+    """
 
     source: Attribute
     target: Attribute
     values: Mapping[Any, Any]
 
     def value(self, value: Any) -> Any:
-        """Return the value in the target version that means the same as this one in the source version, else None."""
+        """Return the value for the target version that means the same as this value of the source version.
+
+        Returns None if the target version cannot express it.
+        """
         source, target = self.source, self.target
         if self.values and isinstance(value, list | tuple):
             value = type(value)(self.values.get(item, item) for item in value)
@@ -58,12 +67,15 @@ class Counterpart(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether the target version has another name or type for the attribute, or writes a value in another way."""
+        """Whether the attribute has another name or type in the target version, or its values another meaning."""
         return bool(self.values) or self.source.name != self.target.name or self.source.type != self.target.type
 
     @property
     def is_restricted(self) -> bool:
-        """Whether the target version forbids some legal values of the source version; ranges by rank do not count."""
+        """Whether the target version forbids some values that are legal in the source version.
+
+        Ranges that depend on the rank are not compared.
+        """
         source, target = self.source, self.target
         if target.kind == DATA_TYPE:
             return False
@@ -75,9 +87,11 @@ class Counterpart(NamedTuple):
 
 
 class DerivedAdapter(NamedTuple):
-    """The adapter of a transition in one direction, as far as it follows from the signatures.
+    """The changes of nodes that a transition in one direction needs, by the two signatures and the `change:` block.
 
-    A field that is empty leaves nodes as they are.
+    An empty field changes nothing. `drop`: attributes to remove; `must_equal`: attributes that the target version
+    lacks, with the value that they must have; `unsupported`: attributes that the target version cannot express;
+    `to_input`, `to_attribute`: attributes that become the input at a position, and the reverse.
     """
 
     target: OpSchema
@@ -106,7 +120,7 @@ class DerivedAdapter(NamedTuple):
 
     @property
     def rewrites(self) -> bool:
-        """Whether an adapter changes nodes on the way to the target; if not, it only checks types and attributes."""
+        """Whether the adapter may rename the operator, set an attribute, or change inputs; if not, it checks nodes."""
         return bool(
             self.renamed
             or self.to_input
@@ -117,7 +131,7 @@ class DerivedAdapter(NamedTuple):
 
     @property
     def touches(self) -> bool:
-        """Whether any node may be changed or refused; if not, all nodes can be left as they are."""
+        """Whether the adapter may change or refuse a node; if not, all nodes stay as they are."""
         return bool(
             self.rewrites
             or self.drop
@@ -132,7 +146,13 @@ class DerivedAdapter(NamedTuple):
 
 
 def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> DerivedAdapter:
-    """Return the adapter to a neighboring version that follows from signatures and the newer one's `change:` block."""
+    """Return the adapter between two consecutive versions that follows from their signatures and a `change:` block.
+
+    Args:
+        source: The version that nodes come from.
+        target: The version before or after it.
+        change: The `change:` block of the newer of the two.
+    """
     upwards = source.since_version < target.since_version
     older, newer = (source, target) if upwards else (target, source)
     pairs = _pair_attributes(older, newer, change)
@@ -192,7 +212,7 @@ def derive_adapter(source: OpSchema, target: OpSchema, change: Change) -> Derive
 
 
 def _pair_attributes(older: OpSchema, newer: OpSchema, change: Change) -> list[tuple[Attribute, Attribute]]:
-    """Return (older, newer) for each attribute that both versions have, also if the `change:` block renames it."""
+    """Return an (older, newer) pair for each attribute that both versions have, including those that were renamed."""
     pairs = [(before, newer.attributes[name]) for name, before in older.attributes.items() if name in newer.attributes]
     renamed = {name: facet.renamed for name, facet in change.attributes.items() if facet.renamed}
     return pairs + [
@@ -203,10 +223,10 @@ def _pair_attributes(older: OpSchema, newer: OpSchema, change: Change) -> list[t
 
 
 def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange, upwards: bool) -> Counterpart:
-    """Return an attribute as source and target declare it, with the target's values for the source's.
+    """Return an attribute as the source and the target version declare it.
 
-    The source is the older one, `before`, if `upwards`, else the newer one, `after`. `facet` is what the
-    `change:` block declares about the attribute.
+    `before` is its declaration in the older version, `after` in the newer one; `upwards` says that the older one is the
+    source. `facet` is the part of the `change:` block on this attribute.
     """
     if upwards:
         return Counterpart(before, after, facet.values)
@@ -215,7 +235,7 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
 
 
 def _is_convertible(pair: Counterpart) -> bool:
-    """Whether the target version's type of an attribute can express the source version's values and its default."""
+    """Whether the type of the target's attribute can hold the source's values, and can express the source's default."""
     source, target = pair.source, pair.target
     types = {source.type, target.type}
     is_convertible = len(types) == 1 or types == {"int", "float"}
@@ -224,9 +244,10 @@ def _is_convertible(pair: Counterpart) -> bool:
 
 
 def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
-    """Return (name before, name after, value) of an attribute to state if a node leaves it out, None if none is needed.
+    """Return the value that a node must state if it leaves the attribute out: (name before, name after, value).
 
-    `old` is the value that an absent attribute stands for if the source version has no default, None if not declared.
+    Returns None if it need not state any. `old` is the value that the `change:` block declares for an absent attribute
+    of a version without default, else None.
     """
     if not _is_convertible(pair):
         return None
@@ -235,7 +256,7 @@ def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | Non
 
 
 def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
-    """Whether a node may have more inputs or outputs than the target version has, or lack inputs that it requires."""
+    """Whether the target version takes fewer inputs or outputs, or requires an input that is optional in the source."""
     required = any(
         after.option == SINGLE and before.option == OPTIONAL
         for before, after in zip(source.inputs, target.inputs, strict=False)
@@ -244,7 +265,10 @@ def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
 
 
 def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestriction, ...]:
-    """Return inputs and outputs that allow fewer types in the target version, or must share one type only there."""
+    """Return the inputs and outputs for which a legal type of the source version may be illegal at the target.
+
+    Either fewer types are allowed, or several parameters must have the same type that need not before.
+    """
     restrictions: set[TypeRestriction] = set()
     bound: dict[str, list[TypeRestriction]] = {}
     bound_before: dict[str, set[tuple[str, bool]]] = {}
@@ -262,9 +286,9 @@ def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestrict
 
 
 def check_types(derived: DerivedAdapter, node: Node, valid: set[tuple[Any, ...]]) -> None:
-    """Raise Refusal C202 if the target version does not allow a node's types, C203 if one has to be known and is not.
+    """Raise Refusal C202 if the target version does not allow a node's types, C203 if a type that decides is unknown.
 
-    `valid` has the combinations of types that are known to be allowed; new ones are added.
+    `valid` is a cache of combinations of types that are allowed; new ones are added.
     """
     if not derived.type_restrictions:
         return
@@ -291,13 +315,13 @@ def check_types(derived: DerivedAdapter, node: Node, valid: set[tuple[Any, ...]]
 
 
 def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[tuple[Any, ...]]) -> Result:
-    """Convert a node by a derived adapter; return the names of its outputs' values, None if it may stay as it is.
+    """Convert a node by a derived adapter; return the names of the values for its outputs, None if it may stay.
 
     Args:
         derived: The adapter.
         op: Makes the new nodes.
         node: The node.
-        valid: Combinations of types that are known to be allowed, to which new ones are added.
+        valid: A cache of combinations of types that are allowed; new ones are added.
 
     Raises:
         Refusal: The target version cannot express the node.
@@ -326,9 +350,9 @@ def apply_derived(derived: DerivedAdapter, op: Builder, node: Node, valid: set[t
 
 
 def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dict[str, int]) -> Result:
-    """Write a node with inputs cast to wider types and outputs cast back; return the names of its outputs' values.
+    """Make the node in wider types, with Casts before and after it; return the names of the values for its outputs.
 
-    `stated` are attributes to set, by name, which name an element type: the number of the wider one.
+    `stated` maps attributes that name an element type to the number of the wider one.
     """
     wider = derived.emulate
     drop, changes = _convert_attributes(derived, node)
@@ -349,7 +373,10 @@ def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dic
 
 
 def _cut_off_absent(derived: DerivedAdapter, node: Node, inputs: list[str], outputs: list[str]) -> None:
-    """Remove unused inputs and outputs from the ends of these lists. Raises Refusal C204 if the others do not fit."""
+    """Remove unused names from the ends of `inputs` and `outputs` until the target version takes as many.
+
+    Raises Refusal C204 if it does not take the rest.
+    """
     target, schema, is_read = derived.target, node.schema, node.values.is_read
     while len(inputs) > target.max_input and not inputs[-1]:
         inputs.pop()
@@ -365,7 +392,10 @@ def _cut_off_absent(derived: DerivedAdapter, node: Node, inputs: list[str], outp
 
 
 def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str], dict[str, Any]]:
-    """Return the attributes to drop, and those to set. Raises Refusal C204 if the target version cannot express one."""
+    """Return the names of attributes to remove, and the attributes to set with their values.
+
+    Raises Refusal C204 if the target version cannot express an attribute.
+    """
     since = derived.target.since_version
     drop: list[str] = [name for name in derived.drop if node.has(name)]
     for name in derived.unsupported:
@@ -409,21 +439,21 @@ def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str],
 
 
 def _check_values(derived: DerivedAdapter, values: dict[str, Any]) -> None:
-    """Raise Refusal C204 if the target version does not allow one of these values of attributes."""
+    """Raise Refusal C204 if the target version does not allow one of these attribute values, given by name."""
     for misfit in value_misfits(derived.target, values):
         raise Refusal("C204", f"{misfit.what}; at version {derived.target.since_version} {misfit.why}")
 
 
 def _has_no_value_of(node: Node, types: frozenset[str]) -> bool:
-    """Whether it is certain that none of a node's inputs and outputs has one of these element types."""
+    """Whether surely no input or output of a node has one of the element types `types`."""
     values = [name for name in (*node.inputs, *node.outputs) if name]
     return all((element := node.values.element(name)) is not None and element not in types for name in values)
 
 
 def _count_axes_from_front(derived: DerivedAdapter, node: Node) -> dict[str, Any]:
-    """Return the attributes with negative axes that the target version does not take, counted from the front.
+    """Return new values for attributes with negative axes, if the target version takes only axes from 0 on.
 
-    Raises Refusal C103 for an axis that is out of range, and if the rank is not known.
+    Raises Refusal C103 for an axis that is out of range, C207 if the rank is not known.
     """
     changes: dict[str, Any] = {}
     for name in derived.from_front:
@@ -446,9 +476,10 @@ def _count_axes_from_front(derived: DerivedAdapter, node: Node) -> dict[str, Any
 def _convert_inputs(
     derived: DerivedAdapter, op: Builder, node: Node, drop: list[str], changes: dict[str, Any]
 ) -> list[str]:
-    """Return the names of a node's inputs in the target version, in which attributes become inputs or the reverse.
+    """Return the names of a node's inputs at the target, for attributes that become inputs and the reverse.
 
-    The names of attributes that become inputs are added to `drop`; inputs that become attributes go to `changes`.
+    Attributes that become inputs are added to `drop`; inputs that become attributes are added to `changes`. Raises
+    Refusal if a value is not known or does not fit.
     """
     inputs = list(node.inputs)
     for name, position in derived.to_input.items():

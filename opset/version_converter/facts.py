@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class LazyInference:
-    """The inference of a model that is being converted, which runs when it is first needed.
+    """The inference of types and shapes of a model being converted, which runs only when a fact is first asked for.
 
-    It infers the model as it was given. New nodes go on computing the same values under their names. BudgetExceeded is
-    raised if a given budget is used up; without one, inference has its usual budget, beyond which facts are not known.
+    It infers the model as it was given; new nodes compute the same values under the same names. BudgetExceeded is
+    raised if the given budget is used up. Without one, inference has its own budget, beyond which facts are unknown.
     """
 
     _model: Model
@@ -48,12 +48,15 @@ class LazyInference:
     """Types of values of bodies of the given model that were found before."""
 
     def of_other(self, model: Model, index: ModelIndex) -> LazyInference:
-        """Return the inference of another indexed model with the same registry and budget."""
+        """Return an inference, not yet run, of another model with the same registry and budget."""
         return LazyInference(model, index, self._registry, self._budget)
 
     @cached_property
     def _engine_and_scopes(self) -> tuple[Engine, dict[Body, list[Scope]]]:
-        """Inference engine after its run, and the scopes of each body: one per run, none if not all runs are known."""
+        """The inference engine after its run, and the scopes of each body: one for each run of the body.
+
+        A body that may have runs not inferred has no scopes.
+        """
         from opset.inference.building.work import default_budget
         from opset.inference.engine.engine import Engine
 
@@ -66,9 +69,9 @@ class LazyInference:
         return engine, {body: [] if body in doubtful else scopes[body] for body in self.index.bodies}
 
     def type(self, body: Body, name: str) -> Type | None:
-        """Return the inferred type of a value that a body defines; in a function, what the types in all calls share.
+        """Return the inferred type of a value that `body` defines, None if it is not known.
 
-        Returns None if it is not known.
+        For a body with several runs, such as a function with several calls, parts in which the runs differ are unknown.
         """
         scopes = self._engine_and_scopes[1][body]
         if len(scopes) < 2:
@@ -79,12 +82,12 @@ class LazyInference:
         return reduce(join_types, types)
 
     def types_of_body(self, body: Body) -> Mapping[str, Type | None]:
-        """Return the types of the values that a body of the given model defines; empty unless it has just one run."""
+        """Return the inferred types of the values of a body, by name; empty if the body has no run or several."""
         scopes = self._engine_and_scopes[1][body]
         return scopes[0].types if len(scopes) == 1 else {}
 
     def steady_axes(self, body: Body, name: str) -> set[int]:
-        """Return the axes of a value in a Loop's body along which its size is certainly the same in all iterations."""
+        """Return the axes of a value in a Loop's body along which its size is surely the same in every iteration."""
         from opset.inference.building.dimensions import variables
 
         axes: list[set[int]] = []
@@ -97,7 +100,7 @@ class LazyInference:
 
     @cached_property
     def _sizes_in_sequences(self) -> set[str]:
-        """Names of the dimension variables in the types of those inputs of the model that are sequences of tensors."""
+        """The dim_params in the types of graph inputs that are sequences of tensors."""
         # The standard's own cases name the size of each element by one variable, and the elements differ in it.
         from opset.inference.building.dimensions import variables
         from opset.inference.building.types import unwrap_layers
@@ -111,33 +114,41 @@ class LazyInference:
 
     @property
     def has_run(self) -> bool:
-        """Whether inference has run, as somebody needed a fact that only it knows."""
+        """Whether inference has already run, because a fact was asked for."""
         return "_engine_and_scopes" in self.__dict__
 
     def scopes_of_graphs(self) -> list[Scope]:
-        """Return the scopes of the main graph and the training graphs, in this order."""
+        """Return the inferred scope of the main graph, followed by the scopes of the training graphs."""
         engine = self._engine_and_scopes[0]
         return [engine.scopes[(number,)] for number in range(len(self.index.graphs))]
 
     def types(self, body: Body, names: Sequence[str]) -> list[tuple[Type | None, ...]]:
-        """Return the inferred types of a body's values: a tuple for each run of the body that was inferred.
+        """Return the inferred types of the values `names` of a body: one tuple for each run of the body.
 
-        Runs are the calls of a function or the executions of a subgraph. There are no tuples if not all runs are known.
+        Runs are calls of a function or executions of a subgraph. The list is empty if runs are not all known. In a
+        tuple, None stands for an unknown type.
         """
         return [tuple(map(scope.type_of, names)) for scope in self._engine_and_scopes[1][body]]
 
     def outputs(self, body: Body) -> list[list[Type | None]]:
-        """Return the inferred types of a body's outputs: a list for each run of it, none if not all runs are known."""
+        """Return the inferred types of a body's outputs: one list for each run; none if not all runs are known."""
         return [[scope.type_of(name) for name in body.output_names()] for scope in self._engine_and_scopes[1][body]]
 
     def has_runs(self, body: Body) -> bool:
-        """Whether inference knows all runs of a body: the calls of a function, the executions of a subgraph."""
+        """Whether inference knows all runs of a body, which are calls of a function or executions of a subgraph."""
         return bool(self._engine_and_scopes[1][body])
 
     def infer_node(
         self, node: Any, version: int, inputs: Sequence[Type | None], data: Sequence[Constant | None]
     ) -> tuple[Type | None, ...]:
-        """Return the types of a node's outputs, inferred from types and constants of its inputs; None if unknown."""
+        """Return the types of a node's outputs, inferred from its inputs; None for a type that is unknown.
+
+        Args:
+            node: The NodeProto, which may be a new one.
+            version: The opset of its domain.
+            inputs: The types of its inputs, None for unknown ones.
+            data: The elements of its inputs, None for those not known.
+        """
         called = function_key(node) in self.index.functions
         schema = None if called else self._registry.schema(node.op_type, version, normalize_domain(node.domain))
         if schema is None:
@@ -152,7 +163,7 @@ class LazyInference:
 
 
 def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[Scope]], set[Body]]:
-    """Return the scopes of each body, one per inferred run, and the bodies that may have runs not inferred."""
+    """Return the inferred scopes of each body, one for each run, and the set of bodies that may have more runs."""
     # Those are graphs in nodes without a rule, or in nodes that a rule gave up, and all functions that they call.
     scopes_of: dict[Body, list[Scope]] = {}
     functions = {function_key(body.proto): body for body in bodies if body.function}
@@ -185,7 +196,7 @@ def _scopes_of(bodies: Sequence[Body], engine: Engine) -> tuple[dict[Body, list[
 
 
 def _sizes_as_text(shape: Sequence[Size | None] | None) -> Shape | None:
-    """Return a shape in which symbolic sizes are text, such as "N + 1"; None for an unknown shape."""
+    """Return a shape with symbolic sizes as text, such as "N + 1"; None for an unknown shape."""
     if shape is None:
         return None
     return tuple([size if size is None or isinstance(size, int) else str(size) for size in shape])
@@ -193,9 +204,9 @@ def _sizes_as_text(shape: Sequence[Size | None] | None) -> Shape | None:
 
 @dataclass(eq=False)
 class ValueFacts:
-    """Types, shapes and constants of one body's values, and through `outer` of those around it.
+    """Types, shapes and constants of the values of one body, and through `outer` of the bodies around it.
 
-    The facts are of the given model, and of the nodes and initializers that are added to it.
+    They are facts of the given model, and of the nodes and initializers that the conversion adds.
     """
 
     body: Body
@@ -231,15 +242,15 @@ class ValueFacts:
     _unread: set[str] | None = None
 
     def __post_init__(self) -> None:
-        """Begin with those types of the body's values that the conversion has found already."""
+        """Take over the types of the body's values that an earlier conversion of the same model has found."""
         self._types.update(self._inference.known_types.get(self.body, ()))
 
     def copy_for_plan(self, versions: Mapping[str, int], outer: ValueFacts | None, budget: Budget) -> ValueFacts:
-        """Return facts that know the same, to which the nodes of another plan are added.
+        """Return a copy of these facts for another plan, which adds its own nodes.
 
         Args:
-            versions: The opset of each domain that the nodes are written in.
-            outer: The facts of the body around, of the same plan.
+            versions: The opsets of the body by domain.
+            outer: The facts of the body around, of the same plan; None for a graph or a function.
             budget: Elements that are read are charged to it.
         """
         if not self._built:
@@ -252,7 +263,7 @@ class ValueFacts:
         return other
 
     def _read_declarations(self) -> None:
-        """Read the inputs, initializers and declared types of the body; called once, before they are first needed."""
+        """Read the inputs, initializers and stated types of the body; called once, when they are first needed."""
         self._built = True
         proto = self.body.proto
         for value in proto.value_info:
@@ -269,27 +280,27 @@ class ValueFacts:
                 self._sparse[sparse.values.name] = sparse
 
     def add(self, node: Any, outputs: Iterable[str], version: int) -> None:
-        """Record a new node, written in the given version of its domain, that computes the values `outputs`."""
+        """Add a new node that computes the values `outputs`; `version` is the opset of its domain."""
         for name in outputs:
             self._added.setdefault(name, (node, version))
 
     def state(self, name: str, element: str, shape: Shape | None) -> None:
-        """Record the type of an output of a new node with a subgraph, for which inference does not find a type."""
+        """Set the type of an output of a new node that has a subgraph, since inference does not find such types."""
         from opset.inference.building.types import tensor
 
         sizes = None if shape is None else [size if isinstance(size, int) else None for size in shape]
         self._full_types[name] = tensor(element, sizes)
 
     def add_tensor(self, tensor: Any) -> None:
-        """Record a new initializer."""
+        """Add a new initializer."""
         if not self._built:
             self._read_declarations()
         self._tensors[tensor.name] = tensor
 
     def _producer(self, name: str) -> tuple[Any, int | None]:
-        """Return the node of this body that computes a value, and the version in which an adapter wrote the node.
+        """Return the node of this body that computes a value, and the opset in which an adapter wrote the node.
 
-        Both are None if no node computes the value; the version alone is None for a node of the given model.
+        The opset is None for a node of the given model. Both are None if no node of this body computes the value.
         """
         index = self.body.definitions.get(name, -1)
         if index >= 0:
@@ -297,7 +308,10 @@ class ValueFacts:
         return self._added.get(name, (None, None))
 
     def producer(self, name: str) -> Any:
-        """Return the original node that computes a value of this body or one around it, None if none does."""
+        """Return the node of the given model that computes a visible value, None if no such node does.
+
+        Visible are values of this body and of those around it.
+        """
         # The form of a node does not include other nodes.
         self.large_read = True
         home = self._facts_defining(name)
@@ -306,19 +320,19 @@ class ValueFacts:
 
     @property
     def known_types(self) -> Mapping[str, str | None]:
-        """The types of values of this body that were found so far."""
+        """The types of this body's values found so far, by name; None for a type that is unknown."""
         return self._types
 
     def defines(self, name: str) -> bool:
-        """Whether this body, or one around it, defines a value of that name."""
+        """Whether this body, or one around it, defines a value of this name."""
         return self._facts_defining(name) is not None
 
     def added_producer(self, name: str) -> Any:
-        """Return the first new node that computes a value of this body, None if no new node does."""
+        """Return the first new node of this body that computes a value, None if no new node does."""
         return self._added.get(name, (None,))[0]
 
     def initializer(self, name: str) -> Any:
-        """Return this body's initializer of that name, None if there is none or a caller may override it."""
+        """Return the initializer of this body with this name; None if there is none, or if a caller may override it."""
         if not self._built:
             self._read_declarations()
         tensor = self._tensors.get(name)
@@ -327,7 +341,7 @@ class ValueFacts:
         return tensor
 
     def is_constant(self, name: str) -> bool:
-        """Whether a visible value is an initializer that no caller may override, or the output of a Constant."""
+        """Whether a value is the output of a Constant node, or an initializer that no caller may override."""
         home = self._facts_defining(name)
         if home is None:
             return False
@@ -337,9 +351,10 @@ class ValueFacts:
         return home.initializer(name) is not None
 
     def overridable(self, name: str) -> list[str]:
-        """Return the initializers that callers may override, if a value is computed from them and constants alone.
+        """Return the overridable initializers that alone keep a value from being constant.
 
-        Returns [] for any other value.
+        These are the ones that the value is computed from, if everything else that it is computed from is constant;
+        else [].
         """
         names: dict[str, None] = {}
         seen, pending = {name}, [name]
@@ -365,14 +380,14 @@ class ValueFacts:
         return [*names]
 
     def is_read(self, name: str) -> bool:
-        """Whether anything reads a value; always True for a value that no original node of this body computes."""
+        """Whether anything reads a value of this body; True for values that no node of the given model computes."""
         if self._unread is None:
             read = names_read(self._message.node) | self.read_elsewhere | {*self.body.output_names()}
             self._unread = {name for names in self.body.computes for name in names} - read
         return name not in self._unread
 
     def _facts_defining(self, name: str) -> ValueFacts | None:
-        """Return the facts of the body that defines a name: this body or one around it. None if none does."""
+        """Return the facts of the body that defines a name, this one or one around it; None if none does."""
         if self.looked_up is not None:
             self.looked_up.add(name)
         scope: ValueFacts | None = self
@@ -387,7 +402,7 @@ class ValueFacts:
         return None
 
     def constant(self, name: str) -> Constant | None:
-        """Return the elements of a small value if they are known before the model runs, else None."""
+        """Return the elements of a value if they are known before the model runs; None if unknown, or too many."""
         home = self._facts_defining(name)
         if home is None:
             return None
@@ -399,7 +414,7 @@ class ValueFacts:
         return constant
 
     def small_constant(self, name: str) -> Constant | None:
-        """Return the elements of a value if they are known before the model runs and at most MAX_READ, else None."""
+        """Return the elements of a value that are known before the model runs; None if unknown, or over MAX_READ."""
         home = self._facts_defining(name)
         tensor = home.initializer(name) if home is not None else None
         if tensor is not None and prod(tensor.dims) > MAX_READ:
@@ -408,7 +423,7 @@ class ValueFacts:
         return constant if constant is None or len(constant.values) <= MAX_READ else None
 
     def _find_constant(self, name: str) -> Constant | None:
-        """Return, uncached, the elements of a small value of this body if they are known before a run, else None."""
+        """Return the elements of a value of this body that are known before the model runs, else None; not cached."""
         node, version = self._producer(name)
         if node is not None:
             if node.op_type == "Constant" and node.domain in ("", "ai.onnx"):
@@ -421,7 +436,7 @@ class ValueFacts:
         return None if tensor is None else self.elements(tensor)
 
     def _computed_constant(self, name: str) -> Constant | None:
-        """Return the elements of a value that nodes compute, such as a size, if inference knows them; else None."""
+        """Return the elements of a value that nodes compute, such as a shape, if inference knows them; else None."""
         data = self._inference.data(self.body, name)
         if data is None or not all(isinstance(value, int | float) for value in data.values):
             return None
@@ -429,7 +444,7 @@ class ValueFacts:
         return None if element is None else data._replace(element=element)
 
     def _constant_of_node(self, node: Any) -> Constant | None:
-        """Return the elements that a Constant node holds; None if there are many, or if each call gives its own."""
+        """Return the elements of a Constant node; None if they are too many, or refer to a function's attribute."""
         if len(node.attribute) != 1 or node.attribute[0].ref_attr_name:
             return None
         attribute = node.attribute[0]
@@ -443,7 +458,10 @@ class ValueFacts:
         return Constant(element, dims, values)
 
     def stored_constant(self, name: str, limit: int) -> Constant | None:
-        """Return the elements of an initializer or Constant, None for other values or if they are more than `limit`."""
+        """Return the elements of an initializer or Constant node.
+
+        Returns None for any other value, and for more than `limit` elements.
+        """
         home = self._facts_defining(name)
         if home is None:
             return None
@@ -455,7 +473,7 @@ class ValueFacts:
         return None if tensor is None else self.elements(tensor, limit)
 
     def elements(self, tensor: Any, limit: int = MAX_CONSTANT) -> Constant | None:
-        """Return the elements of a TensorProto, None if its type is not known or it has more than `limit` of them."""
+        """Return the elements of a TensorProto; None if its element type is unknown, or for more than `limit`."""
         element, dims, size = element_name(tensor.data_type), tuple(tensor.dims), prod(tensor.dims)
         if element is None or size < 0 or size > limit:
             return None
@@ -463,7 +481,7 @@ class ValueFacts:
         return Constant(element, dims, tuple(self._read(tensor, limit)))
 
     def type(self, name: str) -> str | None:
-        """Return the type string of a value, such as "tensor(float)", None if it is not known."""
+        """Return the type of a value as text, such as "tensor(float)"; None if it is not known."""
         if name in self._types and self.looked_up is None:
             return self._types[name]
         home = self._facts_defining(name)
@@ -478,7 +496,7 @@ class ValueFacts:
         return home._types[name]
 
     def find_types(self) -> None:
-        """Find the types of all values that the nodes of a graph compute, at once, in place of one after the other."""
+        """Find the types of all values of this graph at once, which is faster than one by one, and keep them."""
         if self.body.root.function:
             return
         if not self._built:
@@ -491,14 +509,14 @@ class ValueFacts:
                 self._types[name] = type_.text
 
     def stated_type(self, name: str) -> str | None:
-        """Return the type string that a graph states for a value, None if it states none; never runs inference."""
+        """Return the type that the graph states for a value, as text, else None; never runs inference."""
         home = self._facts_defining(name)
         return None if home is None or home.body.root.function else home._stated_type(name)
 
     def types(self, names: Sequence[str]) -> list[tuple[str | None, ...]]:
-        """Return the type strings of several values: one tuple, or one for each call if the types differ by call.
+        """Return the types of several values as text, in one tuple; in a function, perhaps one tuple for each call.
 
-        In a tuple, "" stands for an absent value, whose name is "", and None for a type that is not known.
+        In a tuple, "" stands for an absent value (whose name is ""), and None for an unknown type.
         """
         known = self._types if self.looked_up is None else {}
         shared = tuple([known[name] if name in known else self.type(name) if name else "" for name in names])
@@ -517,14 +535,14 @@ class ValueFacts:
         ] or [shared]
 
     def element(self, name: str) -> str | None:
-        """Return the element type of a dense tensor, such as "float"; None if it is unknown, or for other values."""
+        """Return the element type of a tensor, such as "float"; None if it is unknown, or the value is no tensor."""
         type_ = self.type(name)
         return type_[7:-1] if type_ is not None and type_.startswith("tensor(") else None
 
     def shape(self, name: str) -> Shape | None:
-        """Return the shape of a tensor, None if not even its rank is known.
+        """Return the shape of a tensor, None if not even the rank is known.
 
-        A size is a number, a text for a symbolic size (equal texts are equal sizes), or None if it is not known.
+        A size is a number; or text for a symbolic one, such that equal texts are equal sizes; or None if unknown.
         """
         home = self._facts_defining(name)
         if home is None:
@@ -534,7 +552,7 @@ class ValueFacts:
         return home._shapes[name]
 
     def kept_axes(self, source: str, result: str) -> set[int]:
-        """Return the axes along which two tensors certainly have the same size, even if it is not known as a number."""
+        """Return the axes along which two tensors surely have the same size, even if the size itself is unknown."""
         # The form of a node does not include other nodes.
         self.large_read = True
         types = self._full_type(source), self._full_type(result)
@@ -545,17 +563,23 @@ class ValueFacts:
         return {axis for axis, (before, after) in pairs if before is not None and before == after}
 
     def graph_shapes(self, name: str, attribute: str) -> list[list[Shape | None]]:
-        """Return the shapes of a subgraph's outputs, a list for each run of it; no lists if not all runs are known.
+        """Return the shapes of the outputs of a node's subgraph: one list for each run of the subgraph.
 
-        The subgraph is in the attribute `attribute` of the node that computes the value `name`. All subgraphs of one
-        node have their runs in the same order.
+        The list is empty if the runs are not all known. All subgraphs of one node have their runs in the same order.
+
+        Args:
+            name: A value that the node computes.
+            attribute: The attribute that holds the subgraph.
         """
         inner = self.body.subgraphs.get((self.body.definitions.get(name, -1), attribute))
         runs = self._inference.outputs(inner) if inner is not None else []
         return [[None if type_ is None else _sizes_as_text(type_.shape) for type_ in types] for types in runs]
 
     def stated_rank(self, name: str) -> int | None:
-        """Return the rank of a graph input or initializer, or one inferred already, else None; infers nothing."""
+        """Return the rank of a value if it is stated or has been inferred already, else None; never runs inference.
+
+        Stated are the ranks of graph inputs and initializers.
+        """
         home = self._facts_defining(name)
         if home is None:
             return None
@@ -567,7 +591,7 @@ class ValueFacts:
         return None if shape is None else len(shape)
 
     def _find_shape(self, name: str) -> Shape | None:
-        """Return, uncached, the shape of a tensor that this body defines, None if not even its rank is known."""
+        """Return the shape of a value that this body defines, None if not even the rank is known; not cached."""
         if self.initializer(name) is not None:
             return tuple(self._tensors[name].dims)
         if name in self._sparse and name not in self._inputs:
@@ -582,7 +606,10 @@ class ValueFacts:
         return None if stated is None or self.body.root.function else (None,) * len(stated)
 
     def _infer_type(self, name: str) -> Type | None:
-        """Return the inferred type of a value that this body defines, from the whole model or from its node alone."""
+        """Return the inferred type of a value that this body defines, None if unknown.
+
+        A value of a new node is inferred from that node, any other one by inference of the whole model.
+        """
         if name not in self._full_types:
             if self._node_alone(name) is None:
                 self._full_types[name] = self._inference.type(self.body, name)
@@ -591,9 +618,9 @@ class ValueFacts:
         return self._full_types[name]
 
     def _node_alone(self, name: str) -> tuple[Any, int] | None:
-        """Return the node that computes a value, with its version, if the node has to be inferred alone; else None.
+        """Return the node that computes a value, and its opset, if it must be inferred apart from the model; else None.
 
-        That is if an adapter wrote the node, or inference of the model does not know all runs of this body.
+        That is so for a new node, and for a body of which inference does not know all runs.
         """
         node, version = self._producer(name)
         if node is None or (version is None and self._inference.has_runs(self.body)):
@@ -601,7 +628,10 @@ class ValueFacts:
         return node, self.versions.get(normalize_domain(node.domain), 0) if version is None else version
 
     def _infer_alone(self, name: str) -> None:
-        """Infer a value's node alone and keep the types of its outputs; nodes before it that need this go first."""
+        """Infer the node that computes a value apart from the model, and keep the types of the node's outputs.
+
+        Nodes that it reads from, and that must be inferred in the same way, are inferred first.
+        """
         waiting = [name]
         begun: set[str] = set()
         while waiting:
@@ -622,7 +652,7 @@ class ValueFacts:
             waiting.pop()
 
     def _full_type(self, name: str) -> Type | None:
-        """Return the type of a value with its shape, as inferred or else as the model states it; None if unknown."""
+        """Return the type of a value with its shape, inferred or else as the model states it; None if unknown."""
         from opset.inference.building.types import parse_type
 
         home = self._facts_defining(name)
@@ -636,7 +666,7 @@ class ValueFacts:
         return type_
 
     def _stated_type(self, name: str) -> str | None:
-        """Return the type string that this body states for a value, by a declaration or an initializer; else None."""
+        """Return the type that this body states for a value, as text, by value_info or an initializer; else None."""
         if name in self._tensors or name in self._sparse:  # operators read a sparse one as a dense tensor
             tensor = self._tensors[name] if name in self._tensors else self._sparse[name].values
             element = element_name(tensor.data_type)

@@ -26,10 +26,11 @@ PLAIN = frozenset(("int", "ints", "float", "floats", "string", "strings"))
 
 
 class Parameters(NamedTuple):
-    """The parameters of a function that are fixed: names of inputs that are omitted, and values of attributes.
+    """The facts about a call of a function that are written into the copy which the call gets.
 
-    The value of an attribute is its message without name, or nothing if it is omitted. `scope` has the types that are
-    inferred for calls with these inputs, if types matter.
+    - `inputs`: names of formal inputs that the call omits; - `attributes`: (name, serialized AttributeProto without
+    name); the value is b"" for an omitted attribute; - `scope`: the inferred types for calls with these inputs; None if
+    types do not matter.
     """
 
     inputs: frozenset[str] = frozenset()
@@ -43,20 +44,22 @@ OPEN = Parameters()
 def specialize_functions(
     index: ModelIndex, keeps: Keeps, budget: Budget, *, values: bool = False, graphs: Sequence[Scope] = ()
 ) -> tuple[Any, int]:
-    """Return a copy of the ModelProto that has, for each way in which a function is called, a copy of the function.
+    """Return a copy of the ModelProto with one copy of each function for each different way in which it is called.
 
-    Two calls differ if they omit different inputs or attributes, which are absent in the copy. Only those count that
-    are read by a node which may change.
+    Calls differ if they omit different inputs or attributes. Only inputs and attributes count that are read by a node
+    which may change. Those that a call omits are absent in its copy.
 
     Args:
         index: The index of the model.
         keeps: Whether the node at an index of a body stays as it is, whatever its inputs and attributes are.
         budget: The copies of functions are charged to it.
         values: Whether calls differ also by the values of attributes, which are then written into the copy.
-        graphs: The inferred scopes of the main and the training graphs, if calls differ also by the types of inputs.
+        graphs: The inferred scopes of the main and the training graphs, if calls differ also by the types of
+            inputs.
 
     Returns:
-        The ModelProto and the number of functions that were added, (None, 0) if there is nothing to write into copies.
+        The ModelProto and the number of functions that were added; (None, 0) if no copy would differ from its
+            function.
 
     Raises:
         BudgetExceeded: The copies of functions would take too much.
@@ -90,8 +93,8 @@ def specialize_functions(
 class _FunctionCalls:
     """The calls of a model's functions.
 
-    - `matters`: of each function the inputs and attributes on which the conversion of its body depends;
-    - `sets`: of each function the parameters that its calls fix, each set once.
+    - `matters`: by function, the inputs and attributes on which the conversion of its body depends; - `sets`: by
+    function, the different Parameters of its calls.
     """
 
     def __init__(self, index: ModelIndex, values: bool, graphs: Sequence[Scope]) -> None:
@@ -109,19 +112,22 @@ class _FunctionCalls:
         self.sets: dict[FunctionKey, dict[Parameters, None]] = {key: {} for key in index.functions}
 
     def calls_in(self, body: Body) -> Iterator[tuple[Body, int, FunctionKey]]:
-        """Yield the calls of functions in a body as (body, index of the node, key of the function)."""
+        """Yield (body, index of the node, key of the function) for each call in a body."""
         for position, operator in enumerate(body.operators):
             if operator in self._operators and (key := body.function_key(position)) in self._functions:
                 yield body, position, key
 
     def omits(self, body: Body, position: int, key: FunctionKey) -> bool:
-        """Whether a call, the node at `position`, leaves out an input or an attribute of the function."""
+        """Whether the node at `position`, a call of the function `key`, leaves out an input or an attribute."""
         given = {attribute.name for attribute in body.attributes[position]}
         present = sum(map(bool, body.reads[position]))
         return present < len(self._formals[key]) or not given.issuperset(self._functions[key].proto.attribute)
 
     def collect(self, keeps: Keeps, budget: Budget) -> None:
-        """Find the parameters that decide how a function is converted, and what calls pass. Raises BudgetExceeded."""
+        """Find which inputs and attributes of each function matter, and the different Parameters of its calls.
+
+        Fills `matters` and `sets`. Raises BudgetExceeded.
+        """
         trees: dict[Body, list[Body]] = {}
         for body in self._index.bodies:
             trees.setdefault(body.root, []).append(body)
@@ -143,7 +149,11 @@ class _FunctionCalls:
                         sets[parameters] = None
 
     def _parameters_that_matter(self, tree: Sequence[Body], keeps: Keeps) -> tuple[frozenset[str], frozenset[str]]:
-        """Return the inputs and attributes that a function's changing nodes read, or that its calls pass on."""
+        """Return the inputs and the attributes of a function that nodes which may change depend on.
+
+        `tree` is the function's body with the bodies of its subgraphs. Nodes stay in any case if `keeps` returns True
+        for them. Inputs and attributes of an inner call count if they matter in the called function.
+        """
         inputs: set[str] = set()
         attributes: set[str] = set()
         for body in tree:
@@ -165,10 +175,10 @@ class _FunctionCalls:
         return frozenset(inputs), frozenset(attributes & declared)
 
     def _parameters_of(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
-        """Return the inputs that a call omits (the node at `position`), and the values that it gives to attributes.
+        """Return the Parameters of a call, the node at `position`, of the function `key`.
 
-        Only those count on which the conversion of the function `key` depends. `fixed` are the parameters of the
-        caller.
+        `fixed` are the Parameters of the function that the call stands in. Only inputs and attributes that matter are
+        in the result.
         """
         inputs, attributes = self.matters[key]
         present = {
@@ -193,7 +203,7 @@ class _FunctionCalls:
         return Parameters(inputs - present, frozenset(values.items()), scope and scope.calls.get(position))
 
     def name_copies(self) -> dict[FunctionKey, dict[Parameters, str]]:
-        """Return a name for each copy of a function, by the parameters that it fixes; one copy keeps the old name."""
+        """Return the name of each function's copies, by their Parameters; one copy keeps the function's name."""
         taken = {(domain, name) for body in self._index.bodies for name, domain in body.operators}
         taken |= {key[:2] for key in self._functions}
         names: dict[FunctionKey, dict[Parameters, str]] = {}
@@ -210,7 +220,10 @@ class _FunctionCalls:
         return names
 
     def rename(self, body: Body, fixed: Parameters, names: dict[FunctionKey, dict[Parameters, str]]) -> None:
-        """Put the names of copies into a body's calls of functions; `fixed` are the parameters of the body itself."""
+        """Change each call in a body to the name of the copy that fits it.
+
+        `fixed` are the Parameters of the function that the body belongs to; `names` is the result of `name_copies`.
+        """
         for _, position, key in self.calls_in(body):
             name = names[key][self._parameters_of(body, position, key, fixed)]
             if name != key[1]:
@@ -218,14 +231,14 @@ class _FunctionCalls:
 
 
 def _is_formal(body: Body, name: str) -> bool:
-    """Whether a name that a body reads is an input of the function around, and not a value that a node computes."""
+    """Whether a name that nodes of a body read is a formal input of the function around."""
     while name not in body.definitions and body.parent is not None:
         body = body.parent
     return bool(name) and body.function and body.definitions.get(name, 0) < 0
 
 
 def _scope_of(body: Body, root: Scope | None) -> Scope | None:
-    """Return the inferred scope of a body, found from the scope of its root body, None if there is none."""
+    """Return the inferred scope of a body inside the root body with scope `root`; None if it was not inferred."""
     path = []
     while body.root is not body and body.parent is not None:
         path.append((body.index, body.name))
@@ -236,12 +249,12 @@ def _scope_of(body: Body, root: Scope | None) -> Scope | None:
 
 
 def _is_omitted(body: Body, name: str, fixed: Parameters) -> bool:
-    """Whether a name that a body reads is an input of the function around that its calls omit, according to `fixed`."""
+    """Whether a name that nodes of a body read is a formal input that calls with the Parameters `fixed` omit."""
     return name in fixed.inputs and _is_formal(body, name)
 
 
 def _value_of(attribute: Any) -> bytes | None:
-    """Return an attribute's value as a serialized message without name, None for a type that copies do not fix."""
+    """Return the value of an attribute as a serialized AttributeProto without name; None for tensors and graphs."""
     if attribute_type(attribute) not in PLAIN:
         return None
     bare = pb.AttributeProto()
@@ -253,7 +266,7 @@ def _value_of(attribute: Any) -> bytes | None:
 
 
 def _write_fixed(body: Body, fixed: Parameters) -> None:
-    """Write the parameters that a copy fixes into the nodes of its body: given values, and "" for omitted inputs."""
+    """Write Parameters into the nodes of a copy's body: values of attributes, and "" for inputs that calls omit."""
     if not fixed.inputs and not fixed.attributes:
         return
     values = dict(fixed.attributes)

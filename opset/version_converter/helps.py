@@ -22,14 +22,14 @@ _BY_CODE = {
 
 
 def help_of_code(code: str) -> str:
-    """Return the help for a refusal of this code whose reason names none."""
+    """Return the help for refusals with this code that have none of their own."""
     return _BY_CODE.get(code, KEEP)
 
 
 def cast_help(misfit: Misfit) -> str:
-    """Return the help for a value of a type that a version does not take, "" if no Cast makes another one of it.
+    """Return the help for a value whose type a version does not take: to cast it; "" if no Cast could help.
 
-    Cast takes tensors: no sequence, map or optional.
+    Cast takes only tensors: no sequence, map or optional.
     """
     return CAST if "tensor(" in misfit.why and not any(kind in misfit.what for kind in ("seq(", "map(", "opt")) else ""
 
@@ -37,7 +37,15 @@ def cast_help(misfit: Misfit) -> str:
 def version_help(
     registry: Registry, schema: OpSchema, inputs: list[str], outputs: list[str], types: dict[str, str | None]
 ) -> str:
-    """Return the help for a node that does not fit its version, and fits another one; "" if it fits none."""
+    """Return the help that names another version of an operator that a node fits; "" if it fits none.
+
+    Args:
+        registry: The operators that are known.
+        schema: The version that the node does not fit.
+        inputs: The names of the node's inputs.
+        outputs: The names of its outputs.
+        types: The types of its attributes by name, None for unknown ones.
+    """
     fitting = version_that_fits(registry.versions(schema.name, schema.domain), schema, inputs, outputs, types)
     if fitting is None:
         return ""

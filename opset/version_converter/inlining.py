@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class InlineOptions(TypedDict, total=False):
-    """The keywords of `inline_functions`, which describes them."""
+    """The keyword arguments of `inline_functions`, for type checkers; `inline_functions` describes each."""
 
     exclude: Iterable[str]
     schemas: Schemas
@@ -88,18 +88,18 @@ def inline_functions(
 def inline_model(
     model: Model, names: Iterable[str] | None, exclude: Iterable[str], registry: Registry, limits: Limits | None = None
 ) -> Inlining:
-    """Return the inlining of a model's functions; the model itself is not touched.
+    """Return the result of inlining functions of a model; the model itself is not changed.
 
     Args:
         model: The model, as it was loaded.
         names: The functions to inline, None for all. A name that no function has may be an operator, which is then
-            expressed by others.
+        expressed by others.
         exclude: The functions that stay.
         registry: The operators that are known.
-        limits: How much may be made; without them, that is in proportion to the model.
+        limits: Bounds on the work and the size; by default in proportion to the model.
 
     Returns:
-        The inlining; it has no model if something is refused.
+        The result; if a call cannot be inlined, its `model` is None, and `refusals` say why.
 
     Raises:
         ModelError: The model is malformed.
@@ -127,7 +127,7 @@ def inline_model(
 
 
 def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
-    """Whether a name is an operator of the registry, and no function of the model."""
+    """Whether a name ("Gelu", "com.example.Scale") is an operator of the registry, and no function of the model."""
     domain, _, op_type = name.rpartition(".")
     if any(name in (key[1], f"{domain_name(key[0])}.{key[1]}") for key in index.functions):
         return False
@@ -135,16 +135,19 @@ def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
 
 
 def _choose_functions(index: ModelIndex, names: Iterable[str] | None, exclude: Iterable[str]) -> set[FunctionKey]:
-    """Return the functions of these names, or all, without `exclude`. Raises UsageError U103 for an unknown name."""
+    """Return the keys of the functions with these names (None: all functions), without those named in `exclude`.
+
+    Raises UsageError U103 for a name that no function has.
+    """
     by_name = functions_by_name(index)
     chosen = {*index.functions} if names is None else {key for name in names for key in by_name[name]}
     return chosen - {key for name in exclude for key in by_name[name]}
 
 
 def functions_by_name(index: ModelIndex) -> Mapping[str, set[FunctionKey]]:
-    """Return the functions by each of their names: "Scale", "com.example.Scale", "com.example.Scale:half".
+    """Return the keys of the functions by each of their names: "Scale", "com.example.Scale", "com.example.Scale:half".
 
-    A name that no function has raises UsageError U103.
+    Looking up any other name raises UsageError U103.
     """
     by_name = _FunctionNames([function_label(key) for key in index.functions])
     for key in index.functions:
@@ -156,7 +159,7 @@ def functions_by_name(index: ModelIndex) -> Mapping[str, set[FunctionKey]]:
 
 
 class _FunctionNames(dict[str, set[FunctionKey]]):
-    """The functions of a model by name; its labels are listed if a name is unknown."""
+    """The functions of a model by name; looking up an unknown name raises UsageError, which lists `labels`."""
 
     def __init__(self, labels: list[str]) -> None:
         super().__init__()

@@ -14,10 +14,10 @@ DEFAULTS, OVERLOADS = 9, 10
 
 
 def lower_functions(proto: Any, bodies: Sequence[Body], version: int, notes: list[str]) -> None:
-    """Rewrite the functions of a ModelProto, in place, without features that an IR version lacks, as far as possible.
+    """Rewrite the functions of a ModelProto, in place, without features that came after an IR version.
 
-    The default of an attribute moves into each call that does not state the attribute. It stays if a call refers to an
-    attribute of the function around that may be missing. An overload becomes a function with a name of its own.
+    Defaults of attributes move into calls that do not state the attribute. A default stays if a call passes on an
+    attribute of its own function that may be missing. Overloads become functions with names of their own.
 
     Args:
         proto: The ModelProto.
@@ -35,7 +35,7 @@ def lower_functions(proto: Any, bodies: Sequence[Body], version: int, notes: lis
 
 
 def _rename_overloads(proto: Any, bodies: Sequence[Body]) -> int:
-    """Rename each function that has an overload, and its calls; return how many functions were renamed."""
+    """Rename each function that has an overload, and its calls, so that it needs none; return how many there were."""
     taken = {(domain, name) for body in bodies for name, domain in body.operators}
     taken |= {function_key(function)[:2] for function in proto.functions}
     names: dict[FunctionKey, str] = {}
@@ -60,7 +60,7 @@ def _rename_overloads(proto: Any, bodies: Sequence[Body]) -> int:
 
 
 def _move_defaults(proto: Any, bodies: Sequence[Body]) -> int:
-    """Move the defaults of functions' attributes into the calls that lack them; return how many calls changed."""
+    """Move defaults of functions' attributes into calls that do not state them; return how many calls changed."""
     functions = {function_key(function): function for function in proto.functions}
     defaults = {
         key: {attribute.name: attribute for attribute in function.attribute_proto}

@@ -20,15 +20,17 @@ _INITIALIZERS = 4
 
 
 def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding]:
-    """Set the IR version of a converted ModelProto; return refusals if it needs more than the requested version.
+    """Set the IR version of a converted ModelProto; return refusals if the model needs more than was requested.
 
-    The version is kept if it serves, lowered with the opset, and raised only for a feature that changes the meaning of
-    the model or how it is read; annotations have no say. Functions are rewritten if that makes a feature unnecessary.
+    Without a request, the version stays, or is lowered to the one that came with the target's opset. It is raised only
+    for features that change the meaning of the model or how it is read; annotations are no such features. Functions are
+    rewritten if that makes a feature unnecessary.
 
     Args:
         proto: The ModelProto.
         target: The target of the conversion, which may request an IR version.
-        notes: Gets the features that force a higher version than the target's own, and those that older readers skip.
+        notes: Gets the features that need a higher version than the target's opset, and those that older readers
+            skip.
     """
     before = proto.ir_version
     opsets = {normalize_domain(entry.domain): entry.version for entry in proto.opset_import}
@@ -80,9 +82,9 @@ def set_ir_version(proto: Any, target: Target, notes: list[str]) -> list[Finding
 
 
 def needed_ir_version(proto: Any, all_bodies: list[Body]) -> tuple[int, list[str]]:
-    """Return the lowest IR version that a ModelProto can have with all that it holds, and the features that need it.
+    """Return the lowest IR version that a ModelProto can be rewritten to, and the features that need it.
 
-    That is what `set_ir_version` accepts at most: below version 4, initializers are listed as inputs.
+    Initializers, which have to be graph inputs below version 4, do not count as such a feature.
     """
     needed: dict[int, dict[str, None]] = {3: {}}
     for version, name, is_annotation in _features(proto, all_bodies, 3, proto.ir_version):
@@ -97,13 +99,13 @@ def needed_ir_version(proto: Any, all_bodies: list[Body]) -> tuple[int, list[str
 
 
 def _has_overridable(body: Body) -> bool:
-    """Whether a graph has inputs with defaults (initializers), which some runtimes take as constant before IR 4."""
+    """Whether a graph has an initializer that is a graph input, too, so that a caller may override it."""
     inputs = () if body.function else {value.name for value in body.proto.input}
     return bool(inputs) and any(tensor.name in inputs for tensor in body.proto.initializer)
 
 
 def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
-    """Make all initializers graph inputs, too, as they had to be before IR version 4; note how many were added."""
+    """Make all initializers graph inputs, as IR version 3 demands; add a note with their number."""
     count = 0
     for graph in [body.proto for body in all_bodies if not body.function]:
         inputs = {value.name for value in graph.input}
@@ -115,9 +117,9 @@ def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
 
 
 def _features(proto: Any, all_bodies: list[Body], above: int, before: int) -> Iterator[Feature]:
-    """Yield the features of the IR in use that need a version above `above`.
+    """Yield the features of the IR that a ModelProto uses and that need an IR version above `above`.
 
-    A feature that the given model, of IR version `before`, uses although it came later needs no more than `before`.
+    `before` is the IR version of the given model; a feature that the model uses although it came later needs no more.
     """
     # A feature that a model has before its IR version needs no higher one: some exporters write ZipMap at 3.
     # Adapters add initializers at most, which are no inputs from version 4 on.

@@ -19,7 +19,7 @@ from opset.version_converter.trials import availability_at
 
 
 class Sample(NamedTuple):
-    """A node that stands for all nodes of its operator, types and attributes, and the number of them."""
+    """One node that stands for the `nodes` nodes with the same operator, types and attributes."""
 
     node: Any
     op_type: str
@@ -30,9 +30,9 @@ class Sample(NamedTuple):
 
 
 def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sample]:
-    """Return one node of a model for each combination of operator, types and attributes, with the number of such nodes.
+    """Return one node for each combination of operator, types and attributes in a model, with the number of nodes.
 
-    Calls of the model's functions are left out, and operators that every runtime takes.
+    Left out are calls of model-local functions, and Constants with tensors, which every runtime takes.
     """
     samples: list[Sample] = []
     counts: list[int] = []
@@ -58,9 +58,9 @@ def sample_nodes(index: ModelIndex, facts: Mapping[Body, ValueFacts]) -> list[Sa
 def count_lacking(
     samples: Iterable[Sample], availability: Availability, routes: Routes, opsets: Mapping[str, int]
 ) -> int:
-    """Return how many nodes a runtime does not run, or that are not legal, at these opsets (versions by domain).
+    """Return how many nodes neither a runtime nor its fallback runs at the opsets `opsets`, by domain.
 
-    Nodes that its fallback runs do not count. All nodes that notes tell are counted in `availability`.
+    A node that is not legal there counts, too. The nodes that notes tell about are counted in `availability`.
     """
     lacking = 0
     for sample in samples:
@@ -73,9 +73,9 @@ def count_lacking(
 
 
 def _is_legal(sample: Sample, opset: int, routes: Routes) -> bool:
-    """Whether the operator of a node exists at an opset and takes its types and attributes.
+    """Whether an operator exists at `opset` and takes the types and attributes of a sample node.
 
-    It is true if the operator has no schemas. Above the node's own opset attributes may be inputs.
+    It is True if the operator has no schemas. Attributes are compared only below the node's own opset.
     """
     if not routes.registry.versions(sample.op_type, sample.domain):
         return True
@@ -89,7 +89,7 @@ def _is_legal(sample: Sample, opset: int, routes: Routes) -> bool:
 
 
 def _is_foreign(attribute: Any, sample: Sample, schema: OpSchema, routes: Routes) -> bool:
-    """Whether a version of an operator lacks an attribute of a node, and the node does not state its default."""
+    """Whether the older version `schema` lacks an attribute of a node, and the value is not the attribute's default."""
     if attribute.name in schema.attributes:
         return False
     own = routes.registry.schema(sample.op_type, sample.opset, sample.domain)
@@ -104,14 +104,16 @@ def opsets_by_kernels(
     source: Mapping[str, int],
     target: Mapping[str, int],
 ) -> list[int]:
-    """Return the opsets of ai.onnx that a runtime takes, first those in which it runs most nodes, then the nearest.
+    """Return the opsets of ai.onnx that a runtime takes, sorted: those at which it runs most nodes come first.
+
+    Of several, the one nearest to the model's own opset comes first.
 
     Args:
-        samples: Nodes that stand for all of the model.
+        samples: Nodes that stand for all nodes of the model.
         runtime: The runtime, at one release.
         registry: The operators that are known.
-        source: The versions of the model, by domain.
-        target: The versions that other domains than ai.onnx have in the result.
+        source: The opsets of the model, by domain.
+        target: The opsets that other domains than ai.onnx have in the result.
     """
     choices = opsets_of(runtime, registry)
     lacking = {opset: lacking_at(opset, samples, runtime, registry, target) for opset in choices}
@@ -119,7 +121,7 @@ def opsets_by_kernels(
 
 
 def opsets_of(runtime: Runtime, registry: Registry) -> range:
-    """Return the opsets that a runtime takes, as far as they are known."""
+    """Return the opsets of ai.onnx that a runtime takes, up to the newest one of the registry."""
     least, most = runtime.opsets.get("", (None, None))
     newest = registry.domains[""]
     return range(least or 1, min(most or newest, newest) + 1)
@@ -128,6 +130,6 @@ def opsets_of(runtime: Runtime, registry: Registry) -> range:
 def lacking_at(
     opset: int, samples: Sequence[Sample], runtime: Runtime, registry: Registry, target: Mapping[str, int]
 ) -> int:
-    """Return how many nodes a runtime does not run at an opset; `target` has the versions of other domains."""
+    """Return how many nodes a runtime does not run at an opset of ai.onnx; `target` has the opsets of other domains."""
     routes = routes_of(registry, release_with(opset).name)
     return count_lacking(samples, availability_at(runtime, routes), routes, {**target, "": opset})

@@ -59,7 +59,10 @@ def lower(*operators: str, since: int, domain: str = "") -> Callable[[Adapter], 
 
 
 def refuses(code: str, *reasons: str) -> Callable[[Adapter], Adapter]:
-    """Attach a code and reasons to an adapter for refusals that no example causes, so that documentation lists them."""
+    """Return a decorator that attaches reasons of refusals to an adapter, so that documentation lists them.
+
+    It is for refusals that no example shows. `code` is the code of the refusals, `reasons` their texts.
+    """
 
     def state(adapter: Adapter) -> Adapter:
         vars(adapter)["reasons"] = (*stated_reasons(adapter), *((code, why) for why in reasons))
@@ -69,14 +72,15 @@ def refuses(code: str, *reasons: str) -> Callable[[Adapter], Adapter]:
 
 
 def stated_reasons(adapter: Adapter) -> tuple[tuple[str, str], ...]:
-    """Return the (code, reason) pairs that `refuses` has attached to an adapter."""
+    """Return the (code, reason) pairs that `refuses` attached to an adapter; empty if there are none."""
     return getattr(adapter, "reasons", ())
 
 
 def registered_adapters(families: Iterable[str], own: Table | None = None) -> frozenset[tuple[str, str, int, str]]:
-    """Return (domain, operator, since, direction) for each adapter of `families`, and each in the users' table `own`.
+    """Return (domain, operator, since_version, direction) for each registered adapter of some families.
 
-    The direction is "up", "down" or "lower"; `since` is the newer version of the transition.
+    The direction is "up", "down" or "lower"; the newer version of the transition has the since_version. `own` are the
+    adapters of a user's domain.
     """
     return frozenset(
         (*key, direction)

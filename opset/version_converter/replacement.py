@@ -17,6 +17,8 @@ from opset.version_converter.rewrite import Builder, Node, Refusal
 def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: ValueFacts) -> list[tuple[Any, int]]:
     """Return the new nodes, with values renamed so that they compute the old node's outputs under their old names.
 
+    The result is a list of (node, opset). An Identity is added if a value cannot be renamed.
+
     Args:
         node: The old node.
         results: The values that replace its outputs, "" for an output that nothing reads.
@@ -57,7 +59,7 @@ def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: Valu
 
 
 def replace_nodes(proto: Any, replaced: dict[int, list[Any]]) -> None:
-    """Replace the nodes at these indices of a GraphProto or FunctionProto by lists of nodes, in place; others stay."""
+    """Replace nodes of a GraphProto or FunctionProto, in place; `replaced` has the new nodes by the old one's index."""
     if all(len(nodes) == 1 for nodes in replaced.values()):
         for index, (node,) in replaced.items():
             proto.node[index].CopyFrom(node)
@@ -66,7 +68,7 @@ def replace_nodes(proto: Any, replaced: dict[int, list[Any]]) -> None:
 
 
 def set_entries(field: Any, entries: Sequence[Any]) -> None:
-    """Replace all entries of a repeated protobuf field; the new entries may be some of the old ones."""
+    """Replace all entries of a repeated protobuf field by `entries`, which may be some of the old ones."""
     del field[:]
     field.extend(entries)
 
@@ -74,18 +76,17 @@ def set_entries(field: Any, entries: Sequence[Any]) -> None:
 def unused_after(
     body: Body, proto: Any, replaced: dict[int, list[Any]], released: set[str], elsewhere: Collection[str]
 ) -> tuple[set[str], set[int]]:
-    """Return the values that nothing uses after nodes are replaced, and the nodes that only compute such values.
+    """Return the values that nothing uses once nodes are replaced, and the nodes that compute only such values.
 
     Args:
         body: The body in the model as it was given.
         proto: Its message, in which nothing is replaced yet.
         replaced: The new nodes, by the index of the old one.
-        released: Values that the old nodes read and the new ones do not. Only these are looked at, and values that
-            served to compute nothing else.
+        released: Values that old nodes read and new ones do not: the search begins with these.
         elsewhere: Names that are read from outside of the body.
 
     Returns:
-        The names of the values, and the indices of the nodes, which are operators of the standard.
+        The names of the values, and the indices of the nodes. Only nodes of ai.onnx are among these.
     """
     if not released:
         return set(), set()
@@ -119,10 +120,15 @@ def unused_after(
 
 
 def remove_unused(proto: Any, function: bool, replaced: dict[int, list[Any]], unused: set[str], dead: set[int]) -> None:
-    """Remove unused values from a body: initializers, declarations, and the nodes that compute them.
+    """Remove the values `unused` from a body: initializers, value_info, and the nodes that compute them.
 
-    `function` says whether the body is a function, `dead` which nodes compute only unused values. `replaced` (new nodes
-    by the index of the old one) loses unused Constants, and has [] for dead nodes afterwards.
+    Args:
+        proto: The GraphProto or FunctionProto.
+        function: Whether it is a function.
+        replaced: The new nodes by the index of the old one; unused Constants are removed from it, and dead nodes
+            get [].
+        unused: The names of the values.
+        dead: The indices of the nodes that compute only unused values.
     """
     for index, nodes in replaced.items():
         replaced[index] = [
@@ -158,7 +164,7 @@ def set_imports(proto: Any, opsets: Mapping[str, int], needed: Mapping[str, int]
 
 
 def unused_imports(proto: Any) -> list[str]:
-    """Return the domains other than ai.onnx that a ModelProto imports, but to which no node or function belongs."""
+    """Return the domains, without ai.onnx, that a ModelProto imports and of which it has no node or function."""
     unused = {entry.domain: None for entry in proto.opset_import if entry.domain not in ("", "ai.onnx")}
     for function in proto.functions:
         unused.pop(function.domain, None)
@@ -174,7 +180,7 @@ def unused_imports(proto: Any) -> list[str]:
 
 
 def drop_imports(proto: Any, domains: Collection[str]) -> None:
-    """Remove imports of these domains from a ModelProto."""
+    """Remove the opset imports of these domains from a ModelProto."""
     kept = [entry for entry in proto.opset_import if entry.domain not in domains]
     del proto.opset_import[:]
     proto.opset_import.extend(kept)

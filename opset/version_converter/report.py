@@ -26,7 +26,7 @@ FEW_ELEMENTS = 64
 
 
 class ImportedVersion(NamedTuple):
-    """The versions of a domain before and after."""
+    """The opset versions of a domain before and after the conversion."""
 
     domain: str
     before: int
@@ -34,14 +34,14 @@ class ImportedVersion(NamedTuple):
 
 
 class IrVersions(NamedTuple):
-    """The IR version before and after."""
+    """The IR versions before and after the conversion."""
 
     before: int
     after: int
 
 
 class NodePlace(NamedTuple):
-    """A node: the number of its graph in `graphs`, its index in that, and its name."""
+    """The place of a node in the given model: the number of its graph in the report's `graphs`, its index, its name."""
 
     graph: int
     node: int
@@ -49,16 +49,17 @@ class NodePlace(NamedTuple):
 
 
 class ConvertedNode(NamedTuple):
-    """A node as it is given, and the nodes that replace it, in ONNX text syntax."""
+    """A node of the given model, and the nodes that replace it, in ONNX text syntax."""
 
     given: str
     made: Sequence[str]
 
 
 class OperatorGroup(NamedTuple):
-    """Nodes of one operator that are treated alike; `after` is 0 if the target lacks the operator: they are lowered.
+    """Nodes of one operator that are converted alike; if they are lowered to others, `after` is 0.
 
-    `example` is the first of them that changes; it is None if its text would be long.
+    `before` and `after` are since_versions. `kept` says that they stay as they are. `example` shows the first of them;
+    None if they stay, or if its text would be long.
     """
 
     domain: str
@@ -74,7 +75,7 @@ class OperatorGroup(NamedTuple):
 
 
 class PassedOperator(NamedTuple):
-    """Nodes of a domain without schemas, which stay as they are."""
+    """Nodes of an operator whose domain has no schemas, so that they stay as they are."""
 
     domain: str
     operator: str
@@ -82,7 +83,7 @@ class PassedOperator(NamedTuple):
 
 
 class NodeCounts(NamedTuple):
-    """How many nodes there are, and what happens to them."""
+    """The number of nodes of a model, and how many of them are converted, kept, passed through and refused."""
 
     total: int
     converted: int
@@ -93,7 +94,7 @@ class NodeCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class ConversionReport:
-    """Versions before and after, groups of nodes, those that change before others, and notes."""
+    """The changes by a conversion: versions before and after, groups of nodes (changed ones first), and notes."""
 
     opsets: Sequence[ImportedVersion]
     ir_version: IrVersions
@@ -105,7 +106,7 @@ class ConversionReport:
 
 
 def conversion_report(conversion: Conversion, *, places: bool = True) -> ConversionReport:
-    """Return the report of a conversion; with `places`, it says which nodes of the model each line is about."""
+    """Return the report of a conversion; without `places`, it has neither the places of nodes nor examples."""
     groups: dict[tuple[Any, ...], list[Action]] = {}
     for action in conversion.actions:
         groups.setdefault(action.kind, []).append(action)
@@ -148,13 +149,13 @@ def conversion_report(conversion: Conversion, *, places: bool = True) -> Convers
 
 
 def headline(report: ConversionReport) -> str:
-    """Return the versions of a conversion on one line: "ai.onnx 13 -> 21, IR version 7 -> 10"."""
+    """Return the versions of a conversion as one line: "ai.onnx 13 -> 21, IR version 7 -> 10"."""
     versions = [f"{each.domain} {_versions_text(each)}" for each in report.opsets]
     return f"{listing(versions, SHOWN)}, IR version {_versions_text(report.ir_version)}"
 
 
 def report_lines(report: ConversionReport) -> list[str]:
-    """Return the lines of a report below its headline: a table of operators, domains without schemas, notes, sums."""
+    """Return the lines below the headline: a table of operators, domains without schemas, notes, node counts."""
     rows = [["operator", "version", "nodes", "what happens"]]
     for group in report.operators:
         name = group.operator if group.domain == "ai.onnx" else f"{group.domain}.{group.operator}"
@@ -184,7 +185,7 @@ def report_lines(report: ConversionReport) -> list[str]:
 
 
 def refusal_line(nodes: NodeCounts) -> str:
-    """Return the last line of a refused conversion: how many nodes prevent it."""
+    """Return the last line of text about a refused conversion, with how many nodes prevent it."""
     what = f"{nodes.refused} of {_number_of_nodes(nodes.total)}" if nodes.refused else "the model"
     return f"{what} cannot be converted; nothing was written."
 
@@ -195,7 +196,7 @@ def _place_of(action: Action, labels: BodyLabels) -> NodePlace:
 
 
 def _example_of(action: Action, conversion: Conversion) -> ConvertedNode | None:
-    """Return a node with the nodes that replace it as text, None if that would be long, or cannot be written."""
+    """Return the node of an action, and the nodes that replace it, as text; None if that is long or impossible."""
     nodes = [action.body.nodes[action.node_index], *conversion.examples.get(action.kind, ())]
     try:
         given, *made = [_text_of(node) for node in nodes]
@@ -206,7 +207,7 @@ def _example_of(action: Action, conversion: Conversion) -> ConvertedNode | None:
 
 
 def _text_of(node: Any) -> str:
-    """Return the text of a node without metadata, too long a one if the node is large."""
+    """Return a node in ONNX text syntax, without metadata; for a large node, a text longer than LONGEST instead."""
     from opset.model.text.printing import to_text  # most conversions write no text
 
     if node.ByteSize() > LONGEST:
@@ -220,7 +221,7 @@ def _text_of(node: Any) -> str:
 
 
 def _versions_text(versions: ImportedVersion | IrVersions | OperatorGroup) -> str:
-    """Return versions as text, "13 -> 21", or only the first if they are equal or there is none after."""
+    """Return versions as text: "13 -> 21"; only the first if they are equal, or if there is none after."""
     same = versions.before == versions.after
     return f"{versions.before}" if same or not versions.after else f"{versions.before} -> {versions.after}"
 

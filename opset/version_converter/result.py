@@ -13,7 +13,11 @@ from opset.model.storage.container import Model
 
 
 class Action(NamedTuple):
-    """The conversion of one node: its versions before and after, the steps that changed it, and the new operators."""
+    """The conversion of one node.
+
+    - `since`, `until`: since_versions of the operator before and after; `until` is 0 if the node was lowered; -
+    `steps`: names of the transitions that changed it; `result`: the operators of the nodes that replace it.
+    """
 
     body: Body
     node_index: int
@@ -26,12 +30,12 @@ class Action(NamedTuple):
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """All but the node: the same for nodes that were converted alike."""
+        """Everything but the node itself; equal for nodes that were converted alike."""
         return self[2:]
 
     @property
     def location(self) -> str:
-        """Path of the node in the given model."""
+        """The path of the node in the given model."""
         return self.body.location(self.node_index)
 
 
@@ -96,7 +100,7 @@ class Conversion:
         return html_of(self._versions(), tables)
 
     def _versions(self) -> str:
-        """Return the versions before and after: "ai.onnx 13 -> 21, IR version 7 -> 10"."""
+        """Return the versions before and after as text: "ai.onnx 13 -> 21, IR version 7 -> 10"."""
         after = self.target
         opsets = [f"{domain or 'ai.onnx'} {old} -> {after.get(domain, old)}" for domain, old in self.source.items()]
         return f"{listing(opsets)}, IR version {self.ir_version[0]} -> {self.ir_version[1]}"

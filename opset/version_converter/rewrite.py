@@ -33,13 +33,17 @@ adapter of the transition."""
 
 
 class Refusal(Exception):
-    """Raised if a conversion would lose meaning, or if that is not certain, with code, reason and help."""
+    """Raised if a conversion would change the result of a node, or if that is uncertain; has code, reason and help."""
 
     def __init__(self, code: str, why: str, help: str = "", instead: str = "", label: str = "") -> None:
-        """Take the error code, the reason, help for the user, and two more texts.
+        """Take the error code, the reason, and texts for the user.
 
-        `instead` names a target that would do, shown if the help is no use. `label` says the reason for any node, if
-        `why` names values, sizes or types of this one: documentation shows it.
+        Args:
+            code: The error code, "C204".
+            why: The reason, which may quote values of this node.
+            help: Advice to the user.
+            instead: Names another target that would do; shown if the help does not apply.
+            label: The reason for documentation, if `why` quotes values, sizes or types of this node.
         """
         super().__init__(why)
         self.code = code
@@ -51,22 +55,19 @@ class Refusal(Exception):
 
     @property
     def wording(self) -> str:
-        """The reason as documentation shows it: the label, or else the reason itself, with names in backticks."""
+        """The reason as documentation shows it: the label, or else the reason, with quoted names in backticks."""
         text = self.label or self.why
         return text.replace("'", "`") if text.count("'") % 2 == 0 else text
 
 
 def value_with_lists(attribute: Any) -> Any:
-    """Return the value of an AttributeProto, with several values as a list."""
+    """Return the value of an AttributeProto; a list for an attribute with several values."""
     value = attribute_value(attribute)
     return list(value) if isinstance(value, tuple) else value
 
 
 def set_attribute(node: Any, name: str, kind: str, value: Any) -> None:
-    """Set an attribute of a NodeProto: replaced if the node has it, else added as the last one.
-
-    `kind` is the type of the attribute, such as "ints".
-    """
+    """Set an attribute of a NodeProto, also if it has one of that name; `kind` is the type, such as "ints"."""
     attribute = next((a for a in node.attribute if a.name == name), None)
     if attribute is None:
         attribute = node.attribute.add()
@@ -87,25 +88,25 @@ class Node:
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
 
     def charge(self, steps: int) -> None:
-        """Charge an adapter's steps to the budget, besides reading values and making nodes, which are charged anyway.
+        """Charge steps of an adapter to the budget; reading values and making nodes is charged anyway.
 
-        Raises BudgetExceeded if the conversion may take no more, which ends it.
+        Raises BudgetExceeded if the budget is used up, which ends the conversion.
         """
         self.values.budget.charge(steps)
 
     @property
     def op_type(self) -> str:
-        """Name of the operator."""
+        """The name of the operator."""
         return self.schema.name
 
     def has(self, attribute: str) -> bool:
-        """Whether the node states a value for an attribute."""
+        """Whether the node states a value for the attribute."""
         return attribute in self._attributes
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """Return the value of an attribute, else the default in the operator's schema, else `default`.
+        """Return the value of an attribute; if the node does not state one, the schema's default, or else `default`.
 
-        Raises Refusal C206 if the value is a reference to an attribute of the function around.
+        Raises Refusal C206 if the value is a reference to an attribute of the model-local function around.
         """
         attribute = self._attributes.get(name)
         if attribute is None:
@@ -117,7 +118,7 @@ class Node:
         return value_with_lists(attribute)
 
     def reference(self, name: str) -> str:
-        """Return the attribute of the function around from which an attribute takes its value, "" if it has its own."""
+        """Return the name of the function's attribute that an attribute refers to, "" if it does not refer to one."""
         attribute = self._attributes.get(name)
         root = self.values.body.root
         if attribute is None or not attribute.ref_attr_name or not root.function:
@@ -126,35 +127,35 @@ class Node:
         return attribute.ref_attr_name if attribute.ref_attr_name in declared else ""
 
     def ints(self, name: str) -> list[int] | None:
-        """Return an attribute that is a list of ints, None if it is absent and has no default."""
+        """Return the value of a list attribute, None if the node does not state one and the schema has no default."""
         value = self.attr(name)
         return None if value is None else list(value)
 
     def input(self, index: int) -> str:
-        """Return the name of an input, "" if it is absent."""
+        """Return the name of the input at a position, "" if it is absent."""
         return self.inputs[index] if index < len(self.inputs) else ""
 
     def output(self, index: int) -> str:
-        """Return the name of an output, "" if it is absent."""
+        """Return the name of the output at a position, "" if it is absent."""
         return self.outputs[index] if index < len(self.outputs) else ""
 
     def index(self, name: str) -> int:
-        """Return the position of the input that the operator declares under this name."""
+        """Return the position of the input that the schema names so."""
         return next(i for i, parameter in enumerate(self.schema.inputs) if parameter.name == name)
 
     def formal(self, index: int) -> str:
-        """Return the name that the operator declares for the input at a position."""
+        """Return the name that the schema gives to the input at a position; all inputs of a variadic one share it."""
         return self.schema.inputs[min(index, len(self.schema.inputs) - 1)].name
 
     def element(self, index: int) -> str | None:
-        """Return the element type of an input, such as "float", None if it is not known.
+        """Return the element type of the input at a position, such as "float"; None if it is absent or unknown.
 
-        Raises Refusal C103 if the operator does not allow this element type.
+        Raises Refusal C103 if the operator does not take this type.
         """
         return self._check_element(index, self.values.element(self.input(index))) if self.input(index) else None
 
     def _check_element(self, index: int, element: str | None) -> str | None:
-        """Return the element type of an input unchanged; raise Refusal C103 if the operator does not take it."""
+        """Return `element`, the element type of the input at `index`. Raises Refusal C103 if it is not allowed."""
         type_ = None if element is None else f"tensor({element})"
         # All inputs from the last formal one on are of its types.
         position = min(index, len(self.schema.inputs) - 1)
@@ -163,7 +164,7 @@ class Node:
         return element
 
     def constrained_attributes(self) -> dict[str, Any]:
-        """Return the attributes that the node states and the operator restricts by a constraint, with their values."""
+        """Return the values that the node states for attributes with a constraint, by name."""
         declared = self.schema.attributes
         return {
             name: value_with_lists(attribute)
@@ -172,26 +173,29 @@ class Node:
         }
 
     def need_element(self, index: int) -> str:
-        """Return the element type of an input; raises Refusal C203 if it is not known."""
+        """Return the element type of the input at a position. Raises Refusal C203 if it is not known."""
         element = self.element(index)
         if element is None:
             raise unknown_type(self.input(index), self.formal(index))
         return element
 
     def shape(self, index: int) -> Shape | None:
-        """Return an input's shape: ints, names, None for unknown dimensions; None if not even the rank is known."""
+        """Return the shape of the input at a position, None if it is absent or not even its rank is known.
+
+        A size is a number; or text for a symbolic one, such that equal texts are equal sizes; or None if unknown.
+        """
         shape = self.values.shape(self.input(index)) if self.input(index) else None
         if shape is not None and len(shape) > MAX_FREE:
             self.charge(len(shape))
         return shape
 
     def rank(self, index: int) -> int | None:
-        """Return the rank of an input, None if it is not known."""
+        """Return the rank of the input at a position, None if it is absent or unknown."""
         shape = self.values.shape(self.input(index)) if self.input(index) else None
         return None if shape is None else len(shape)
 
     def need_rank(self, index: int) -> int:
-        """Return the rank of an input; raises Refusal C207 if it is not known."""
+        """Return the rank of the input at a position. Raises Refusal C207 if it is not known."""
         rank = self.rank(index)
         if rank is None:
             why = f"the rank of '{safe_text(self.input(index))}' is not known"
@@ -200,7 +204,7 @@ class Node:
         return rank
 
     def need_shape(self, index: int) -> tuple[int, ...]:
-        """Return the shape of an input with every dimension a number; raises Refusal C207 if it is not known."""
+        """Return the shape of the input at a position, all sizes as numbers. Raises Refusal C207 if one is unknown."""
         shape = self.shape(index)
         if shape is None or not all(isinstance(dim, int) for dim in shape):
             why = f"the shape of '{safe_text(self.input(index))}' is not fully known"
@@ -209,7 +213,10 @@ class Node:
         return tuple(dim for dim in shape if isinstance(dim, int))
 
     def constant(self, index: int) -> Constant | None:
-        """Return an input's value if it is known before a run, else None. Raises Refusal C103 if its type is wrong."""
+        """Return the elements of the input at a position if they are known before the model runs, else None.
+
+        Raises Refusal C103 if the operator does not take the input's type.
+        """
         constant = self.values.constant(self.input(index)) if self.input(index) else None
         if constant is not None:
             self.charge(len(constant.values))
@@ -217,7 +224,7 @@ class Node:
         return constant
 
     def need_constant(self, index: int) -> Constant:
-        """Return an input's value; raises Refusal C205 if it is known only when the model runs."""
+        """Return the elements of the input at a position. Raises Refusal C205 if they are known only in a run."""
         constant = self.constant(index)
         if constant is None:
             if frozen := self.values.overridable(self.input(index)):
@@ -231,7 +238,7 @@ class Node:
 
 
 def can_be_overridden(value: str, initializers: Sequence[str]) -> Refusal:
-    """Return the refusal (C205) of a value that would be constant if callers could not override these initializers."""
+    """Return the refusal C205 for a value that would be constant if callers could not override these initializers."""
     if [value] == [*initializers]:
         why = f"a caller may override {quote(value)}"
     else:
@@ -242,7 +249,10 @@ def can_be_overridden(value: str, initializers: Sequence[str]) -> Refusal:
 
 
 def unknown_type(value: str, formal: str = "") -> Refusal:
-    """Return the refusal (C203) of a value whose type is needed but unknown; `formal` is the input's declared name."""
+    """Return the refusal C203 for a value whose type is needed but unknown.
+
+    `formal` is the schema's name for the input, which documentation shows.
+    """
     return Refusal(
         "C203",
         f"the type of '{safe_text(value)}' is not known",
@@ -253,7 +263,7 @@ def unknown_type(value: str, formal: str = "") -> Refusal:
 
 @lru_cache(maxsize=1024)
 def _constant_of_ints(dims: tuple[int, ...], values: tuple[int, ...]) -> Any:
-    """Return a Constant node of int64 without names, to be copied: models hold the same few axes thousands of times."""
+    """Return a Constant node of int64, without names, to be copied; equal constants are made once."""
     return _constant(make_tensor("", NUMBERS["int64"], dims, values))
 
 
@@ -273,11 +283,11 @@ _ELEMENTS: tuple[tuple[type, str], ...] = (
 
 
 class Builder:
-    """Makes nodes at one opset: `y = op.Reshape(x, shape, allowzero=0)` gives the name of the output.
+    """Makes nodes at one opset: `y = op.Reshape(x, shape, allowzero=0)` returns the name of the output.
 
-    The operator is one of the adapter's own domain, or else of the standard; `domain` decides if both have it.
-    `outputs=2` gives a tuple of names. Attributes follow the operator's schema at `version`; None leaves one out.
-    `op.const([0, 1])` gives a constant, `op.copy(node, …)` the node itself with something changed.
+    The operator is one of the adapter's own domain, or else of ai.onnx; `domain` decides if both have it. `outputs=2`
+    returns a tuple of names. Attributes follow the operator's schema at `version`; None leaves one out. `op.const([0,
+    1])` makes a constant, `op.copy(node, …)` the node itself with something changed.
     """
 
     def __init__(
@@ -330,16 +340,19 @@ class Builder:
 
     @property
     def opset(self) -> int:
-        """Opset of ai.onnx that nodes are written in."""
+        """The opset of ai.onnx in which new nodes are written."""
         return self.version if self._domain == "" else self._versions[""]
 
     def offers(self, op_type: str) -> bool:
-        """Whether new nodes may be of an operator of ai.onnx: the final opset has it, and it is not to be lowered."""
+        """Whether new nodes may use an operator of ai.onnx: the target's opset has it, and it is not to be lowered."""
         schema = self._registry.schema(op_type, self.final, "")
         return schema is not None and not schema.deprecated and (op_type, "") not in self._lowered
 
     def final_schema(self, op_type: str) -> OpSchema:
-        """Return an operator of ai.onnx at the final opset. Raises Refusal C201 if new nodes may not be of it."""
+        """Return the schema of an operator of ai.onnx at the target's opset.
+
+        Raises Refusal C201 if the operator does not exist there, or is to be lowered.
+        """
         schema = self._registry.schema(op_type, self.final, "")
         if schema is None or not self.offers(op_type):
             lacks = "is lowered, too" if schema is not None and not schema.deprecated else "does not exist there"
@@ -348,11 +361,14 @@ class Builder:
 
     @cached_property
     def _stem(self) -> str:
-        """Beginning of the names of new values: an output of the replaced node, else the node's name."""
+        """The beginning of names for new values: the name of the replaced node's first output, or else of the node."""
         return next(filter(None, self._outputs), "") or self._node.name or self._node.op_type
 
     def __getattr__(self, op_type: str) -> Callable[..., Any]:
-        """Return a function that makes a node of an operator and returns the names of its outputs."""
+        """Return a function that makes a node of the operator `op_type` and returns the names of its outputs.
+
+        It returns a text for one output, and a tuple for several.
+        """
 
         def make(*inputs: str, outputs: int | Sequence[str] = 1, domain: str | None = None, **attributes: Any) -> Any:
             named = self._domain_of(op_type) if domain is None else domain
@@ -363,7 +379,10 @@ class Builder:
         return make
 
     def _domain_of(self, op_type: str) -> str:
-        """Return the adapter's domain if it has the operator, else ""; raise LookupError if ai.onnx lacks it, too."""
+        """Return the adapter's domain if it has the operator, else "" for ai.onnx.
+
+        Raises LookupError if ai.onnx lacks it, too.
+        """
         if not self._domain or self._registry.versions(op_type, self._domain):
             return self._domain
         if not self._registry.versions(op_type):
@@ -373,7 +392,10 @@ class Builder:
     def _make(
         self, op_type: str, inputs: Iterable[str], outputs: int | Sequence[str], domain: str, attributes: dict[str, Any]
     ) -> Any:
-        """Make a new node; return the name of its output, or a tuple of names if there are several."""
+        """Add a new node; return the name of its output, or a tuple of names if there are several.
+
+        `outputs` are the names of the outputs, or how many names to make.
+        """
         version, schema = self._written_in(op_type, domain)
         inputs, attributes = self.arguments(schema, inputs, attributes)
         if isinstance(outputs, int):
@@ -388,9 +410,10 @@ class Builder:
     def arguments(
         self, schema: OpSchema, inputs: Iterable[str], attributes: Mapping[str, Any]
     ) -> tuple[list[str], dict[str, Any]]:
-        """Return the inputs and attributes of a new node; lists that its schema has as inputs (axes) become constants.
+        """Return the inputs and attributes of a new node, with keyword arguments that are inputs made constants.
 
-        Raises TypeError for a name that is neither an attribute nor an input of the operator.
+        So `axes=[0]` works whether axes is an attribute or an input at this version. Raises TypeError for a name that
+        is neither.
         """
         names = [*inputs]
         kept = {name: value for name, value in attributes.items() if value is not None}
@@ -403,10 +426,10 @@ class Builder:
         return names, kept
 
     def _written_in(self, op_type: str, domain: str) -> tuple[int, OpSchema]:
-        """Return the opset in which a new node of an operator is written, and the operator's schema there.
+        """Return the opset in which a new node is written, and the operator's schema there.
 
-        That is the opset of the transition, or the first later one with the operator. Raises Refusal C201 if none has
-        it.
+        The opset is the transition's, or the first later one that has the operator. Raises Refusal C201 if there is
+        none.
         """
         version = self.version if domain == self._domain else self._versions.get(domain)
         if version is None:
@@ -418,7 +441,7 @@ class Builder:
         raise Refusal("C201", f"it needs {op_type}, which does not exist at version {version}")
 
     def _set_attributes(self, node: Any, schema: OpSchema, attributes: Mapping[str, Any]) -> None:
-        """Set those attributes of a new node that are not None; long lists are charged to the budget before."""
+        """Set attributes of a new node, except those with the value None; long lists are charged to the budget."""
         for value in attributes.values():
             if isinstance(value, (list, tuple)) and len(value) > MAX_FREE:
                 self._values.budget.charge(len(value))
@@ -427,7 +450,7 @@ class Builder:
                 set_attribute(node, name, schema.attributes[name].type, value)
 
     def _add_new(self, node: Any, outputs: Sequence[str], version: int) -> None:
-        """Complete a new node with outputs, a name, and the metadata of the node that is replaced; then add it."""
+        """Complete a new node by outputs, a name, and the metadata of the replaced node; then add it."""
         node.output.extend(outputs)
         if self._node.name:
             node.name = self._names.fresh(f"{self._node.name}__{node.op_type}")
@@ -435,23 +458,23 @@ class Builder:
         self._add(node, outputs, version)
 
     def _add(self, node: Any, outputs: Iterable[str], version: int) -> None:
-        """Charge a node's bytes to the budget, and add it to the nodes made and to the facts about values."""
+        """Add a node to the nodes made and to the facts about values, and charge its bytes to the budget."""
         self._values.budget.hold(node.ByteSize())
         self.made.append((node, version))
         self._values.add(node, outputs, version)
 
     def charge_elements(self, count: int) -> int:
-        """Charge a step for each of `count` elements, and return `count`: `range(op.charge_elements(size))`.
+        """Charge one step for each of `count` elements, and return `count`: `range(op.charge_elements(size))`.
 
-        Raises BudgetExceeded if the conversion may take no more, before anything of that length is made.
+        Raises BudgetExceeded if the budget is used up, before anything of that length is made.
         """
         self._values.budget.charge(max(count, 0))
         return count
 
     def const(self, values: Any, element: str = "", dims: Sequence[int] | None = None) -> str:
-        """Return the name of a new constant; a list is a vector, a value a scalar, unless `dims` says otherwise.
+        """Return the name of a new constant: a vector for a list, a scalar for a single value, unless `dims` is given.
 
-        Without `element`, its type is float, bool or string if the values are of that type, and else int64.
+        If no element type is given, it is float, bool or string if a value is of that type, else int64.
         """
         flat = list(values) if isinstance(values, (list, tuple)) else [values]
         self._values.budget.charge(len(flat))
@@ -467,10 +490,10 @@ class Builder:
         return self._constant(made, self._names.fresh(f"{self._stem}__const"))
 
     def const_of_attribute(self, node: Node, name: str, element: str) -> str:
-        """Return the name of a constant with the value of a node's attribute.
+        """Return the name of a new constant with the value of a node's attribute, and the element type `element`.
 
-        If the attribute takes its value from the function around, a Constant can do so from version 12 on; before, or
-        for anything but a list, raises Refusal C206.
+        If the attribute refers to one of the function around, a Constant with the same reference is made. Raises
+        Refusal C206 if that is impossible: before version 12 of Constant, and for an attribute that is no list.
         """
         kind, reference = node.schema.attributes[name].type, node.reference(name)
         if not reference or kind not in ("ints", "floats") or self._domain or self.final < CONSTANT_OF_LISTS:
@@ -482,14 +505,18 @@ class Builder:
         return output
 
     def tensor(self, tensor: Any, name: str) -> str:
-        """Return the name of a constant that holds a TensorProto as it is; `name` is fresh or an output of the node.
+        """Return the name of a new constant that holds a TensorProto as it is.
 
-        It is a Constant node, or if that cannot hold the type at the target, an initializer, or a Cast in a function.
+        It is a Constant node. If a Constant at the target cannot hold the type, it is an initializer, or in a function
+        a Cast. `name` is the name of the value: a fresh one, or an output of the replaced node.
         """
         return self._constant(_constant(tensor), name)
 
     def _constant(self, made: Any, name: str) -> str:
-        """Add a Constant node, or what takes its place if it cannot hold its tensor; return the name of the value."""
+        """Add a Constant node with its value named `name`, or an initializer or Cast in its place; return that name.
+
+        The others take its place if a Constant at the target cannot hold the tensor's type.
+        """
         tensor = made.attribute[0].t
         held = self._const(tensor, name)
         if held is None:
@@ -501,7 +528,10 @@ class Builder:
         return held or name
 
     def _cast(self, tensor: Any, name: str) -> str:
-        """Return the name of a constant of integers or booleans, cast from doubles; raise Refusal C202 if inexact."""
+        """Return the name of a constant of integers or booleans, made by a Cast from a Constant of doubles.
+
+        Raises Refusal C202 if doubles cannot hold the values exactly.
+        """
         constant, element = self._values.elements(tensor), element_name(tensor.data_type)
         if constant is None or not all(isinstance(each, int) and abs(each) <= 2**53 for each in constant.values):
             raise Refusal("C202", f"a Constant before version 9 cannot hold {element}; functions have no initializers")
@@ -519,11 +549,18 @@ class Builder:
         drop: Iterable[str] = (),
         **attributes: Any,
     ) -> Any:
-        """Add the node itself with something changed; return the name of its output, or a tuple if there are several.
+        """Add a copy of the node with something changed; return the name of its output, or a tuple for several.
 
-        `inputs` and `outputs` replace the node's own, `drop` names attributes to leave out, and all further arguments
-        are attributes to set; None drops one. Name, documentation, metadata, device configurations and unknown fields
-        stay.
+        Name, documentation, metadata, device configurations and unknown fields stay. Raises Refusal C201 if the
+        operator does not exist at this version.
+
+        Args:
+            node: The node.
+            op_type: Another operator, in place of the node's.
+            inputs: Names of inputs, in place of the node's.
+            outputs: Names of outputs, in place of the node's.
+            drop: Names of attributes to remove.
+            attributes: Attributes to set; None removes one.
         """
         proto = pb.NodeProto()
         proto.CopyFrom(node.proto)
@@ -556,19 +593,19 @@ class Builder:
         return computed[0] if len(computed) == 1 else tuple(computed)
 
     def fresh(self, hint: str) -> str:
-        """Return a name for a value that is used nowhere in the model."""
+        """Return a new name for a value, which nothing in the model has; `hint` is its end."""
         return self._names.fresh(f"{self._stem}__{hint}")
 
     def state(self, name: str, element: str, shape: Shape | None = None) -> None:
-        """State the type of an output of a new node with a subgraph, for which inference does not find a type."""
+        """Set the type of an output of a new node that has a subgraph, since inference does not find such types."""
         self._values.state(name, element, shape)
 
     def release(self, *names: str) -> None:
-        """State that the new nodes do not read these inputs; constants that nothing else reads are then removed."""
+        """State that the new nodes do not read these values; constants that nothing else reads are then removed."""
         self.released.extend(name for name in names if name)
 
 
 def _trim(names: Any, least: int = 0) -> None:
-    """Remove names from the end of a list as long as they are "" (absent), but keep `least` of them."""
+    """Remove absent names ("") from the end of a list, as long as more than `least` names are left."""
     while len(names) > least and not names[-1]:
         del names[-1]

@@ -24,9 +24,9 @@ from opset.version_converter.rewrite import Refusal
 
 
 class VersionChange(NamedTuple):
-    """An operator with its since_version before and after, by which nodes are counted.
+    """An operator and its since_versions before and after a conversion, by which nodes are counted.
 
-    `until` is 0 if the operator is lowered; both are 0 if there are no schemas of it.
+    `until` is 0 if the operator is lowered; both are 0 if the operator is not known.
     """
 
     domain: str
@@ -36,7 +36,7 @@ class VersionChange(NamedTuple):
 
 
 class RouteStep(NamedTuple):
-    """One transition of one operator in one direction, with its derived adapter, and a written one if it has one."""
+    """One transition of an operator in one direction, with its derived adapter, and the written one if there is one."""
 
     source: OpSchema
     target: OpSchema
@@ -53,7 +53,7 @@ class RouteStep(NamedTuple):
 
 
 class Verdict(Enum):
-    """The decision on all nodes of an operator."""
+    """What happens to all nodes of an operator in a conversion."""
 
     KEEP = auto()
     PASS = auto()
@@ -65,7 +65,7 @@ class Verdict(Enum):
 
 
 class Route(NamedTuple):
-    """The decision on the nodes of one operator, the change that they are counted by, and why they are refused."""
+    """What happens to all nodes of an operator (`verdict`), its versions, and the refusal if the nodes are refused."""
 
     verdict: Verdict
     change: VersionChange
@@ -73,9 +73,10 @@ class Route(NamedTuple):
 
 
 class Restriction(NamedTuple):
-    """A version of an operator as a release has it, which does not take all nodes of that version, and why.
+    """A version of an operator as a release of onnx has it, if that release does not take all nodes of the version.
 
-    `stated` says that the newest release has it so too; then types count only as the model states them.
+    `stated` says that the newest release has it so, too; then types count only as the model states them. `why` is the
+    reason in words.
     """
 
     schema: OpSchema
@@ -85,9 +86,9 @@ class Restriction(NamedTuple):
 
 
 class Routes:
-    """The routes and transitions of the operators of a registry, each found once.
+    """The transitions of all operators of a registry, and what happens to nodes between two opsets; each is found once.
 
-    With a release of onnx, they end at the versions that are in force in it, in the form that it has them.
+    If `release` names a release of onnx, operators are taken as that release has them.
     """
 
     def __init__(self, registry: Registry, release: str = "") -> None:
@@ -100,9 +101,13 @@ class Routes:
         self._routes: dict[tuple[str, str, int, int], Route] = {}
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return the decision on all nodes of an operator: keep, check, convert or refuse them, and why.
+        """Return what happens to all nodes of an operator: whether they stay, are checked, converted or refused.
 
-        `versions` has the opsets in which nodes are written, by domain, `opsets` those to which they are converted.
+        Args:
+            op_type: The operator.
+            domain: Its domain.
+            versions: The opsets in which the nodes are written, by domain.
+            opsets: The opsets of the target, by domain.
         """
         if domain not in self.registry.domains:
             return Route(Verdict.PASS, VersionChange(domain, op_type, 0, 0))
@@ -120,7 +125,7 @@ class Routes:
         return self._routes[key]
 
     def _find_route(self, op_type: str, domain: str, version: int, final: int) -> Route:
-        """Return, uncached, the decision on nodes of an operator of a known domain, from opset `version` to `final`."""
+        """Return what happens to nodes of an operator from opset `version` to opset `final`; not cached."""
         schema = self.registry.schema(op_type, version, domain)
         if schema is None:
             return self._route_of_unknown(op_type, domain, version, final)
@@ -143,7 +148,7 @@ class Routes:
         return Route(verdict, change)
 
     def _route_of_unknown(self, op_type: str, domain: str, version: int, final: int) -> Route:
-        """Return the route of an operator that is not in its opset: kept if runtimes accept it, else refused."""
+        """Return the route of an operator that its opset does not have: kept if runtimes accept it, else refused."""
         change = VersionChange(domain, op_type, 0, 0)
         schemas = self.registry.versions(op_type, domain)
         alias = None if domain else quirks.alias(op_type, version)
@@ -160,13 +165,13 @@ class Routes:
         return Route(Verdict.REFUSE, change, Refusal("C102", why, help))
 
     def schema_in_force(self, op_type: str, domain: str, opset: int) -> OpSchema | None:
-        """Return the version of an operator that is in force at an opset of the release, None if there is none."""
+        """Return the version of an operator that the release of onnx has at an opset, None if it has none."""
         if domain not in self.registry.domains:
             return None
         return self.registry.schema(op_type, self.last_in_force(domain, op_type, opset), domain)
 
     def older_version(self, domain: str, op_type: str, version: int) -> OpSchema | None:
-        """Return the older version that some releases of onnx have at an opset at which others have a newer one.
+        """Return the older version of an operator that some releases of onnx have at an opset, and others do not.
 
         Returns None if all releases have the same version at this opset.
         """
@@ -176,14 +181,14 @@ class Routes:
         return self.registry.schema(op_type, schema.since_version - 1, domain)
 
     def restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
-        """Return how the release of onnx restricts an operator at an opset, None if all nodes of its version fit."""
+        """Return how the release of onnx restricts an operator at an opset, None if it takes all of its nodes."""
         key = (domain, op_type, version)
         if key not in self._restrictions:
             self._restrictions[key] = self._find_restriction(*key)
         return self._restrictions[key]
 
     def _find_restriction(self, domain: str, op_type: str, version: int) -> Restriction | None:
-        """Return, uncached, how the release of onnx restricts an operator at an opset, None if it does not."""
+        """Return how the release of onnx restricts an operator at an opset, None if it does not; not cached."""
         schema = self._schema_in_force(
             self.registry.schema(op_type, self.last_in_force(domain, op_type, version), domain)
         )
@@ -198,7 +203,7 @@ class Routes:
         return Restriction(schema, derive_adapter(read, schema, Change()), why, stated=schema == today)
 
     def last_in_force(self, domain: str, op_type: str, final: int) -> int:
-        """Return the last opset, at most `final`, whose version of the operator the release of onnx has."""
+        """Return the highest opset up to `final` whose version of an operator is known to the release of onnx."""
         key = (domain, op_type, final)
         if key not in self._ends:
             schema, end = self.registry.schema(op_type, final, domain), final
@@ -213,9 +218,9 @@ class Routes:
         return schema_of_release(schema, self.release) if schema is not None and self.release else schema
 
     def step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
-        """Return the next transition of an operator on the way from opset `version` to opset `final`.
+        """Return the next transition of an operator from opset `version` towards opset `final`.
 
-        Returns None if no transition is left, and a Refusal if there is one that nothing can cross.
+        Returns None if there is no further transition, and a Refusal if no node can cross the next one.
         """
         key = (domain, op_type, version, self.last_in_force(domain, op_type, final))
         if key not in self._steps:
@@ -223,7 +228,7 @@ class Routes:
         return self._steps[key]
 
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
-        """Return, uncached, the next transition from opset `version` to `final`, None or a Refusal, as `step` does."""
+        """Return the next transition from opset `version` towards `final`, as `step` does, but without its cache."""
         source = self.registry.schema(op_type, version, domain)
         schemas = self.registry.versions(op_type, domain)
         if source is None:
@@ -268,7 +273,11 @@ class Routes:
         return RouteStep(source, target, written_in, derived, adapter, impossible, touches)
 
     def _find_lowering(self, domain: str, op_type: str, source: OpSchema) -> RouteStep | Refusal:
-        """Return the step that expresses an operator's first version by older operators, or why it cannot be done."""
+        """Return the step that expresses an operator's first version, `source`, by older operators.
+
+        Returns the refusal C201 if there is no lowering, and C105 if the user's hooks that may have one were not
+        loaded.
+        """
         since = source.since_version
         hook = self._adapters.find("lower", domain, op_type, since, source.family) if since > 1 else None
         if hook is None:
@@ -280,9 +289,10 @@ class Routes:
         return _lowering_step(source, since - 1, hook.function)
 
     def _find_lowering_in_place(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
-        """Return the step that expresses an operator in operators of the opset `version` itself, None if none does.
+        """Return the step that expresses an operator by operators of the same opset `version`, None if there is none.
 
-        That is its function body, or the written lowering of an operator of the first opset.
+        The step uses the function body, or the written lowering of an operator that exists since opset 1. `first` is
+        the operator's first version.
         """
         if first.since_version > 1:
             return self._find_body_lowering(source, first, version)
@@ -292,10 +302,11 @@ class Routes:
         return _lowering_step(source, version, hook.function)
 
     def _find_body_lowering(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
-        """Return the step that expresses an operator by its function body; None if it has none, or a written lowering.
+        """Return the step that expresses an operator by its function body.
 
-        `first` is the operator's first version, `version` the opset in which the nodes of the body are written. Raises
-        SchemaError S233 to S236 if the body of an operator of one's own is wrong.
+        Returns None if it has no body, or a written lowering. `first` is the operator's first version, `version` the
+        opset in which the nodes of the body are written. Raises SchemaError S233 to S236 if the body in a user's domain
+        is faulty.
         """
         since = first.since_version
         if not source.function or self._adapters.find("lower", source.domain, source.name, since, source.family):
@@ -321,7 +332,7 @@ def _lowering_step(source: OpSchema, version: int, adapter: Adapter) -> RouteSte
 
 
 def routes_of(registry: Registry, release: str = "") -> Routes:
-    """Return the routes of a registry, to a release of onnx if one is named; the standard's are cached."""
+    """Return the Routes of a registry for a release of onnx, "" for the newest; cached for the standard's registry."""
     return _standard_routes(release) if registry is default_registry() else Routes(registry, release)
 
 

@@ -22,7 +22,7 @@ AS_IT_IS, CONVERTED, REFUSED = "as it is", "converted", "refused"
 
 
 class ReleaseRange(NamedTuple):
-    """Releases of a runtime that follow each other: the first and the last one, and how many there are."""
+    """Consecutive releases of a runtime: the first, the last, and how many there are."""
 
     first: str
     last: str
@@ -34,15 +34,15 @@ LISTED = 5
 
 
 def releases_text(ranges: Sequence[ReleaseRange]) -> str:
-    """Return releases as text: "1.14 to 1.17, 1.20"; "" for none."""
+    """Return ranges of releases as text: "1.14 to 1.17, 1.20"; "" if there are none."""
     texts = [each.first if each.first == each.last else f"{each.first} to {each.last}" for each in ranges]
     return listing(texts, LISTED)
 
 
 class Obstacle(NamedTuple):
-    """The reason why a release of a runtime does not take a model: the refusal of most nodes, and how many are refused.
+    """The reason why a release of a runtime does not take a model, even after conversion.
 
-    `nodes` is 0 if the reason is not about nodes.
+    If nodes are refused, it is the reason of most of them, and `nodes` is the number of all refused nodes; else 0.
     """
 
     release: str
@@ -53,10 +53,10 @@ class Obstacle(NamedTuple):
 
 
 class RuntimeAnswer(NamedTuple):
-    """The releases of a runtime that take a model as it is, after a conversion, and not, each oldest first.
+    """Which releases of a runtime take a model: as it is, only after a conversion, or not at all; oldest first.
 
-    `obstacle` is the reason of the nearest release that does not: the one before the oldest that does, or the newest of
-    all. `lists_operators` is false if only opsets and IR versions of its newest release are known.
+    `obstacle` is why one release does not take it: the last before the first that does, or else the newest; None if all
+    take it. `lists_operators` is False if only opsets and IR versions are known of the newest release.
     """
 
     runtime: str
@@ -69,12 +69,12 @@ class RuntimeAnswer(NamedTuple):
 
 
 def survey_runtimes(survey: Survey, names: Iterable[str] = (), files: Sequence[Path] = ()) -> list[RuntimeAnswer]:
-    """Return an answer for each runtime: which of its releases take a model.
+    """Return for each runtime which of its releases take a model.
 
     Args:
         survey: The model.
-        names: The names of runtimes, "installed:onnxruntime" among them; by default all that are known.
-        files: YAML files of further runtimes, which are then known.
+        names: The names of runtimes, "installed:onnxruntime" among them; by default all known runtimes.
+        files: YAML files that describe further runtimes.
 
     Raises:
         BudgetExceeded: The model is too large, or has too many different nodes.
@@ -87,7 +87,7 @@ def survey_runtimes(survey: Survey, names: Iterable[str] = (), files: Sequence[P
 
 
 def survey_releases(survey: Survey, releases: Sequence[Runtime]) -> RuntimeAnswer:
-    """Return which releases of one runtime take a model; they are given oldest first."""
+    """Return which of these releases of one runtime, oldest first, take a model."""
     answers = _Answers(survey)
     words = [answers.word_of(each) for each in releases]
     newest = releases[-1]
@@ -103,7 +103,7 @@ def survey_releases(survey: Survey, releases: Sequence[Runtime]) -> RuntimeAnswe
 
 
 class _Answers:
-    """The answers about releases of one runtime that were found so far."""
+    """The answers found so far for releases of one runtime, reused for releases with equal facts."""
 
     def __init__(self, survey: Survey) -> None:
         self._survey = survey
@@ -112,7 +112,7 @@ class _Answers:
         self._converted: list[tuple[Runtime, Hashable, bool]] = []
 
     def word_of(self, runtime: Runtime) -> str:
-        """Return whether a release takes the model."""
+        """Return AS_IT_IS, CONVERTED or REFUSED: whether a release of the runtime takes the model."""
         survey, ir_version = self._survey, self._survey.index.proto.ir_version
         opsets = survey.index.opsets
         fits = [
@@ -149,7 +149,7 @@ class _Answers:
 
 
 def _find_answer(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runtime, facts: Hashable) -> bool | None:
-    """Return the answer of a release with the same facts that answers alike, else None."""
+    """Return the answer found for another release with the same facts and the same tables, None if there is none."""
     for other, others, answer in found:
         if others == facts and other.answers_alike(runtime):
             return answer
@@ -164,7 +164,7 @@ def _target_at(runtime: Runtime, survey: Survey) -> Target | None:
 
 
 def _ranges(releases: Sequence[Runtime], words: Sequence[str], word: str) -> list[ReleaseRange]:
-    """Return the releases with a word, those that follow each other as one range."""
+    """Return the releases whose word is `word`, with consecutive ones joined to ranges; `words` has each release's."""
     ranges: list[ReleaseRange] = []
     before = ""
     for each, found in zip(releases, words, strict=True):
@@ -178,7 +178,11 @@ def _ranges(releases: Sequence[Runtime], words: Sequence[str], word: str) -> lis
 
 
 def _obstacle(survey: Survey, releases: Sequence[Runtime], words: Sequence[str]) -> Obstacle | None:
-    """Return why the nearest release does not take a model, None if all do."""
+    """Return why one of the releases does not take a model, None if all releases take it.
+
+    It is the last refused release before the first that takes the model, or else the newest refused one. `words` has
+    AS_IT_IS, CONVERTED or REFUSED for each release.
+    """
     refused = [position for position, word in enumerate(words) if word == REFUSED]
     if not refused:
         return None

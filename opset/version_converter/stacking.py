@@ -28,7 +28,11 @@ _CARRIED_FROM, _RESULTS_FROM = 2, 1
 
 
 class _FilledSequence(NamedTuple):
-    """A sequence that a loop fills: its number among the carried values, and the node that appends a value to it."""
+    """A sequence that a loop fills with one tensor in each iteration.
+
+    `number`: its position among the carried values; `append`: the index of the SequenceInsert; `value`, `type`: the
+    tensor that is appended.
+    """
 
     number: int
     append: int
@@ -37,10 +41,10 @@ class _FilledSequence(NamedTuple):
 
 
 def stack_sequences(index: ModelIndex, inference: LazyInference, budget: Budget) -> tuple[Any, int]:
-    """Return a copy of the model in which loops compute one stacked tensor in place of filling a sequence.
+    """Return a copy of the model in which loops stack tensors in one scan output instead of filling a sequence.
 
-    The sequence is split from the stack after the loop. Returns the ModelProto and the number of sequences, (None, 0)
-    if there are none. Raises BudgetExceeded if the budget is used up.
+    After the loop, the stack is split into the sequence. Returns the ModelProto and the number of sequences, (None, 0)
+    if there are none. Raises BudgetExceeded.
     """
     if index.proto.training_info:  # whose graphs read values of the main graph by their names
         return None, 0
@@ -63,7 +67,10 @@ def stack_sequences(index: ModelIndex, inference: LazyInference, budget: Budget)
 
 
 def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget: Budget) -> Iterator[_FilledSequence]:
-    """Yield the sequences that a Loop, whose body is given, fills with tensors that certainly have the same shape."""
+    """Yield the sequences that a Loop fills with tensors of surely the same shape; nothing for a body of anything else.
+
+    `body` is the Loop's body. The shapes count as the same if a later concatenation would fail otherwise.
+    """
     holder = body.parent
     if holder is None or body.owner is None or not _is_node_of(index, holder, body.index, "Loop"):
         return
@@ -92,7 +99,10 @@ def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget
 
 
 def _is_concatenated(index: ModelIndex, body: Body, name: str, rank: int, steady: set[int], budget: Budget) -> bool:
-    """Whether a body always concatenates the tensors of the sequence `name` along an axis that is in `steady`."""
+    """Whether a node of the body concatenates the tensors of the sequence `name` along a new axis, or one in `steady`.
+
+    Then the tensors, of rank `rank`, must have the same sizes along all other axes.
+    """
     # Along all other axes, tensors that are concatenated have to have one size.
     budget.charge(len(body.nodes))
     for position, reads in enumerate(body.reads):
@@ -105,12 +115,12 @@ def _is_concatenated(index: ModelIndex, body: Body, name: str, rank: int, steady
 
 
 def _is_node_of(index: ModelIndex, body: Body, position: int, op_type: str) -> bool:
-    """Whether the node at `position` is of the ai.onnx operator `op_type`, and no call of a function."""
+    """Whether the node at `position` is of the ai.onnx operator `op_type`, and does not call a model-local function."""
     return body.operators[position] == (op_type, "") and body.function_key(position) not in index.functions
 
 
 def _count_reads(body: Body, budget: Budget) -> Counter[str]:
-    """Return how often a body and the bodies inside it read each name; to be an output of one counts as well."""
+    """Return how often each name is read in a body and the bodies inside it; an output of a body counts as read."""
     counts: Counter[str] = Counter()
     for inner in bodies_below(body):
         budget.charge(len(inner.nodes) + sum(map(len, inner.reads)))
@@ -121,9 +131,9 @@ def _count_reads(body: Body, budget: Budget) -> Counter[str]:
 
 
 def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: FreshNames) -> list[Any]:
-    """Change a Loop node and its body (`graph`): in place of filling each sequence in `filled`, they stack its tensors.
+    """Change a Loop node and its body (`graph`) to stack tensors instead of filling the sequences `filled`.
 
-    Returns the nodes, to be put behind the loop, that split the stacks into sequences.
+    Returns the nodes, to be inserted after the loop, that split the stacks into sequences.
     """
     outputs = [*node.output, *[""] * (len(graph.output) - _RESULTS_FROM - len(node.output))]
     splits, results = [], []
@@ -150,7 +160,10 @@ def _stack_in_loop(node: Any, graph: Any, filled: list[_FilledSequence], names: 
 
 
 def _insert_splits(graph: Any, splits: dict[int, list[Any]]) -> None:
-    """Insert lists of nodes behind the nodes at these positions, and remove SequenceEmpty nodes that nothing reads."""
+    """Insert nodes after the nodes at some positions of a graph, and remove SequenceEmpty nodes that nothing reads.
+
+    `splits` has the new nodes by position.
+    """
     read = names_read(graph.node) | {value if isinstance(value, str) else value.name for value in graph.output}
     nodes: list[Any] = []
     gone: set[str] = set()

@@ -32,30 +32,30 @@ AUTO: Final = "auto"
 
 
 class VersionRange(NamedTuple):
-    """Versions of an operator set from `first` to `last`, at which the nodes of a model mean the same."""
+    """Opset versions from `first` to `last`, at which all nodes of a model mean the same."""
 
     first: int
     last: int
 
     @property
     def text(self) -> str:
-        """The range as people write it: "13", "11 to 17"."""
+        """The range as text: "13", "11 to 17"."""
         return f"{self.first}" if self.first == self.last else f"{self.first} to {self.last}"
 
     def nearest_to(self, version: int) -> int:
-        """Return the version of the range that is nearest to another one."""
+        """Return the version in the range that is nearest to `version`."""
         return min(max(version, self.first), self.last)
 
 
 @dataclass(frozen=True)
 class StampGuess:
-    """The version of one operator set that a model was written for, by its nodes.
+    """The opset version of one domain that a model was really written for, as its nodes show.
 
     Attributes:
         domain: The domain.
         stated: The version that the model imports.
-        reasons: The findings that the nodes have at the stated version; none if it fits.
-        candidates: The classes of versions that are possible, oldest first; none if the stated one fits.
+        reasons: Why the nodes do not fit the stated version; empty if they do.
+        candidates: The ranges of versions that the nodes fit, oldest first; empty if they fit the stated one.
     """
 
     domain: str
@@ -65,7 +65,7 @@ class StampGuess:
 
     @property
     def chosen(self) -> int | None:
-        """The version that the nodes were written for, the stated one if it fits; None if that is not certain."""
+        """The version that the nodes were written for: the stated one if it fits; None if no single range fits."""
         if not self.reasons:
             return self.stated
         return self.candidates[0].nearest_to(self.stated) if len(self.candidates) == 1 else None
@@ -74,13 +74,13 @@ class StampGuess:
 def assume_opsets(
     model: Model, versions: Mapping[str, int] | str, registry: Registry, limits: Limits | None = None
 ) -> tuple[Model, list[str]]:
-    """Return a model read as written for other versions of operator sets, and notes that say which and why.
+    """Return the model with opset imports changed to the versions that it was really written for, and notes on them.
 
     Args:
-        model: The model, which is not touched.
+        model: The model, which is not changed.
         versions: Versions by domain, or AUTO to find them.
         registry: The operators that are known.
-        limits: How much each trial may do.
+        limits: Bounds on the work of each trial.
 
     Returns:
         The given model if nothing changes.
@@ -117,7 +117,7 @@ def assume_opsets(
 
 
 def guess_opset(model: Model, domain: str, registry: Registry, limits: Limits | None = None) -> StampGuess:
-    """Return the version of one operator set that a model was written for, as far as its nodes show it.
+    """Return which opset version of one domain a model was really written for, as far as its nodes show it.
 
     Raises ModelError if the model is malformed.
     """
@@ -150,7 +150,7 @@ def guess_opset(model: Model, domain: str, registry: Registry, limits: Limits | 
 def _join_equal(
     model: Model, domain: str, groups: Sequence[VersionRange], registry: Registry, limits: Limits | None
 ) -> tuple[VersionRange, ...]:
-    """Return ranges of versions, with those joined between which a conversion changes no node."""
+    """Return ranges of versions, with neighbors joined if a conversion between them changes no node of the model."""
     joined: list[VersionRange] = []
     for group in groups:
         if joined and _is_unchanged(_restamp(model, domain, joined[-1].last), domain, group.first, registry, limits):
@@ -161,13 +161,13 @@ def _join_equal(
 
 
 def _is_unchanged(model: Model, domain: str, version: int, registry: Registry, limits: Limits | None) -> bool:
-    """Whether the conversion of a model to a version changes no node."""
+    """Whether converting a model to a version of a domain succeeds and changes no node."""
     conversion = convert_model(model, Target({domain: version}), registry, limits=limits)
     return not conversion.refusals and not conversion.actions
 
 
 def _version_groups(proto: Any, domain: str, registry: Registry) -> list[VersionRange]:
-    """Return the ranges of versions in which every operator of a model has one definition, oldest first."""
+    """Return the ranges of versions of a domain in which no operator of the model changes, oldest first."""
     newest = registry.domains[domain]
     starts = {1}
     for name in {name for body in bodies(proto) for name, own in {*body.operators} if own == domain}:
@@ -180,7 +180,7 @@ def _version_groups(proto: Any, domain: str, registry: Registry) -> list[Version
 
 
 def _refusals_at(model: Model, domain: str, version: int, registry: Registry, limits: Limits | None) -> FindingList:
-    """Return the findings on nodes of a domain that are not valid at the version that the model states."""
+    """Return the refusals of nodes of a domain that are not valid at `version`, which the model imports."""
     conversion: Conversion = convert_model(model, Target({domain: version}), registry, limits=limits)
     others = {
         body.location(index)
@@ -192,24 +192,27 @@ def _refusals_at(model: Model, domain: str, version: int, registry: Registry, li
 
 
 def _contradictions(model: Model, registry: Registry, limits: Limits | None) -> FindingList:
-    """Return the findings on types and shapes that contradict each other, or that nodes do not take."""
+    """Return what inference finds wrong in a model: types and shapes that contradict, or that nodes do not take."""
     return FindingList(infer(model, check_type=True, schemas=registry, limits=limits).findings)
 
 
 def _known_domains(proto: Any, registry: Registry) -> Iterator[str]:
-    """Yield the domains with schemas that a ModelProto imports, each once."""
+    """Yield each domain that a ModelProto imports and of which the registry has schemas."""
     imported = dict.fromkeys(normalize_domain(entry.domain) for entry in proto.opset_import)
     yield from (domain for domain in imported if domain in registry.domains)
 
 
 def _stated_version(proto: Any, domain: str) -> int:
-    """Return the version of a domain that a ModelProto imports, 0 without one."""
+    """Return the version of a domain that a ModelProto imports, 0 if it does not import the domain."""
     found: list[int] = [each.version for each in proto.opset_import if normalize_domain(each.domain) == domain]
     return found[0] if found else 0
 
 
 def _restamp(model: Model, domain: str, version: int) -> Model:
-    """Return a model that imports a version of a domain; its functions too, if they stated the same as the model."""
+    """Return a copy of the model that imports `version` of a domain; nodes are not changed.
+
+    Functions that import the same version as the model import the new one, too.
+    """
     message = pb.ModelProto()
     message.CopyFrom(model.proto)
     stated = _stated_version(message, domain)
@@ -223,7 +226,7 @@ def _restamp(model: Model, domain: str, version: int) -> Model:
 
 
 def _uncertain(guess: StampGuess) -> Finding:
-    """Return the finding that a model's true version is not certain."""
+    """Return the finding C106: no version of the domain fits the model, or several do."""
     label = domain_name(guess.domain)
     if not guess.candidates:
         message = f"no version of {label} fits: at each one, some node is not valid"
@@ -237,6 +240,6 @@ def _uncertain(guess: StampGuess) -> Finding:
 
 
 def _reason_text(finding: Finding) -> str:
-    """Return a finding in one line: place, message and reason."""
+    """Return the location, message and reason of a finding in one line of text."""
     parts = [finding.place, finding.message, finding.why]
     return safe_text(": ".join(part for part in parts if part))

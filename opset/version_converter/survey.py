@@ -68,16 +68,17 @@ SEQUENCES = frozenset(("SequenceEmpty", "SequenceInsert", "SequenceConstruct"))
 
 
 class NodeForm(NamedTuple):
-    """A node that stands for those of its form, and the indices of all of them in their body."""
+    """A node of a body that stands for all nodes of the same form, and the indices of all of them (`members`)."""
 
     node: int
     members: list[int]
 
 
 class Outcome(NamedTuple):
-    """The end of a conversion: its refusals, the first of each kind with the number of nodes, and the versions.
+    """The result of a conversion that was only planned.
 
-    `is_settled` says that a conversion of the whole model ends the same way.
+    - `refusals`: the first refusal of each kind, with the number of refused nodes; `opsets`: the versions reached; -
+    `is_settled`: whether converting the whole model surely has the same result.
     """
 
     refusals: Sequence[tuple[Finding, int]]
@@ -86,18 +87,15 @@ class Outcome(NamedTuple):
 
     @property
     def nodes(self) -> int:
-        """The number of nodes that are refused, at least one for a refusal of the whole model."""
+        """The number of refused nodes; a refusal of the whole model counts as one."""
         return sum(max(count, 1) for _, count in self.refusals)
 
 
 class Survey:
-    """One model whose conversions to many targets are planned.
-
-    `model` is the model as it is read by conversions, and `index` its index; `registry` has the operators.
-    """
+    """One model, for which conversions to many targets are planned, one node of each form at a time."""
 
     def __init__(self, model: Model, registry: Registry, limits: Limits | None = None) -> None:
-        """Read a model. Raises ModelError if it is malformed."""
+        """Read a model; `limits` bound the work of each plan. Raises ModelError if the model is malformed."""
         self._given, self.registry, self._limits = model, registry, limits
         self.model, self.index = read_model(model, registry, ())
         self.index.call_order()
@@ -134,7 +132,7 @@ class Survey:
 
     @cached_property
     def forms(self) -> dict[Body, list[NodeForm]]:
-        """A node of each form in each body; calls of functions are left out."""
+        """One node of each form of nodes, by body; calls of model-local functions are left out."""
         forms: dict[Body, list[NodeForm]] = {}
         count = 0
         for body in self.index.bodies:
@@ -154,12 +152,12 @@ class Survey:
 
     @property
     def is_exact(self) -> bool:
-        """Whether nodes of one form are converted alike; if there are too many, forms leave out facts."""
+        """Whether nodes of one form surely convert alike; False if there are so many that similar forms are joined."""
         return sum(map(len, self.forms.values())) <= MAX_FORMS
 
     @cached_property
     def samples(self) -> list[Sample]:
-        """The nodes that stand for all of their form, as the choice of an opset takes them."""
+        """One node of each form of nodes, without Constants with tensors, as the choice of an opset takes them."""
         from opset.version_converter.availability import holds_tensor
         from opset.version_converter.opset_choice import Sample  # most conversions need no runtime
 
@@ -172,11 +170,11 @@ class Survey:
 
     @cached_property
     def needed_ir(self) -> tuple[int, list[str]]:
-        """The lowest IR version that the model could have, and what needs it."""
+        """The lowest IR version that the model can have, and the features that need it."""
         return needed_ir_version(self.model.proto, self.index.bodies)
 
     def convert(self, target: Target) -> Outcome:
-        """Return the outcome of a conversion of the model to a target.
+        """Return the result of a conversion of the model to a target, without the converted model.
 
         Raises:
             BudgetExceeded: The model has too many different nodes, or a conversion takes too much.
@@ -202,9 +200,9 @@ class Survey:
         return min(tried, key=lambda each: each[:2])[2]
 
     def convert_nearest(self, target: Target) -> Outcome | None:
-        """Return the outcome at the opset that is nearest to the model's, None if that alone does not decide.
+        """Return the result of a conversion at the opset nearest to the model's own; None if it is refused.
 
-        A conversion for a runtime tries it in any case, at last.
+        It is also None if the model has functions. A conversion for a runtime tries this opset in any case.
         """
         if self.index.functions:
             return None
@@ -212,7 +210,7 @@ class Survey:
         return None if outcome.refusals else outcome
 
     def nearest_target(self, target: Target) -> Target:
-        """Return the target of the model with the opset that is nearest to its own."""
+        """Return the target with the opset that is nearest to the model's own, of those that its runtime takes."""
         nearest = target_for_model(target, self.index.opsets)
         runtime, opset = target.runtime, self.index.opsets.get("")
         if runtime is None or not runtime.lists_operators or opset is None:
@@ -220,7 +218,7 @@ class Survey:
         return at_opset(nearest, nearest_opset(runtime, opset, self.registry))
 
     def _others(self, target: Target, nearest: Target) -> Iterator[Target]:
-        """Yield the other targets that a conversion tries."""
+        """Yield the targets with other opsets than `nearest` that a conversion to a runtime tries."""
         if target.runtime is not None and target.runtime.lists_operators:
             for each in targets_by_kernels(self.samples, self.index, target, self.registry):
                 if each.opsets != nearest.opsets:
@@ -236,7 +234,7 @@ class Survey:
         return Outcome(refusals, conversion.target)
 
     def _convert_forms(self, target: Target) -> Outcome:
-        """Return the outcome of a conversion to a target with fixed opsets, by the node of each form."""
+        """Return the result of a conversion to a target with fixed opsets, by converting one node of each form."""
         if target.release == RELEASES[-1].name:
             target = target._replace(release="")
         routes = routes_of(self.registry, target.release)
@@ -278,7 +276,7 @@ class Survey:
     def _bodies(
         self, conversion: Conversion, target: Target, routes: Routes, availability: Availability | None
     ) -> list[FormsConversion]:
-        """Return the conversions of the nodes that stand for all, of each body."""
+        """Return the conversion of one node of each form, for each body in the order of the index."""
         budget, versions = self._budget(), versions_of_bodies(self.index)
         messages: dict[Body, Any] = {body: _Additions(body) for body in self.index.bodies}
         context = Context(
@@ -306,7 +304,7 @@ class Survey:
         ]
 
     def find_lack(self, runtime: Runtime) -> Finding | None:
-        """Return the reason why a release of a runtime does not run the model as it is, None if it does."""
+        """Return why a release of a runtime does not run the model as it is, None if it does."""
         from opset.version_converter.trials import availability_at
 
         index, label = self.index, f"{runtime.name} {runtime.release}"
@@ -347,22 +345,22 @@ class Survey:
 
 
 class FormsConversion(BodyConversion):
-    """The conversion of one node of each form in a body; nothing is changed.
+    """The conversion of one node of each form in a body, which changes nothing.
 
-    `is_open` says that a refused node may be one that the conversion of the whole body removes.
+    `is_open` says that converting the whole body might remove a node that is refused here.
     """
 
     def __init__(
         self, context: Context, body: Body, versions: dict[str, int], forms: Sequence[NodeForm], fit: bool
     ) -> None:
-        """Take the body with its forms, and whether all its plain nodes fit their operators."""
+        """Take a body and its opsets by domain, one node of each form, and whether nodes without attributes fit."""
         super().__init__(context, body, versions)
         self._nodes, self._fit = forms, fit
         self._released: dict[int, set[str]] = {}
         self.is_open = False
 
     def refusals_of_plan(self, *, checked: bool) -> list[tuple[Finding, int]]:
-        """Return the refusals with the number of nodes of each; with `checked`, nodes only have to be valid."""
+        """Return the refusals with the number of nodes of each; if `checked`, nodes are only checked, not converted."""
         conversion = self._context.conversion
         members = {each.node: each.members for each in self._nodes}
         before = len(conversion.refusals)
@@ -374,7 +372,7 @@ class FormsConversion(BodyConversion):
         return [(self._finding_of(index, refusal), len(members[index])) for index, refusal in refused]
 
     def _routed_nodes(self) -> Iterator[tuple[int, Route, bool]]:
-        """Yield the index of each node that stands for others, with its route, and whether it certainly fits."""
+        """Yield (index, route, whether it surely fits its operator) for one node of each form."""
         body, routes = self.body, dict[Any, Route]()
         for each in self._nodes:
             self._index = index = each.node
@@ -386,7 +384,7 @@ class FormsConversion(BodyConversion):
             self._released[index] = self._crossing.released
 
     def _is_removable(self, refused: set[int]) -> bool:
-        """Whether one of these nodes may compute only values that converted nodes do not read any more."""
+        """Whether one of the nodes `refused` may compute only values that nothing reads after the conversion."""
         body = self.body
         pending: list[str] = []
         for each in self._nodes:
@@ -402,7 +400,7 @@ class FormsConversion(BodyConversion):
 
 
 class _Additions:
-    """The message of a body to which a plan adds initializers; the body's own is not touched."""
+    """A message in place of a body's own, which stays as it is; initializers that a plan adds go here."""
 
     def __init__(self, body: Body) -> None:
         graph = pb.GraphProto()
@@ -413,7 +411,7 @@ class _Additions:
 
 
 def _brief_form(form: Any) -> Hashable:
-    """Return a form in which only the type and the sizes of constants in floating point count."""
+    """Return a form in which elements of floating-point constants do not count, only their types and sizes."""
     *first, inputs, outputs = form
     brief = [
         (type_, shape, is_constant, (constant and "float" in constant.element and constant[:2]) or constant)

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
 
 class Target(NamedTuple):
-    """Opset version by domain ("" is ai.onnx); an IR version, or the highest one that the runtime takes.
+    """The goal of a conversion.
 
-    `least` is set for a runtime: versions from there up to `opsets` need no conversion. `lowered` are operators, by
-    name and domain, that are expressed by others even if the opset has them. `release` is the release of onnx whose
-    versions of operators are in force, "" for the newest. `notes` say how the target was chosen.
-    `runtime` is set if its kernels decide which nodes stay; with `inexact`, nodes for which it has no other kernel may
-    compute in types that give other results.
+    - `opsets`: opset version by domain ("" is ai.onnx); `ir_version`: the requested IR version, `max_ir`: the highest;
+    - `least`: for a runtime, the lowest opset by domain; a model between `least` and `opsets` keeps its own; -
+    `lowered`: (operator, domain) pairs that are expressed by other operators even if the opset has them; - `release`:
+    the release of onnx whose versions of operators count, "" for the newest; - `notes`: how the target was chosen;
+    `runtime`: the runtime that has to run each node, None for any; - `inexact`: whether nodes may compute in types in
+    which results differ, if the runtime has no other kernel.
     """
 
     opsets: Mapping[str, int]
@@ -37,7 +38,7 @@ class Target(NamedTuple):
 
 
 def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_version: int | None = None) -> Target:
-    """Return the target for 21, "21", "ai.onnx.ml=3", or a mapping of domains to versions.
+    """Return the target with one or more opset versions: 21, "21", "ai.onnx.ml=3", or a mapping of domains to versions.
 
     Raises UsageError U101 for a domain or version that the registry does not have.
     """
@@ -59,7 +60,7 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
 
 
 def target_of_release(name: str, registry: Registry, ir_version: int | None = None) -> Target:
-    """Return the target of an ONNX release, "1.15": its opsets, and at most its IR version."""
+    """Return the target of an ONNX release such as "1.15": its opsets, and at most its IR version."""
     release = releases.release(name)
     opsets = {domain: version for domain in registry.domains if (version := release.opset_of(domain))}
     return Target(opsets, _check_ir_version(ir_version), release.ir, release=release.name)
@@ -68,10 +69,16 @@ def target_of_release(name: str, registry: Registry, ir_version: int | None = No
 def target_of_runtime(
     spec: str, registry: Registry, ir_version: int | None = None, files: Sequence[Path] = (), inexact: bool = False
 ) -> Target:
-    """Return the target of a runtime's release, "onnxruntime==1.17": the newest opsets and IR version that it takes.
+    """Return the target of a release of a runtime: the newest opsets that it takes, and at most its IR version.
 
-    Operators are as in the newest release of onnx that has no later opsets. `files` describe further runtimes. With
-    `inexact`, nodes may compute in types that give other results if the runtime has no other kernel.
+    Operators are taken as in the newest release of onnx that has no later opsets.
+
+    Args:
+        spec: The runtime and its release, "onnxruntime==1.17".
+        registry: The operators that are known.
+        ir_version: The requested IR version.
+        files: YAML files that describe further runtimes.
+        inexact: Whether nodes may compute in types in which results differ, if the runtime has no other kernel.
 
     Raises:
         UsageError: U101, the runtime or its release is not known, or which opsets it takes.
@@ -115,7 +122,7 @@ def target_at_runtime(
 
 
 def fix_versions(target: Target, to: int | str | Mapping[str, int], registry: Registry) -> Target:
-    """Return the target of a runtime with versions of operator sets that are given, in place of those that suit best.
+    """Return the target of a runtime with the opset versions `to`, instead of those that suit the model best.
 
     Raises UsageError U101 if there is no such version, or if the runtime does not take it.
     """
@@ -134,12 +141,12 @@ def fix_versions(target: Target, to: int | str | Mapping[str, int], registry: Re
 
 
 def target_of_model(ir_version: int | None = None) -> Target:
-    """Return the target with the opsets that a model has already; only its IR version changes, if one is given."""
+    """Return the target that keeps the opsets of a model; only the IR version changes, if one is given."""
     return Target({}, _check_ir_version(ir_version))
 
 
 def target_without(operators: Iterable[str], registry: Registry) -> Target:
-    """Return the target with the opsets that a model has already, and without operators: "Gelu", "com.example.Scale".
+    """Return the target that keeps the opsets of a model, but has none of these operators: "Gelu", "com.example.Scale".
 
     Raises UsageError U101 for an operator that the registry does not have, U103 if none is given.
     """
@@ -158,7 +165,7 @@ def target_without(operators: Iterable[str], registry: Registry) -> Target:
 
 
 def target_for_model(target: Target, source: Mapping[str, int]) -> Target:
-    """Return the target for a model with opsets `source`; if a runtime takes these versions, the target keeps them."""
+    """Return the target for a model with the opsets `source`; a runtime's target keeps those that the runtime takes."""
     if target.least is None:
         return target
     opsets = {
@@ -183,7 +190,7 @@ def _parse_version(text: str) -> tuple[str, int]:
 
 
 def parse_versions(texts: tuple[str, ...]) -> dict[str, int]:
-    """Return the versions by domain that several texts "21" or "domain=version" name. Raises UsageError U101."""
+    """Return the versions by domain that texts name, each as "21" or "domain=version". Raises UsageError U101."""
     versions: dict[str, int] = {}
     for text in texts:
         domain, version = _parse_version(text)
@@ -196,7 +203,7 @@ def parse_versions(texts: tuple[str, ...]) -> dict[str, int]:
 
 
 def _check_ir_version(version: int | None) -> int | None:
-    """Return an IR version as it is, or raise UsageError U101 if there is none of that number."""
+    """Return an IR version unchanged, also None. Raises UsageError U101 if there is no such IR version."""
     newest = releases.newest_ir_version()
     if version is not None and not 1 <= version <= newest:
         raise UsageError(Finding("U101", f"there is no IR version {version}", help=f"they go from 1 to {newest}"))

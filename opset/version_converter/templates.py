@@ -37,9 +37,9 @@ class Template(NamedTuple):
 
 
 def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
-    """Return all that a lowering may read of a node: nodes with equal forms are lowered alike.
+    """Return all facts about a node that its lowering may depend on, as a key; nodes with equal keys are lowered alike.
 
-    Returns None if the lowering may depend on more, as in a function, or for a node with a subgraph.
+    Returns None if the lowering may depend on more: for a node in a function, or with a subgraph.
     """
     node = body.nodes[index]
     if body.root.function or node.doc_string or node.device_configurations or node.overload:
@@ -68,10 +68,14 @@ def _facts_about(name: str, facts: ValueFacts) -> Hashable:
 def template_of(
     node: Any, made: Sequence[Any], released: Iterable[str], looked_up: Iterable[str], outcome: tuple[Any, Any]
 ) -> Template | None:
-    """Return a template of the new nodes (`made`) in place of `node`, None if they depend on more than its form.
+    """Return a template of the nodes `made` that replace `node`, None if they depend on more than its form.
 
-    `released` are the values that `node` reads and the new nodes do not, `looked_up` those whose facts adapters have
-    read, `outcome` the steps that were crossed and the new operators.
+    Args:
+        node: The replaced node.
+        made: The nodes that replace it.
+        released: Values that the node reads and the new nodes do not.
+        looked_up: Values whose facts adapters have read.
+        outcome: The steps that were crossed, and the operators of the new nodes.
     """
     own = [node.name, *node.input, *node.output]
     # Names of nodes apart from those of values: a node may be named as one of its values, and the next one may not.
@@ -121,7 +125,10 @@ def template_of(
 
 
 def apply_template(template: Template, node: Any, fresh: FreshNames) -> tuple[list[Any], list[str]]:
-    """Return the new nodes that a template makes in place of `node`, and the values that are no longer used."""
+    """Return copies of a template's nodes in place of `node`, and the values that these no longer read.
+
+    `fresh` makes new names.
+    """
     names = [node.name, *node.input, *node.output]
     for number, rest in template.added:
         names.append(fresh.fresh(names[number] + rest))
@@ -140,4 +147,4 @@ def apply_template(template: Template, node: Any, fresh: FreshNames) -> tuple[li
 
 
 class _UnknownName(Exception):
-    """Raised for a name that is not made of one of the node's own."""
+    """Raised for a name that does not begin with a name of the replaced node."""

@@ -38,13 +38,20 @@ MAX_ZEROS = 1 << 16
 
 
 def availability_at(runtime: Runtime, routes: Routes, inexact: bool = False, by_function: bool = False) -> Availability:
-    """Return the nodes that a runtime runs: by its table, or for an installed one by loading models."""
+    """Return which nodes a runtime runs: by its table, or for an installed one by loading models in it.
+
+    Args:
+        runtime: The release of a runtime.
+        routes: The operators, as the release of onnx has them that the runtime follows.
+        inexact: Whether nodes may compute in types in which results differ.
+        by_function: Whether an operator with a function body needs no kernel.
+    """
     kind = Availability if runtime.loader is None else TriedAvailability
     return kind(runtime, routes, inexact, by_function)
 
 
 class Given(NamedTuple):
-    """An input of a node: its type, "" if it is absent, its shape, and its elements if it is a constant."""
+    """An input of a node: its type ("" if absent), its shape, whether it is a constant, and its elements if known."""
 
     type: str
     shape: Shape | None = None
@@ -53,14 +60,14 @@ class Given(NamedTuple):
 
 
 class TriedAvailability(Availability):
-    """The nodes that an installed runtime loads."""
+    """The nodes that an installed runtime runs, found out by loading a model of each node in it."""
 
     def runs_all(self, op_type: str, domain: str, opset: int) -> bool:
-        """Whether the runtime runs every node of an operator; of none that has a schema is that known."""
+        """Whether the runtime runs every node of an operator; True only for Constant and operators without schemas."""
         return self._routes.schema_in_force(op_type, domain, opset) is None or (op_type in LOADED and not domain)
 
     def judge(self, node: Any, opset: int, facts: ValueFacts, names: Names | None = None) -> Judgement:
-        """Return the judgement of a node by loading it; nodes of one form share it."""
+        """Return whether the runtime runs a node, by loading a model of it; nodes with equal facts share a result."""
         operator, reads, computes = names or names_of(node)
         if self.runs_all(*operator, opset):
             return RUNS
@@ -76,9 +83,10 @@ class TriedAvailability(Availability):
         return judgement
 
     def _try(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts, given: Sequence[Given]) -> Judgement:
-        """Return the judgement of a node by models of it alone, one for each of the runs of its body.
+        """Return whether the runtime runs a node, by loading a model of only this node; not cached.
 
-        Faults of kernels are known by the table only: a model that loads may still compute wrongly.
+        A model is loaded for each combination of types that the node has. A node that loads may still be computed
+        wrongly; that is known from the runtime's table of faults. `given` are the node's inputs.
         """
         runs = facts.types([*node.input, *node.output])
         if not _can_be_alone(node) or any(None in types for types in runs):
@@ -96,7 +104,7 @@ class TriedAvailability(Availability):
         return judge_faults(self.runtime, node, schema, opset, facts)
 
     def _helping_types(self, trial: Trial, schema: OpSchema) -> Mapping[str, frozenset[str]]:
-        """Return the wider element types in which a node loads, by type parameter."""
+        """Return the wider element types in which a node would load, by type parameter."""
         from opset.version_converter.crossing import INEXACT  # which is imported where this is used
 
         pairs = [*self.wider_types(schema), *(INEXACT if self.inexact else ())]
@@ -110,7 +118,7 @@ class TriedAvailability(Availability):
 
 
 def given_input(name: str, facts: ValueFacts) -> Given:
-    """Return all that loading a node may depend on of one of its inputs, besides its type."""
+    """Return the facts about an input of a node that loading may depend on; its type is left ""."""
     if not name:
         return Given("")
     is_constant = facts.is_constant(name)
@@ -118,12 +126,12 @@ def given_input(name: str, facts: ValueFacts) -> Given:
 
 
 def _can_be_alone(node: Any) -> bool:
-    """Whether a node has no graphs and no references to attributes of a function, and can be tried without others."""
+    """Whether a model of only this node can be made: it has no subgraph and no reference to a function's attribute."""
     return not any(each.ref_attr_name or attribute_type(each) in ("graph", "graphs") for each in node.attribute)
 
 
 def _helping_constants(trial: Trial, node: Any, facts: ValueFacts) -> tuple[int, ...]:
-    """Return the positions of inputs with which a node loads if they are constants, none if that does not help."""
+    """Return the positions of inputs that must become constants for the node to load; () if that does not help."""
     inputs, found = [*trial.inputs], []
     for position, name in enumerate(node.input):
         elements = facts.small_constant(name) if name and not inputs[position].is_constant else None
@@ -134,7 +142,7 @@ def _helping_constants(trial: Trial, node: Any, facts: ValueFacts) -> tuple[int,
 
 
 class Trial(NamedTuple):
-    """A node with the types of its inputs and outputs, of which a model is loaded in an installed runtime."""
+    """A node with the types of its inputs and outputs, from which a model of one node is made and loaded."""
 
     runtime: Runtime
     node: Any
@@ -145,7 +153,7 @@ class Trial(NamedTuple):
     """The IR version of the model; 0 stands for the lowest that serves."""
 
     def load(self) -> str:
-        """Return "" if the model loads, else the reason."""
+        """Load the model in the installed runtime; return "" if it loads, else the reason why not."""
         assert self.runtime.loader is not None
         try:
             return self.runtime.loader.load(self.model())
@@ -153,7 +161,10 @@ class Trial(NamedTuple):
             return f"no model of the node alone can be made: {error}"
 
     def with_type(self, schema: OpSchema, parameter: str, old: str, new: str) -> Trial | None:
-        """Return a trial in which the values of a type parameter have another type, None if none has the old one."""
+        """Return a trial in which inputs and outputs of a type parameter have the type `new` instead of `old`.
+
+        Returns None if no input of this type parameter has the type `old`.
+        """
         inputs = [*self.inputs]
         for position, each in enumerate(inputs):
             if each.type == old and type_parameter(schema.inputs, position) == parameter:
@@ -167,7 +178,7 @@ class Trial(NamedTuple):
         return self._replace(inputs=inputs, outputs=outputs)
 
     def model(self) -> bytes:
-        """Return the model of the node alone, in which values have names of their own."""
+        """Return the serialized model of the node; its values are named i1, o0 and so on."""
         highest = self.runtime.max_ir or releases.newest_ir_version()
         lowest = min(max(4, releases.ir_version_of_opset(self.imports[""])), highest)
         model = pb.ModelProto(ir_version=self.ir_version or lowest)
@@ -193,17 +204,17 @@ class Trial(NamedTuple):
 
 
 def type_parameter(formals: Sequence[Parameter], position: int) -> str:
-    """Return the type parameter of the input or output at a position; the last formal one takes all others."""
+    """Return the type parameter of the input or output at a position, "" if the operator declares none."""
     return formals[min(position, len(formals) - 1)].type if formals else ""
 
 
 def _other_type(given: Given, type_: str) -> Given:
-    """Return a given input with another type, and without elements, which the type may not be able to hold."""
+    """Return an input with another type, and no elements, since the type may not be able to hold them."""
     return given._replace(type=type_, elements=None)
 
 
 def _add_input(graph: Any, name: str, given: Given) -> None:
-    """Add an input to a graph, or an initializer if it is a constant that is small enough."""
+    """Add an input to a graph; a constant that is small enough is added as an initializer."""
     element = given.type.removeprefix("tensor(").removesuffix(")")
     if given.is_constant and element in NUMBERS:
         number = NUMBERS[element]
@@ -222,7 +233,7 @@ def _add_input(graph: Any, name: str, given: Given) -> None:
 
 
 def _state_type(value: Any, type_: str, shape: Shape | None) -> None:
-    """State a type, and of a tensor the sizes that are numbers, in a ValueInfoProto."""
+    """Write a type into a ValueInfoProto; for a tensor, also the sizes in `shape` that are numbers."""
     from opset.inference.building.types import parse_type, type_to_proto
 
     parsed = parse_type(type_)

@@ -35,10 +35,10 @@ _SMALL = ("int", "float", "string")
 
 
 class Fit(NamedTuple):
-    """An operator's version, against which nodes are checked, and the forms of nodes that fit.
+    """A version of an operator with the forms of nodes that are known to fit it.
 
-    `constrained` are the attributes that declare a constraint; `ranked` says that one depends on the ranks of inputs,
-    `small` that the values of attributes are part of a form.
+    - `constrained`: names of attributes with a constraint; `ranked`: whether a constraint depends on ranks of inputs; -
+    `small`: whether attributes are small, so that their values are part of a form; `forms`: the forms that fit.
     """
 
     schema: OpSchema
@@ -56,9 +56,9 @@ class Validity:
         self._fits: dict[tuple[Operator, int], Fit] = {}
 
     def plain_nodes_fit(self, body: Body, versions: Mapping[str, int]) -> bool:
-        """Whether the operators of all nodes without attributes take their numbers of inputs and outputs at `versions`.
+        """Whether all nodes without attributes have numbers of inputs and outputs that their operators allow.
 
-        An absent input, named "", counts as given.
+        `versions` are the opsets by domain. An absent input, named "", counts as present here.
         """
         counts = map(len, body.reads), map(len, body.computes), map(bool, body.attributes)
         for (op_type, domain), reads, computes, has_attributes in {*zip(body.operators, *counts, strict=True)}:
@@ -68,7 +68,7 @@ class Validity:
         return True
 
     def check(self, body: Body, index: int, version: int, facts: ValueFacts) -> None:
-        """Raise Refusal C103 if the node at `index` does not fit its operator, which exists at that version."""
+        """Raise Refusal C103 if the node at `index` does not fit its operator at the opset `version`."""
         operator, reads, attributes = body.operators[index], body.reads[index], body.attributes[index]
         fit = self._fits.get((operator, version))
         if fit is None:
@@ -97,7 +97,7 @@ class Validity:
                 fit.forms.add(form)
 
     def _fit_of(self, operator: Operator, version: int) -> Fit:
-        """Return an operator's schema at a version, which nodes have to fit, with an empty set for forms that do."""
+        """Return the Fit of an operator at an opset, which knows no fitting forms yet."""
         schema = self._registry.schema(operator[0], version, operator[1])
         assert schema is not None
         constrained = [attribute for attribute in declared_attributes(schema) if attribute.constraint]
@@ -112,7 +112,10 @@ class Validity:
 
 
 def _check_signature(fit: Fit, body: Body, index: int, registry: Registry) -> dict[str, Any]:
-    """Return the values of a node's constrained attributes; raise Refusal C103 if its signature does not fit."""
+    """Return the values of a node's attributes that have a constraint, by name.
+
+    Raises Refusal C103 if the node's inputs, outputs or attributes do not fit the operator.
+    """
     schema, attributes = fit.schema, body.attributes[index]
     types: dict[str, str | None] = {}
     for attribute in attributes:
@@ -131,7 +134,7 @@ def _check_signature(fit: Fit, body: Body, index: int, registry: Registry) -> di
 
 
 def _check_graphs(schema: OpSchema, version: int, body: Body, index: int) -> None:
-    """Raise Refusal C103 if a subgraph of a node has other numbers of inputs or outputs than the node needs."""
+    """Raise Refusal C103 if a subgraph of the node at `index` has the wrong number of inputs or outputs."""
     attributes = {attribute.name: attribute for attribute in body.attributes[index] if not attribute.ref_attr_name}
     graphs = {name: attribute.g for name, attribute in attributes.items() if attribute_type(attribute) == "graph"}
     if not graphs or schema.domain:
@@ -147,7 +150,7 @@ def _check_graphs(schema: OpSchema, version: int, body: Body, index: int) -> Non
 def _broken_constraints(
     fit: Fit, version: int, values: Mapping[str, Any], ranks: Sequence[int | None]
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each value of an attribute that breaks its constraint if the inputs have these ranks."""
+    """Yield a misfit for each attribute in `values` whose value breaks its constraint, for inputs of these ranks."""
     for misfit in constraint_misfits(fit.schema, values, ranks):
         if not quirks.is_kept(fit.schema, version, misfit.name, values[misfit.name]):
             yield misfit

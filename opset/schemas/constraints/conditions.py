@@ -55,7 +55,7 @@ _FORM = "write 4, '3 or 4', '>= 2' or '-rank(X) <= x < rank(X)'"
 
 
 def sort_by_label(constraints: Mapping[str, str]) -> dict[str, str]:
-    """Return constraints, texts by label, in the order of the numbers in their labels: C2 before C10."""
+    """Return constraints (text by label) sorted by the number in the label: C2 before C10."""
     return dict(sorted(constraints.items(), key=lambda entry: _label_order(entry[0])))
 
 
@@ -64,7 +64,7 @@ def _label_order(label: str) -> tuple[int, str]:
 
 
 class ConditionReader(Fields):
-    """Reads the constraints of one version; the inputs and attributes of `schema` have to be complete."""
+    """Reads the `constraints` of one version; `schema` has its inputs and attributes, which conditions may name."""
 
     def __init__(self, findings: Findings, schema: OpSchema) -> None:
         super().__init__(findings)
@@ -75,10 +75,10 @@ class ConditionReader(Fields):
         self._counted = 0
 
     def read(self, node: YamlNode | None) -> tuple[tuple[Condition, ...], dict[str, str]]:
-        """Read the `constraints` of a version; faults go to `findings`.
+        """Return the conditions and the texts that the `constraints` of a version declare; faults become findings.
 
         Returns:
-            The legal conditions in the order of their labels, and the texts that the YAML states, by label.
+            The legal conditions, sorted by label, and the texts that the YAML states, by label.
 
         Raises:
             SchemaError: The version has more than MAX_ENTRIES conditions.
@@ -102,7 +102,10 @@ class ConditionReader(Fields):
         return tuple(condition for condition, *_ in self._read), texts
 
     def _read_clause(self, label: str, node: YamlNode) -> str:
-        """Read one mapping of conditions, and keep the legal ones for constraint `label`; return its `text`, or ""."""
+        """Read a mapping of conditions of the constraint `label`; return its `text`, "" if it has none.
+
+        Legal conditions are kept, faults are added as findings. Raises SchemaError if there are too many conditions.
+        """
         if not isinstance(node.value, dict):
             self.report_wrong(node, "text, or a mapping of conditions")
             return ""
@@ -123,13 +126,16 @@ class ConditionReader(Fields):
         return self.phrase(fields.get("text"))
 
     def _text_of(self, node: YamlNode) -> str:
-        """Return a condition as text, also if YAML reads it as a number or a boolean."""
+        """Return a condition as text, even if YAML has read it as a number or a boolean."""
         if isinstance(node.value, int | float):
             return str(node.value).lower()
         return self.phrase(node)
 
     def read_where(self, node: YamlNode) -> tuple[tuple[str, str], ...]:
-        """Return the legal premises in a `where` mapping as pairs, such as ("mode", "linear") or ("rank(X)", "2")."""
+        """Return the legal premises of a `where` mapping as pairs, such as ("mode", "linear") or ("rank(X)", "2").
+
+        Faults are added as findings.
+        """
         premises: list[tuple[str, str]] = []
         for name, each in self.mapping(node).items():
             form = self._text_of(each)
@@ -150,7 +156,10 @@ class ConditionReader(Fields):
         return tuple(premises)
 
     def _read_condition(self, condition: Condition, key: YamlNode, node: YamlNode) -> None:
-        """Keep a condition if its text is legal and the version has its subject; else note a finding."""
+        """Keep a condition if it is legal, else add a finding.
+
+        `key` is the YAML node of the subject's name, `node` the one of the condition's text.
+        """
         kind, subject = condition.kind, condition.subject
         both = kind in (VALUES, DISTINCT, GIVEN)
         subjects = self._inputs | {*self._attributes} if both else self._inputs
@@ -164,7 +173,7 @@ class ConditionReader(Fields):
             self.findings.add("S105", str(error), node, _HELP.get(kind, _FORM))
 
     def _check_names(self) -> None:
-        """Note findings about unknown names in the conditions kept, and about sizes in patterns that are named `x`."""
+        """Add a finding for each unknown name in the conditions kept, and for a size of a pattern that is named `x`."""
         sizes: dict[str, YamlNode] = {}
         for condition, rule, node in self._read:
             for pattern in rule if condition.kind == SHAPE else ():

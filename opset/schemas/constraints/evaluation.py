@@ -19,7 +19,10 @@ _NUMBER = (int, float)
 
 
 class Algebra(NamedTuple):
-    """Compares and combines sizes: numbers, or symbolic sizes in inference. A comparison is None if it is undecided."""
+    """The comparisons and functions on sizes: on numbers, or in inference on symbolic sizes.
+
+    A comparison returns None if it is undecided.
+    """
 
     equal: Callable[[Any, Any], bool | None]
     at_most: Callable[[Any, Any], bool | None]
@@ -42,7 +45,10 @@ NUMBERS = Algebra(operator.eq, operator.le, operator.lt, _combine_numbers)
 
 
 def evaluate(expression: Expression, table: Table, algebra: Algebra = NUMBERS) -> Any:
-    """Return the value of an expression, such as `rank(X) - 1`, None if it is unknown; `table` finds those of names."""
+    """Return the value of an expression such as `rank(X) - 1`, None if it is unknown.
+
+    `table` has functions that return the value of a name; `algebra` computes with sizes.
+    """
     kind, operands = expression
     if kind == "constant":
         return operands[0]
@@ -56,7 +62,10 @@ def evaluate(expression: Expression, table: Table, algebra: Algebra = NUMBERS) -
 
 
 def is_met(condition: Expression, value: Any, table: Table, algebra: Algebra = NUMBERS) -> bool | None:
-    """Whether a value meets a condition, None if that is undecided; `table` finds the values of names in it."""
+    """Return whether a value meets a condition, None if that is undecided.
+
+    `table` has functions that return the values of names in the condition; `algebra` compares sizes.
+    """
     kind, operands = condition
     if kind in ("or", "and", "chain"):
         return decide((is_met(operand, value, table, algebra) for operand in operands), kind == "or")
@@ -64,7 +73,7 @@ def is_met(condition: Expression, value: Any, table: Table, algebra: Algebra = N
 
 
 def compare(sign: str, value: Any, bound: Any, algebra: Algebra = NUMBERS) -> bool | None:
-    """Whether `value sign bound` is true; None if either is unknown, or the algebra cannot compare them."""
+    """Return whether `value sign bound` is true, None if one of them is unknown or the algebra cannot compare them."""
     if isinstance(value, _NUMBER) and isinstance(bound, _NUMBER):
         return _COMPARISONS[sign](NUMBERS, value, bound)
     if isinstance(value, str) and isinstance(bound, str):
@@ -75,7 +84,7 @@ def compare(sign: str, value: Any, bound: Any, algebra: Algebra = NUMBERS) -> bo
 
 
 def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebra = NUMBERS) -> Any:
-    """Return `function(*values)`: of numbers directly, of symbolic sizes as `algebra` does; None if that is unknown."""
+    """Return `function(*values)`, computed on numbers directly and on symbolic sizes by `algebra`; None if unknown."""
     if all(isinstance(value, _NUMBER) for value in values):
         return NUMBERS.combine(function, *values)
     all_fit = all(isinstance(value, (int, algebra.symbol)) for value in values)
@@ -83,7 +92,7 @@ def combine(function: Callable[..., Any], values: Sequence[Any], algebra: Algebr
 
 
 def decide(results: Iterable[bool | None], decisive: bool) -> bool | None:
-    """Return `decisive` if one of the results equals it, else None if one is None (undecided), else `not decisive`."""
+    """Return `decisive` if any result equals it, else None if any is None (undecided), else `not decisive`."""
     is_undecided = False
     for result in results:
         if result is decisive:

@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 class Expression(NamedTuple):
-    """A node of a tree: a number or a condition.
+    """A node of the tree that an expression or a condition is parsed to.
 
     By `operator`, `operands` are
 
@@ -58,7 +58,7 @@ class Expression(NamedTuple):
     operands: tuple[Any, ...]
 
     def __str__(self) -> str:
-        """Return an expression for a number as it is written in YAML, such as `rank(X) - 1`."""
+        """Return the expression as text in the form of the YAML: `rank(X) - 1`."""
         kind, operands = self
         if kind == "constant":
             return str(operands[0]).lower().replace("e+", "e")
@@ -72,7 +72,7 @@ class Expression(NamedTuple):
 
 
 def _operand_text(operand: Expression, binding: int) -> str:
-    """Return an operand as text, in parentheses if its operator has a lower precedence than `binding`."""
+    """Return an operand as text, in parentheses if its own operator binds weaker than `binding`."""
     return f"({operand})" if _BINDING.get(operand.operator, 3) < binding else str(operand)
 
 
@@ -82,20 +82,26 @@ _SUBJECT = Expression("name", (SUBJECT,))
 
 
 class Size(NamedTuple):
-    """An entry of a pattern: alternative expressions, or none for any size; with a `default` it may be left out."""
+    """One size in a shape pattern: alternative expressions in `choices`, or none if any size fits.
+
+    A size with a `default` may be missing in the shape.
+    """
 
     choices: tuple[Expression, ...]
     default: int | None = None
 
     @property
     def name(self) -> str:
-        """The name of the size if the entry is nothing but a name, else ""."""
+        """The name of the size if it is a single name, such as N; else ""."""
         only = self.choices[0] if len(self.choices) == 1 else None
         return only.operands[0] if only is not None and only.operator == "name" else ""
 
 
 class Pattern(NamedTuple):
-    """Entries before and after a run of any number of sizes; `run` is its name, "" without a name, None if no run."""
+    """A shape pattern: sizes `before` and `after` a run of any number of sizes, such as `...D`.
+
+    `run` is the name of the run, "" if it has no name, None if the pattern has no run.
+    """
 
     before: tuple[Size, ...]
     run: str | None = None
@@ -104,31 +110,31 @@ class Pattern(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def parse_pattern(text: str) -> tuple[Pattern, ...]:
-    """Return the alternatives of a shape pattern, such as `() or (N, ...)`. Raises ValueError if the text is wrong."""
+    """Return the alternatives in a shape pattern such as `() or (N, ...)`. Raises ValueError if it is no pattern."""
     parser = _Parser(text)
     return parser.check_end(tuple(parser.read_operands("or", parser.read_pattern)))
 
 
 @lru_cache(maxsize=1024)
 def parse_condition(text: str) -> Expression:
-    """Return the tree of a condition on a number, such as `>= 2`. Raises ValueError with the reason if it is wrong."""
+    """Return the tree of a condition on a number, such as `>= 2`. Raises ValueError if the text is no condition."""
     parser = _Parser(text)
     return _as_condition(parser.check_end(parser.read_condition()))
 
 
 @lru_cache(maxsize=1024)
 def parse_expression(text: str) -> Expression:
-    """Return the tree of a number, such as `rank(X) - 1`. Raises ValueError with the reason if the text is wrong."""
+    """Return the tree of an expression for a number, such as `rank(X) - 1`. Raises ValueError if it is none."""
     parser = _Parser(text)
     return parser.check_end(parser.read_number())
 
 
 @lru_cache(maxsize=1024)
 def parse_range(text: str) -> tuple[Expression, ...]:
-    """Return the trees of the comparisons in an attribute's range; a value has to meet all of them.
+    """Return the trees of all comparisons that the value of an attribute has to meet, from the text of its `range`.
 
-    `rank` alone becomes `rank("")`, the rank of the first input. Raises ValueError with the reason if the text is
-    wrong: a bound is a number, or computed from numbers, `rank` and `rank(INPUT)`.
+    `rank` alone stands for the rank of the first input, and becomes `rank("")`. Raises ValueError if a bound is neither
+    a number nor computed from numbers, `rank` and `rank(INPUT)`.
     """
     try:
         comparisons = tuple(map(name_first_input, _comparisons_in(parse_condition(text))))
@@ -140,7 +146,10 @@ def parse_range(text: str) -> tuple[Expression, ...]:
 
 
 def _comparisons_in(condition: Expression) -> Iterator[Expression]:
-    """Yield the comparisons that a condition joins by `and` or as `0 <= x < 2`. Raises ValueError for other parts."""
+    """Yield the comparisons in a condition that joins them by `and`, or as `0 <= x < 2`.
+
+    Raises ValueError for any other condition.
+    """
     if condition.operator in ("and", "chain"):
         for operand in condition.operands:
             yield from _comparisons_in(operand)
@@ -151,7 +160,7 @@ def _comparisons_in(condition: Expression) -> Iterator[Expression]:
 
 
 def name_first_input(tree: Any, first: str = "") -> Any:
-    """Return a tree with `rank(first)` in place of `rank`, which stands for the rank of the first input."""
+    """Return a tree with `rank(first)` for each `rank` alone, which stands for the rank of the first input."""
     if not isinstance(tree, Expression):
         return tree
     if tree == Expression("name", ("rank",)):
@@ -160,10 +169,14 @@ def name_first_input(tree: Any, first: str = "") -> Any:
 
 
 def parse_premise(name: str, form: str, schema: OpSchema) -> tuple[Expression, Expression]:
-    """Return an entry of `where` as two trees: of the value that is compared, and of the condition on it.
+    """Return two trees for an entry of `where`: the value that is compared, and the condition on it.
 
-    The name is an attribute, an input or `rank(INPUT)`. The text `form` is "given", "absent" or a condition, for a
-    string attribute a word, or several with `or`. Raises ValueError with the reason if it is none of these.
+    Raises ValueError if the entry is not legal.
+
+    Args:
+        name: An attribute, an input, or `rank(INPUT)`.
+        form: "given", "absent" or a condition; for a string attribute, a word or several with `or`.
+        schema: The version that has the attributes.
     """
     if ranked := ranked_input(name):
         return Expression("rank", (ranked,)), parse_condition(form)
@@ -176,12 +189,12 @@ def parse_premise(name: str, form: str, schema: OpSchema) -> tuple[Expression, E
 
 
 def ranked_input(name: str) -> str:
-    """Return the input X of a key `rank(X)` of `where`, "" for any other key."""
+    """Return X for the name `rank(X)`, "" for any other name."""
     return name[5:-1] if name.startswith("rank(") and name.endswith(")") else ""
 
 
 def parse_form(kind: str, form: str) -> Any:
-    """Return the tree of a declared condition; which grammar its text `form` follows depends on its `kind`.
+    """Return the tree of a declared condition; its `kind` decides which grammar the text `form` follows.
 
     Returns:
         By kind: patterns ("shape"); patterns, or an expression with the name of an input ("broadcast"); a number
@@ -216,12 +229,12 @@ def _equal_to(value: Any) -> Expression:
 
 
 def _as_condition(expression: Expression) -> Expression:
-    """Return a condition as it is, and a number N as the condition `= N`."""
+    """Return a condition unchanged, and a number N as the condition `= N`."""
     return expression if expression.operator in CONDITIONS else Expression("=", (expression,))
 
 
 class _Parser:
-    """A recursive-descent parser with a method for each rule of the grammar; nesting is bounded."""
+    """Recursive-descent parser of patterns, conditions and expressions, with a method for each grammar rule."""
 
     def __init__(self, text: str) -> None:
         if len(text) > MAX_LENGTH:
@@ -241,13 +254,13 @@ class _Parser:
         return self.tokens[self.position] if self.position < len(self.tokens) else ""
 
     def take(self) -> str:
-        """Return the next token, "" at the end, and move past it."""
+        """Return the next token and move past it; "" at the end."""
         token = self.peek()
         self.position += 1
         return token
 
     def accept(self, token: str) -> bool:
-        """Whether the next token is this one; if so, move past it."""
+        """Move past the next token if it is `token`; return whether it is."""
         is_next = self.peek() == token
         self.position += is_next
         return is_next
@@ -257,13 +270,13 @@ class _Parser:
             raise ValueError(f"{token!r} is missing in {self.text!r} before {self.peek() or 'its end'!r}")
 
     def check_end(self, tree: T) -> T:
-        """Return a parsed tree as it is. Raises ValueError if tokens are left."""
+        """Return `tree` unchanged. Raises ValueError if the text goes on after it."""
         if self.peek():
             raise ValueError(f"{self.peek()!r} is not expected in {self.text!r}")
         return tree
 
     def read_operands(self, word: str, read: Callable[[], T]) -> list[T]:
-        """Return the operands that `read` returns one by one, as long as `word`, such as "or", stands between."""
+        """Return the results of `read`, which is called again as long as `word`, such as "or", follows."""
         operands = [read()]
         while self.accept(word):
             operands.append(read())
@@ -309,7 +322,7 @@ class _Parser:
         return Expression(word, tuple(map(_as_condition, operands))) if len(operands) > 1 else operands[0]
 
     def read_test(self) -> Expression:
-        """Read a comparison, a condition in parentheses, or a number; the subject of the condition must equal that."""
+        """Read a comparison, a condition in parentheses, or a number N, which stands for `= N`."""
         if self.accept("multiple"):
             self.expect("of")
             return Expression("multiple", (self.read_number(),))
@@ -332,13 +345,13 @@ class _Parser:
         return self.check_number(self.read_sum())
 
     def check_number(self, expression: Expression) -> Expression:
-        """Return an expression as it is. Raises ValueError if it is a condition."""
+        """Return an expression unchanged. Raises ValueError if it is a condition."""
         if expression.operator in CONDITIONS:
             raise ValueError(f"a condition stands in {self.text!r} in place of a number")
         return expression
 
     def read_sum(self) -> Expression:
-        """Read an arithmetic expression, or a condition in parentheses; raise ValueError if nested too deeply."""
+        """Read an arithmetic expression, or a condition in parentheses. Raises ValueError if nested too deeply."""
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             raise ValueError(f"{self.text!r} is nested too deeply")

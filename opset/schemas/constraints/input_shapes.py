@@ -45,9 +45,9 @@ _ONE = parse_condition("1")
 
 
 class Check(NamedTuple):
-    """A parsed condition: `rule` on `subject`, checked if all of `premises` hold.
+    """A parsed condition: `rule` on the input, attribute or size `subject`, if all `premises` hold.
 
-    `position` is that of the subject among the inputs, -1 if it is an attribute, or a size that patterns name.
+    `position` is the index of the input that is the subject, -1 if the subject is no input.
     """
 
     label: str
@@ -59,10 +59,10 @@ class Check(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The checks on nodes of one version of an operator.
+    """The checks on nodes of one operator version, with the names and inputs that they depend on.
 
-    Only the values of `attributes` and the elements of the inputs `elements` (indices) are read. A plan without
-    `checks` serves attributes whose declared ranges depend on ranks of inputs.
+    `attributes` are the attributes, `elements` the indices of inputs, whose values are read. `checks` may be empty:
+    then only ranges of attributes depend on ranks of inputs.
     """
 
     schema: OpSchema
@@ -78,7 +78,7 @@ class Plan(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def plan_of(schema: OpSchema) -> Plan | None:
-    """Return the checks on nodes of a version, cached; None if it declares no constraint that can be checked."""
+    """Return the checks on nodes of an operator version; None if it has no constraint that can be checked. Cached."""
     positions = {parameter.name: index for index, parameter in enumerate(schema.inputs)}
     names = {name for name, attribute in schema.attributes.items() if attribute.constraint}
     checks: list[Check] = []
@@ -101,7 +101,7 @@ def plan_of(schema: OpSchema) -> Plan | None:
 
 
 def names_of(check: Check) -> set[str]:
-    """Return the names of inputs, attributes and sizes on which the result of a check depends."""
+    """Return the names of inputs, attributes and sizes that the result of a check depends on."""
     names = {name for _, name in terms_of((check.rule, check.premises))}
     if check.kind == SHAPE:
         names.update(pattern.run for pattern in check.rule if pattern.run)
@@ -111,10 +111,10 @@ def names_of(check: Check) -> set[str]:
 
 
 class Match:
-    """Compares the inputs of one node with the constraints that its operator declares.
+    """The comparison of one node's inputs with the constraints of its operator.
 
     Args:
-        plan: The checks of the node's version.
+        plan: The checks of the operator version.
         shapes: The sizes of each input of the node; None if the rank is unknown or the input is left out.
         attribute: Returns the value of an attribute by name, None if it is unknown.
         elements: Returns the elements of an input by index, None if they are unknown.
@@ -147,7 +147,7 @@ class Match:
         }
 
     def check(self) -> None:
-        """Check all constraints. Raises Violation for the first that is certainly broken; undecided ones pass."""
+        """Check all constraints. Raises Violation for the first that is surely broken; undecided ones pass."""
         self.runs = {name: tuple(value) for name in self.plan.runs if (value := self._attribute(name))}
         for check in self.plan.checks:
             if all(self._is_met(condition, self._evaluate(subject)) is True for subject, condition in check.premises):
@@ -155,16 +155,19 @@ class Match:
                     self._check_subject(check, index)
 
     def completed_shapes(self) -> list[Shape | None]:
-        """Return the inputs' shapes, completed by sizes that `check` found; None is an unknown size or shape."""
+        """Return the inputs' shapes, with unknown sizes filled in as far as constraints decide them.
+
+        None stands for a size or a shape that is still unknown. `check` has to be called before.
+        """
         shapes = [*self.shapes]
         for index, pattern in self._matched:
             shapes[index] = self._complete_shape(shapes[index], pattern)
         return shapes
 
     def _indices_of(self, position: int) -> Iterable[int]:
-        """Return the indices of the node's inputs for the declared input at `position`, several if that is variadic.
+        """Return the indices of the node's inputs that belong to the operator's input at `position`.
 
-        There are none if the node leaves the input out. A position of -1, for no input, gives -1.
+        They are several for a variadic input, and none if the node leaves the input out. For -1 (no input), it is -1.
         """
         if position < 0 or position != self.plan.variadic:
             return (position,) if position < len(self.shapes) else ()
@@ -183,7 +186,7 @@ class Match:
                     raise Violation(check.label, self._detail(check, index, value))
 
     def _values_of(self, check: Check, index: int) -> Iterable[Any]:
-        """Return the values of a check's subject, all of which have to meet its condition; an unknown value is None."""
+        """Return the values of a check's subject, each of which has to meet the condition; None for an unknown one."""
         if check.kind == GIVEN:
             return (self._given(check.subject),)
         if check.kind == SIZES:
@@ -197,7 +200,7 @@ class Match:
         return (self._count_elements(index),) if shape is None or check.rule != _ONE else shape
 
     def _detail(self, check: Check, index: int, value: Any) -> str:
-        """Return how a value breaks a check, such as "rank(X) = 3"."""
+        """Return how `value` breaks a check, as text for a message: "rank(X) = 3"."""
         if check.kind == GIVEN:
             names = check.subject, *[name for _, name in terms_of(check.rule)]
             return " and ".join([f"{name} is {'given' if self._given(name) else 'left out'}" for name in names])
@@ -213,7 +216,7 @@ class Match:
         )
 
     def _check_distinct_axes(self, check: Check, index: int) -> None:
-        """Raise Violation if two elements name the same axis, where a negative one counts from the last dimension."""
+        """Raise Violation if two elements name the same axis; negative axes count from the last dimension."""
         rank = self._evaluate(check.rule)
         axes = [axis % rank if rank else axis for axis in self._elements_of(check, index) if isinstance(axis, int)]
         if len(set(axes)) < len(axes):
@@ -261,7 +264,7 @@ class Match:
             self._matched.append((index, pattern))
 
     def _fits(self, shape: Shape, pattern: Pattern) -> Iterator[bool | None]:
-        """Yield for each size whether it fits its entry in a pattern (None: undecided); bind the pattern's names."""
+        """Yield for each size of a shape whether it fits a pattern, None if undecided; bind names in the pattern."""
         before, after = pattern.before, pattern.after
         end = len(shape) - len(after)
         count = min(len(before), end)
@@ -283,7 +286,7 @@ class Match:
             self.runs[pattern.run] = tuple(map(_merge_sizes, run, between))
 
     def _complete_shape(self, shape: Shape | None, pattern: Pattern) -> Shape | None:
-        """Return a shape that fits a pattern, with sizes that follow from the pattern; None if its rank is unknown."""
+        """Return a shape with unknown sizes filled in from a pattern that it fits; None if the rank is unknown."""
         run = None if pattern.run is None else self.runs.get(pattern.run)
         if shape is None:
             if any(entry.default is not None for entry in pattern.before) or (pattern.run is not None and run is None):
@@ -295,14 +298,14 @@ class Match:
         return tuple(map(_merge_sizes, map(self._size_of_entry, (*head, *middle, *pattern.after)), shape))
 
     def _size_of_entry(self, entry: Any) -> Any:
-        """Return the size that an entry of a pattern stands for, None if unknown; what is a size already stays."""
+        """Return the size that an entry of a pattern stands for, None if unknown; a size is returned unchanged."""
         if not isinstance(entry, Size):
             return entry
         size = self._evaluate(entry.choices[0]) if len(entry.choices) == 1 else None
         return None if isinstance(size, float) else size  # no shape has a fraction
 
     def _pattern_text(self, pattern: Pattern) -> str:
-        """Return a pattern as text for a message, with known sizes in place of their names."""
+        """Return a pattern as text for a message, with sizes that are known instead of their names."""
         run = self.runs.get(pattern.run or "")
         middle = [] if pattern.run is None else [f"...{pattern.run}"] if run is None else [*run]
         before, after = ([self._entry_text(entry) for entry in entries] for entries in (pattern.before, pattern.after))
@@ -324,14 +327,14 @@ class Match:
         return compare("=", left, right, self._algebra)
 
     def _elements_of(self, check: Check, index: int) -> Iterable[Any]:
-        """Return the elements of the input at `index`, () if unknown; if it is -1, those of the check's attribute."""
+        """Return the elements of the input at `index`, () if unknown; for -1, the values of the check's attribute."""
         if index >= 0:
             return self._elements(index) or ()
         value = self._attribute(check.subject)
         return value if isinstance(value, tuple | list) else (value,)
 
     def _find_number(self, name: str) -> Any:
-        """Return the value of a number attribute, or the size for a name in shape patterns; None if it is unknown."""
+        """Return the value of a numeric attribute, or the size that a name in patterns is bound to; None if unknown."""
         if name not in self.plan.schema.attributes:
             return self.sizes.get(name)
         value = self._attribute(name)
@@ -356,7 +359,7 @@ class Match:
         return shape[axis] if shape is not None and isinstance(axis, int) and -len(shape) <= axis < len(shape) else None
 
     def _count_elements(self, index: int) -> Any:
-        """Return the number of elements of an input, None if it is unknown."""
+        """Return the number of elements of the input at `index`, None if it is unknown."""
         shape = self.shapes[index] if index < len(self.shapes) else None
         if shape is None:
             return _length(self._elements(index)) if index < len(self.shapes) else None
@@ -366,12 +369,12 @@ class Match:
 
 
 def _length(value: Any) -> int | None:
-    """Return how many items a list has, None for anything else."""
+    """Return the length of a list or tuple, None for anything else."""
     return len(value) if isinstance(value, tuple | list) else None
 
 
 def _merge_sizes(left: Any, right: Any) -> Any:
-    """Return, of two sizes that are equal, the one that says more: a number, else a symbolic size, else None."""
+    """Return the more precise of two equal sizes: a number, else a symbolic size, else None."""
     return left if right is None or (left is not None and not isinstance(right, int)) else right
 
 

@@ -28,10 +28,10 @@ _MAX_SHOWN = 80  # characters of a value that a message shows
 
 
 class Misfit(NamedTuple):
-    """One respect in which a node does not fit its schema.
+    """One respect in which a node does not fit its operator's schema.
 
-    `kind` is one of the constants above, `what` a sentence, `why` the reason; `name` is the parameter or attribute.
-    `constraint` is the label of the constraint that an attribute's value breaks, "" if it names none.
+    - `kind`: one of the constants above; `what`: the fault as a sentence; `why`: the reason; - `name`: the parameter or
+    attribute; `constraint`: the label of the constraint that a value breaks, else "".
     """
 
     kind: str
@@ -44,9 +44,9 @@ class Misfit(NamedTuple):
 
 
 def arity_misfits(schema: OpSchema, given: Sequence[str | None], outputs: bool = False) -> Iterator[Misfit]:
-    """Yield a misfit for a wrong number of inputs or outputs, and for each required input that is left out.
+    """Yield a misfit for a wrong number of inputs or outputs, and for each required input that is absent.
 
-    `given` are the names or types of the node's inputs, or of its outputs if `outputs`; "" stands for an absent one.
+    `given` are the names or types of the node's inputs, or if `outputs`, of its outputs; "" stands for an absent one.
     """
     least, most = (schema.min_output, schema.max_output) if outputs else (schema.min_input, schema.max_input)
     if not least <= len(given) <= most:
@@ -72,10 +72,15 @@ def type_misfits(
     outputs: Sequence[str | None] = (),
     bare_optionals: bool = False,
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each known type that is not allowed, or differs from one that its type constraint makes equal.
+    """Yield a misfit for each type that an input or output may not have, alone or beside the types of others.
 
-    Types are such as "tensor(float)", "" for an absent value, None if unknown. With `bare_optionals`, a type T passes
-    if `optional(T)` is allowed.
+    Types of a node that belong to one type constraint have to be equal.
+
+    Args:
+        schema: The operator version.
+        inputs: The types of the node's inputs: "tensor(float)", "" for an absent value, None if unknown.
+        outputs: The types of its outputs, likewise.
+        bare_optionals: Whether a type T passes if `optional(T)` is allowed.
     """
     bound: dict[str, tuple[str, str]] = {}
     for word, formals, given in (("input", schema.inputs, inputs), ("output", schema.outputs, outputs)):
@@ -109,9 +114,16 @@ def version_that_fits(
     outputs: Sequence[str],
     attributes: Mapping[str, str | None],
 ) -> OpSchema | None:
-    """Return the version of an operator nearest to `schema` that a node fits, a newer one first; None if none does.
+    """Return the operator version that a node fits, other than `schema`; None if it fits none.
 
-    The arguments are those of `node_misfits`; `versions` are all of the operator, oldest first.
+    The next newer versions are tried first, then the older ones.
+
+    Args:
+        versions: All versions of the operator, oldest first.
+        schema: The version that the node does not fit.
+        inputs: The names of the node's inputs.
+        outputs: The names of its outputs.
+        attributes: The types of its attributes by name, None for unknown ones.
     """
     newer = [each for each in versions if each.since_version > schema.since_version]
     older = [each for each in reversed(versions) if each.since_version < schema.since_version]
@@ -120,9 +132,9 @@ def version_that_fits(
 
 
 def attribute_misfits(schema: OpSchema, attributes: Mapping[str, str | None]) -> Iterator[Misfit]:
-    """Yield a misfit for each attribute that is unknown, has another type, or is required and left out.
+    """Yield a misfit for each attribute that is unknown, has the wrong type, or is required and absent.
 
-    `attributes` has the types of the node's attributes by name, such as "ints"; None for a type that is not known.
+    `attributes` are the types of the node's attributes by name, such as "ints"; None for a type that is not known.
     """
     if schema.unknown == SIGNATURE:
         return
@@ -143,17 +155,21 @@ def attribute_misfits(schema: OpSchema, attributes: Mapping[str, str | None]) ->
 def node_misfits(
     schema: OpSchema, inputs: Sequence[str | None], outputs: Sequence[str | None], attributes: Mapping[str, str | None]
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each wrong number of inputs or outputs, and each wrong attribute; value types do not count."""
+    """Yield a misfit for each wrong number of inputs or outputs and each wrong attribute; types of values do not count.
+
+    `inputs` and `outputs` are names or types, "" for an absent value; `attributes` are types by name, None for unknown
+    ones.
+    """
     yield from arity_misfits(schema, inputs)
     yield from arity_misfits(schema, outputs, outputs=True)
     yield from attribute_misfits(schema, attributes)
 
 
 def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> Iterator[Misfit]:
-    """Yield a misfit for each attribute with a value that its `choices`, `range` or `kind` does not allow.
+    """Yield a misfit for each attribute whose value its declared `choices`, `range` or `kind` do not allow.
 
-    `values` are the node's attributes by name, `ranks` the ranks of its inputs; if a rank is unknown (None), values
-    that depend on it pass.
+    `values` are attribute values by name, `ranks` the ranks of inputs. If a rank is unknown (None), a value that
+    depends on it passes.
     """
     for declared in declared_attributes(schema):
         value = values.get(declared.name)
@@ -177,32 +193,38 @@ def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[i
 def constraint_misfits(
     schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each attribute whose value breaks the constraint that its declaration of legal values names.
+    """Yield a misfit for each illegal attribute value, if the attribute's declaration names a constraint.
 
-    `values` are attributes by name, `ranks` the ranks of inputs, None if unknown. An attribute whose declaration names
-    no constraint is not checked: some flags take any number but 0 as true.
+    `values` are attribute values by name, `ranks` the ranks of inputs, None if unknown. Illegal values of attributes
+    whose declaration names no constraint pass: some flags take any number but 0 as true.
     """
     return (misfit for misfit in value_misfits(schema, values, ranks) if misfit.constraint)
 
 
 def check_constraints(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> None:
-    """Raise Violation if one of a node's attributes (`values`) breaks a constraint; `ranks` are its inputs' ranks."""
+    """Raise Violation for the first attribute value that breaks a constraint.
+
+    `values` are attribute values by name, `ranks` the ranks of inputs, None if unknown.
+    """
     for misfit in constraint_misfits(schema, values, ranks):
         raise Violation(misfit.constraint, misfit.detail)
 
 
 def declared_attributes(schema: OpSchema) -> tuple[Attribute, ...]:
-    """Return the attributes of a schema that declare legal values by `choices`, `range` or `kind`."""
+    """Return the attributes of a schema that restrict their values by `choices`, `range` or `kind`."""
     return tuple(each for each in schema.attributes.values() if each.choices or each.range or each.kind)
 
 
 def needs_ranks(declared: Attribute) -> bool:
-    """Whether the legal values of an attribute depend on ranks of inputs."""
+    """Whether the legal values of an attribute depend on the rank of an input."""
     return any(terms_of(comparisons_of(declared)))
 
 
 def _why_illegal(schema: OpSchema, declared: Attribute, element: Any, ranks: Mapping[str, int | None]) -> str:
-    """Return why a value of an attribute, or an element of its list, is illegal; "" if it is legal or not decided."""
+    """Return why a value of an attribute, or one element of its list, is illegal; "" if it is legal or undecided.
+
+    `ranks` are ranks by input, None for unknown ones.
+    """
     if declared.kind == DATA_TYPE:
         return _why_no_data_type(schema, declared, element)
     if declared.choices and element not in declared.choices:
@@ -229,7 +251,7 @@ def _why_no_data_type(schema: OpSchema, declared: Attribute, element: Any) -> st
 
 
 def data_types(schema: OpSchema, declared: Attribute) -> Collection[str]:
-    """Return the element types that an attribute of kind data_type may name; empty if it may name any."""
+    """Return the element types that an attribute of kind data_type may name, empty if it may name any."""
     found: set[str] = set()
     for choice in declared.choices:
         types = schema.types.get(choice, (f"tensor({choice})",))
@@ -238,7 +260,7 @@ def data_types(schema: OpSchema, declared: Attribute) -> Collection[str]:
 
 
 def comparisons_of(declared: Attribute) -> tuple[Expression, ...]:
-    """Return the comparisons, parsed, that an attribute's values have to pass; () if it declares no range."""
+    """Return the parsed comparisons that the value of an attribute has to meet, () if it has no range."""
     text = range_text(declared)
     return parse_range(text) if text else ()
 
@@ -248,22 +270,25 @@ def _version_name(schema: OpSchema) -> str:
 
 
 def choices_text(choices: Collection[Any]) -> str:
-    """Return choices as a phrase, such as `a, b or ""`; "" if there are none."""
+    """Return choices as a phrase: `a, b or ""`; "" if there are none."""
     words = [str(each) or '""' for each in choices]
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
 
 
 def range_text(declared: Attribute) -> str:
-    """Return an attribute's range, "" if it has none; for an axis that names no rank, with `-rank <= x < rank`."""
+    """Return the range of an attribute as text, "" if it has none.
+
+    An attribute of kind axis or axes has at least the range `-rank <= x < rank`.
+    """
     if declared.kind not in (AXIS, AXES) or (declared.range and any(terms_of(parse_range(declared.range)))):
         return declared.range
     return " and ".join(filter(None, (declared.range, "-rank <= x < rank")))
 
 
 def declared_text(schema_inputs: Sequence[Parameter], declared: Attribute) -> str:
-    """Return an attribute's declaration as the text of a constraint, "" if it declares no legal values.
+    """Return the legal values of an attribute as the text of a constraint, "" if it declares none.
 
-    The rank of the first of `schema_inputs` is written with its name: `-rank(X) <= axis < rank(X)`.
+    A rank in it is written with the name of the first of `schema_inputs`: `-rank(X) <= axis < rank(X)`.
     """
     name = f"each of {declared.name}" if declared.type.endswith("s") else declared.name
     if declared.kind == DATA_TYPE:

@@ -9,18 +9,21 @@ from opset.schemas.constraints.violation import Violation
 
 
 def can_take(graph: Any, count: int) -> bool:
-    """Whether a GraphProto can be run with `count` inputs.
+    """Whether a GraphProto can be called with `count` inputs.
 
-    Inputs with a default, which IR version 3 listed with the others, are either all given or all left out.
+    Inputs that are initializers, too, have a default; they are either all given or all left out.
     """
     defaults = {each.name for each in graph.initializer} | {each.values.name for each in graph.sparse_initializer}
     return count in (len(graph.input), sum(each.name not in defaults for each in graph.input))
 
 
 def passed_count(op_type: str, version: int, inputs: int) -> int | None:
-    """Return how many values a node with `inputs` inputs passes to each of its graphs; None for another operator.
+    """Return how many values a node passes to each of its subgraphs, None for an operator without subgraphs.
 
-    Before version 9, a Scan has the lengths of its samples as first input.
+    Args:
+        op_type: The operator.
+        version: The opset; before 9, the first input of Scan is not passed on.
+        inputs: The number of inputs of the node.
     """
     counts = {"If": 0, "Loop": max(inputs - 2, 0) + 2, "SequenceMap": inputs, "Scan": inputs - (version < 9)}
     return counts.get(op_type)
@@ -35,18 +38,23 @@ def check_graphs(
     scans: int | None = None,
     strict: bool = False,
 ) -> None:
-    """Check the graphs of a node against its numbers of inputs and outputs; an operator without graphs passes.
+    """Check that the subgraphs of a node take as many inputs, and have as many outputs, as the node needs.
+
+    Other operators than If, Loop, Scan and SequenceMap pass.
 
     Args:
-        version: A version of the domain.
+        op_type: The operator.
+        version: The opset of its domain.
+        inputs: The number of the node's inputs.
+        outputs: The number of its outputs.
         graphs: The GraphProtos of the node by the names of their attributes.
-        scans: `num_scan_inputs` of a Scan; without it, a Scan passes.
-        strict: Whether each graph has exactly the outputs that the node takes; runtimes accept more, and a branch of
-            an If that lacks some and never runs.
+        scans: `num_scan_inputs` of a Scan; if it is None, a Scan passes.
+        strict: Whether more outputs than needed are a fault, too; and for If, a branch with fewer, even if the
+            other one
+        has enough. Runtimes accept both.
 
     Raises:
-        Violation: A graph takes another number of inputs than the node passes, or gives fewer outputs than it needs
-            (of an If, all branches do), or with `strict` more, or `scans` does not fit the inputs.
+        Violation: The numbers do not fit.
     """
     passed = passed_count(op_type, version, inputs)
     if passed is None:
@@ -75,7 +83,10 @@ def check_graphs(
 def _check_bodies(
     label: str, passed: str, graphs: Mapping[str, Any], inputs: int, least: int, exact: int | None
 ) -> None:
-    """Raise Violation if a graph cannot take `inputs` inputs, has fewer outputs than `least`, or not `exact` ones."""
+    """Raise Violation `label` if a graph cannot take `inputs` inputs, or has a wrong number of outputs.
+
+    It has to have at least `least` outputs, and if `exact` is not None, exactly that many. `passed` begins the message.
+    """
     for body in graphs.values():
         given = len(body.output)
         if not can_take(body, inputs) or given < least:

@@ -6,7 +6,7 @@ _MAX_DETAIL = 500  # characters
 
 
 class Violation(Exception):
-    """A node breaks the constraint of its operator with this label; `detail` says how, and is cut if it is long."""
+    """Raised if a node breaks the constraint `label` of its operator; `detail` says how, and is cut if long."""
 
     def __init__(self, label: str, detail: str = "") -> None:
         self.label, self.detail = label, detail if len(detail) <= _MAX_DETAIL else f"{detail[:_MAX_DETAIL]}…"

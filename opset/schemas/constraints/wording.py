@@ -24,7 +24,7 @@ from opset.schemas.model import Condition, OpSchema
 
 
 def conditions_text(conditions: Iterable[Condition], schema: OpSchema) -> str:
-    """Return the conditions of one constraint as a sentence, such as "rank(X) >= 2"."""
+    """Return the conditions of one constraint as a sentence: "rank(X) >= 2, if mode is linear"."""
     ones = (RANK, "0"), (SIZE, "1")
     single = {name for name, attribute in schema.attributes.items() if not attribute.type.endswith("s")}
     single |= {condition.subject for condition in schema.conditions if (condition.kind, condition.form) in ones}
@@ -45,16 +45,19 @@ def conditions_text(conditions: Iterable[Condition], schema: OpSchema) -> str:
 
 
 def range_sentence(text: str, subject: str, first: str) -> str:
-    """Return the range of an attribute as a sentence about `subject`; `rank` alone means the rank of input `first`."""
+    """Return the range of an attribute as a sentence: "-rank(X) <= axis < rank(X)".
+
+    `subject` is the attribute, `first` the input whose rank `rank` alone means.
+    """
     condition = name_first_input(parse_condition(text), first)
     parts = condition.operands if condition.operator == "and" else (condition,)
     return " and ".join([_condition_text(part, subject) for part in parts])
 
 
 def _phrases_of_kind(kind: str, members: Sequence[Condition], single: Collection[str]) -> Iterator[str]:
-    """Yield phrases for those `members` that are conditions of one kind; inputs with the same condition share one.
+    """Yield a phrase for each different condition of one kind among `members`; subjects with the same one share it.
 
-    Inputs and attributes that are not in `single` may have several elements: "each of axes >= 0".
+    Inputs and attributes not in `single` may have several elements: "each of axes >= 0".
     """
     forms: dict[str, list[str]] = {}
     for condition in members:
@@ -89,7 +92,7 @@ def _phrases_of_kind(kind: str, members: Sequence[Condition], single: Collection
 
 
 def _condition_text(condition: Expression, subject: str) -> str:
-    """Return a condition as a sentence about its subject, such as "axis >= 0"."""
+    """Return a condition as a sentence about its subject: "axis >= 0"."""
     kind, operands = condition
     if kind == "and":
         return _join_phrases([_condition_text(operand, subject) for operand in operands])
@@ -103,7 +106,10 @@ def _condition_text(condition: Expression, subject: str) -> str:
 
 
 def _join_phrases(phrases: Sequence[str]) -> str:
-    """Join phrases to "a, b and c", with a comma before "and" if a phrase has several words."""
+    """Return phrases joined as "a, b and c"; "" if there are none.
+
+    A comma stands before "and" if a phrase has several words.
+    """
     if len(phrases) < 2:
         return "".join(phrases)
     comma = "," if any(" " in phrase for phrase in phrases) else ""

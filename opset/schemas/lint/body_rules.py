@@ -29,7 +29,7 @@ REPLACED = ("CastLike", "Constant")
 
 @dataclass(frozen=True)
 class OperatorBodies:
-    """The function bodies of an operator, with the operators that they may use."""
+    """The operator whose function bodies are checked, and `versions`, which looks up the operators that they use."""
 
     operator: Operator
     versions: Versions
@@ -37,13 +37,13 @@ class OperatorBodies:
 
 @dataclass(frozen=True)
 class LinkedOperators:
-    """Operators that may use each other in their bodies."""
+    """Operators whose function bodies may use one another."""
 
     operators: Collection[Operator]
 
 
 class _PlacedBody(NamedTuple):
-    """A function body of one version, with its location and the last opset at which it serves."""
+    """A function body of one version, its location, and the last opset at which it is used."""
 
     schema: OpSchema
     body: FunctionBody
@@ -52,7 +52,7 @@ class _PlacedBody(NamedTuple):
 
 
 def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
-    """Yield findings about each function body of one version (S233 to S236); `versions` looks up other operators."""
+    """Yield the findings S233 to S236 on function bodies of one version; `versions` looks up operators."""
     place = f"{domain_name(schema.domain)}.{schema.name} {schema.since_version}, function"
     for body in schema.function:
         yield from _check_body(_PlacedBody(schema, body, place, NEWEST), versions)
@@ -60,7 +60,10 @@ def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
 
 @LINT.rule("S233 S234 S235 S236", OperatorBodies)
 def check_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
-    """Check that bodies can be read (S233), are complete (S234), and use legal operators (S235), attributes (S236)."""
+    """Yield findings on function bodies: unreadable (S233), incomplete (S234), or wrong in an operator or attribute.
+
+    The codes of the latter are S235 and S236.
+    """
     for use in _placed_bodies(bodies.operator):
         yield from _check_body(use, bodies.versions)
 
@@ -102,7 +105,7 @@ def _value_name_faults(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any
 
 
 def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions) -> Iterator[Finding]:
-    """Check that the operators in a body exist and fit its nodes at all opsets at which it is used (S235)."""
+    """Yield a finding S235 for each node whose operator is missing, or does not fit, at an opset of the body."""
     absent = {name for name, form in use.body.where if form == "absent"}
     optional = {each.name for each in use.schema.inputs if each.option != SINGLE}
     optional -= {name for name, form in use.body.where if form == "given"}
@@ -137,7 +140,10 @@ def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: V
 
 
 def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[OpSchema]) -> Sequence[OpSchema]:
-    """Return those `known` versions of an operator that a body may use; none if it came too late for the body."""
+    """Return those of an operator's versions (`known`) that a body has to work with.
+
+    Returns () if the operator does not exist at the body's first opset.
+    """
     if not domain and name in REPLACED:
         return known[-1:]
     first = use.schema.since_version if domain else use.body.opset
@@ -148,7 +154,7 @@ def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[
 
 
 def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Finding]:
-    """Check that attributes to which a body refers exist, have the right type and, for a Constant, a value (S236)."""
+    """Yield a finding S236 for each reference to an attribute that is missing, of another type, or without a value."""
     given = {name for name, form in use.body.where if form == "given"}
     for node in nodes:
         is_constant = node.op_type == "Constant"
@@ -171,7 +177,7 @@ def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Findin
 
 @LINT.rule("S237", OperatorBodies)
 def check_order_of_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
-    """Check that bodies are listed by opset, highest first, and that each is used for some nodes (S237)."""
+    """Yield a finding S237 if bodies are not sorted by opset, highest first, and for each that no node can use."""
     operator = bodies.operator
     for schema in operator.schemas:
         place = operator.place(schema.since_version, "function")
@@ -192,7 +198,7 @@ def check_order_of_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
 
 @LINT.rule("S238", LinkedOperators)
 def check_circles(linked: LinkedOperators) -> Iterator[Finding]:
-    """Check that no operators use each other in their function bodies, directly or through others (S238)."""
+    """Yield a finding S238 if function bodies of operators use each other in a circle."""
     places = {(each.domain, each.name): f"{each.path}:1:1" for each in linked.operators}
     graph = {(each.domain, each.name): operators_used(each) & places.keys() for each in linked.operators}
     try:
@@ -213,7 +219,7 @@ def operators_used(operator: Operator) -> set[tuple[str, str]]:
 
 
 def _placed_bodies(operator: Operator) -> Iterator[_PlacedBody]:
-    """Yield the function bodies of all versions, each with its last opset: then another version or body takes over."""
+    """Yield the function bodies of all versions, each with the last opset before another version or body takes over."""
     for schema, following in zip(operator.schemas, [*operator.schemas[1:], None], strict=True):
         last = NEWEST if following is None or operator.domain else following.since_version - 1
         place = operator.place(schema.since_version, "function")

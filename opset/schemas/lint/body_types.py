@@ -16,7 +16,7 @@ from opset.schemas.names import normalize_domain
 
 @LINT.rule("S244", OperatorBodies)
 def check_body_types(bodies: OperatorBodies) -> Iterator[Finding]:
-    """Check that each function body can take the types of its version, at the last opset at which it is used (S244)."""
+    """Yield a finding S244 for each type of a version that one of its function bodies cannot take."""
     operator = bodies.operator
     versions = bodies.versions
     for schema in operator.schemas:
@@ -32,7 +32,7 @@ def check_body_types(bodies: OperatorBodies) -> Iterator[Finding]:
 
 
 def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> Iterator[tuple[str, str]]:
-    """Yield each type of a version, such as "tensor(float16)", that a node of its body refuses, with the reason."""
+    """Yield (type, reason) for each type of a version, such as "tensor(float16)", that a node of its body refuses."""
     constraints = {each.type for each in schema.inputs}
     for constraint in sorted(constraints & schema.types.keys()):
         for type_ in body.types.get(constraint, schema.types[constraint]):
@@ -45,9 +45,9 @@ def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> I
 def _first_misfit(
     schema: OpSchema, body: FunctionBody, bound: Mapping[str, str], free: set[str], versions: Versions
 ) -> str:
-    """Return why a node of a body does not take the types that the body's inputs give it, "" if all nodes do.
+    """Return why a node of a body does not take the types that reach it from the body's inputs, "" if all take them.
 
-    `bound` has a type for each type constraint; a constraint in `free` may have several types, and counts as unknown.
+    `bound` has a type for each type constraint; the type of a constraint in `free` is taken as unknown.
     """
     known: dict[str, str | None] = {}
     for each in schema.inputs:
@@ -88,7 +88,7 @@ def _pair_names(parameters: Sequence[Parameter], names: Sequence[str]) -> Iterat
 
 
 def _schema_of(node: Any, opset: int, versions: Versions) -> OpSchema | None:
-    """Return the schema of a node's operator at an opset, None unless it is a known operator of ai.onnx."""
+    """Return the schema of a node's operator at an opset; None if it is not an operator of ai.onnx, or unknown."""
     if normalize_domain(node.domain):
         return None
     at = max(opset, _USABLE_FROM.get(node.op_type, 0))
@@ -104,7 +104,10 @@ _CONSTANTS = {
 
 
 def _output_type(used: OpSchema, parameter: Parameter, bindings: Mapping[str, str], node: Any) -> str | None:
-    """Return the type of an output as inputs (`bindings`, by type constraint) or an attribute decide it, else None."""
+    """Return the type of the output `parameter` of a node, None if inputs and attributes do not decide it.
+
+    `bindings` has the types of the node's inputs by type constraint; `used` is the schema of its operator.
+    """
     if used.name == "Constant" and node.attribute:
         return _CONSTANTS.get(node.attribute[0].name)
     if used.name == "Cast":

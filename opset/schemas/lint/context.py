@@ -34,9 +34,10 @@ Kernel = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class InferenceHooks:
-    """The inference of operators: registered `functions` by domain, operator and version, and a check of rules.
+    """The inference of operators, as lint sees it.
 
-    `misnamed` takes a schema with a `shape` and returns why it names no rule, "" if it does.
+    `functions` are (domain, operator, version) of inference functions; `misnamed` returns why the `shape` of a schema
+    names no inference rule, "" if it names one.
     """
 
     functions: Collection[Kernel]
@@ -45,10 +46,10 @@ class InferenceHooks:
 
 @dataclass(frozen=True)
 class LintContext:
-    """The context of a lint rule: everything but the operator that it checks.
+    """The facts that a lint rule may use besides the operator that it checks.
 
-    `names` are the known operators by domain and name; `written`, `kernels` and `inferred` the registered adapters,
-    kernels and inference functions, None if they are not checked.
+    `names` are (domain, name) of all known operators. `written`, `kernels` and `inferred` are the registered adapters,
+    kernels and inference functions; None if they are not to be checked.
     """
 
     sets: TypeSets
@@ -65,10 +66,10 @@ class LintContext:
 
 @dataclass(frozen=True)
 class LintedFolder:
-    """A folder of operators that is checked, or some of its files.
+    """A folder of operators, or some of its files, that is checked as a whole.
 
-    `base` are the type sets of the standard that the folder may use; `unread` are operators, by domain and name, that
-    could not be read completely; `complete` says that all type sets are known.
+    `base` are the type sets of the standard; `unread` the operators, as (domain, name), that could not be read
+    completely; `complete` says that all type sets are known.
     """
 
     target: Target
@@ -79,22 +80,22 @@ class LintedFolder:
 
     @property
     def whole_operators(self) -> list[Operator]:
-        """The operators that could be read completely."""
+        """The operators whose files were read completely."""
         return [operator for operator in self.operators if operator.whole]
 
     @property
     def domains(self) -> set[str]:
-        """The domains of operators that could be read completely."""
+        """The domains of operators whose files were read completely."""
         return {operator.domain for operator in self.whole_operators}
 
     def place_of_file(self, domain: str, name: str) -> str:
-        """Return the path of an operator's file; "" if the file is not checked or could not be read completely."""
+        """Return the path of an operator's file; "" if the file is not checked, or was not read completely."""
         path = self.target.folder / domain_name(domain) / f"{name}.yaml"
         return str(path) if (domain, name) not in self.unread and self.target.has_file(path) else ""
 
 
 def changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChange, Transition]]:
-    """Yield (name, declarations, transition) for each attribute that differs at a transition or is declared there."""
+    """Yield (name, declaration, transition) for each attribute that a transition changes or its `change:` names."""
     for step in operator.transitions:
         changed = step.difference.get("attributes", {})
         for name in sorted(changed.keys() | step.change.attributes.keys()):

@@ -19,7 +19,10 @@ has_read_examples = attrgetter("examples_read")
 
 @LINT.rule("S220", Operator, applies=has_read_examples)
 def check_for_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that an operator has an example (S220), if examples are required or its file has lines of guidance."""
+    """Yield a finding S220 if an operator has no example, but has to have one.
+
+    It has to if `examples_required`, or if its file still has lines of guidance from `opset new`.
+    """
     required = context.examples_required
     if not operator.examples and (required or file_matches(operator.path, _GUIDANCE, MAX_SIZE)):
         yield Finding("S220", f"{operator.name} has no example", place=f"{operator.path}:1:1")
@@ -27,7 +30,7 @@ def check_for_examples(operator: Operator, context: LintContext) -> Iterator[Fin
 
 @LINT.rule("S221", Operator, applies=has_read_examples)
 def check_broken_constraints(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that each constraint has an example that breaks it (S221); versions with the same text share one."""
+    """Yield a finding S221 for each constraint that no example breaks; versions with the same text share examples."""
     docs_of = {schema.since_version: docs for schema, docs in zip(operator.schemas, operator.docs, strict=True)}
     broken = {
         (example.error, docs_of[since].constraints[example.error])
@@ -47,7 +50,7 @@ def check_broken_constraints(operator: Operator, context: LintContext) -> Iterat
 
 @LINT.rule("S222", Operator, applies=lambda operator: operator.examples_read and operator.gaps == frozenset())
 def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that each attribute, unless it is declared as ignored, is set by an example (S222)."""
+    """Yield a finding S222 for each attribute that no example sets, unless it is declared as ignored."""
     done = {name for example in operator.examples for name in example.attributes}
     done |= {name for name, declared, _ in changed_attributes(operator) if declared.ignored}
     for schema in reversed(operator.schemas if operator.examples else ()):
@@ -59,7 +62,7 @@ def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S223", Operator, applies=has_read_examples)
 def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that no two examples are the same, apart from name and prose (S223)."""
+    """Yield a finding S223 for each example that is equal to an earlier one apart from name and prose."""
     first: dict[str, str] = {}
     for position, example in enumerate(operator.examples):
         content = repr(example._replace(name="", doc=""))
@@ -71,9 +74,9 @@ def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S240", Operator, applies=has_read_examples)
 def check_example_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that examples have each kind of type that a version adds or that a first version takes (S240).
+    """Yield a finding S240 for each kind of type that a version adds, or the first version has, without an example.
 
-    Operators with a graph are left out: they only pass values to it and back, so one type stands for all.
+    Operators with a subgraph are left out: they only pass values to it and back.
     """
     before: dict[int, OpSchema | None] = {step.new.since_version: step.old for step in operator.transitions}
     for schema in operator.schemas if operator.examples and operator.gaps is not None else ():
@@ -94,9 +97,9 @@ def check_example_types(operator: Operator, context: LintContext) -> Iterator[Fi
 
 
 def missing_types(operator: Operator, schema: OpSchema, older: OpSchema | None) -> dict[str, list[str]]:
-    """Return, by kind, the types of `schema` that the `older` version (if any) lacks and that no example contains.
+    """Return the types, by kind, that `schema` has, the `older` version lacks, and no example shows.
 
-    One example covers all types of its kind. A type that is computed as another one (`emulate`) needs no example.
+    An example of one type covers all types of its kind. A type with `emulate` needs no example.
     """
     used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
     added = {each for name, types in schema.types.items() if name in used for each in types}

@@ -21,14 +21,14 @@ from opset.schemas.yaml.reader import MAX_SIZE
 
 @dataclass(frozen=True)
 class Fixes:
-    """New texts of files by path; `commented` are files that stay unchanged, because their comments would be lost."""
+    """New texts of files by path; `commented` are paths of files that stay, because their comments would be lost."""
 
     texts: dict[str, str]
     commented: list[str]
 
 
 def fixes(target: Target) -> Fixes:
-    """Return the texts with which `opset lint --fix` replaces a target's files; files with faults are left out."""
+    """Return the new texts of a target's files that `opset lint --fix` would write; files with faults are left out."""
     found = Fixes({}, [])
     standard = os.path.realpath(target.folder) == os.path.realpath(FOLDER)
     try:
@@ -54,7 +54,7 @@ def fixes(target: Target) -> Fixes:
 
 
 def _is_unfinished(operator: Operator) -> bool:
-    """Whether an operator's file still lacks prose, an example, or words on what a version changed."""
+    """Whether an operator's file still lacks prose, an example, or words on the change of a version."""
     parts = [part for docs in operator.docs for part in (docs.inputs, docs.outputs, docs.attributes)]
     prose = [docs.doc for docs in operator.docs] + [text for part in parts for text in part.values()]
     said = operator.examples and all(map(str.strip, prose))
@@ -62,17 +62,17 @@ def _is_unfinished(operator: Operator) -> bool:
 
 
 def is_unexplained(step: Transition) -> bool:
-    """Whether a version has the same signature as the one before, and does not describe its change in words either."""
+    """Whether a version has the same signature as the one before, and no words on what changed."""
     return not step.difference and not step.change.meaning and not step.change.clarified
 
 
 def remove_guidance(text: str) -> str:
-    """Return the text of a file without its lines of guidance, which say what to write."""
+    """Return the text of a file without the comment lines in which `opset new` says what to write."""
     return "".join(line for line in text.splitlines(keepends=True) if not f"{line.strip()} ".startswith(GUIDANCE))
 
 
 def fixed_text(operator: Operator, sets: TypeSets) -> str:
-    """Return the canonical text of an operator's file, with all findings mended that have a fix."""
+    """Return the text of an operator's file in canonical layout, with every fix of a lint rule applied."""
     document = canonical_document(operator)
     for fix in LINT.fixes:
         fix(operator, document, sets)

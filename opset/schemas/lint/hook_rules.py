@@ -12,9 +12,9 @@ from opset.schemas.yaml.loader import Operator
 
 @LINT.rule("S224", Operator)
 def check_kernels(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that every version has a kernel, its own or an older one, unless it is deprecated (S224).
+    """Yield a finding S224 for each version without a kernel, of its own or of an older version; deprecated ones pass.
 
-    Domains without any kernel are left out: they are not meant to be evaluated.
+    A domain without any kernel passes: its operators are not meant to be evaluated.
     """
     if context.kernels is None or not any(domain == operator.domain for domain, _, _ in context.kernels):
         return
@@ -29,9 +29,9 @@ def check_kernels(operator: Operator, context: LintContext) -> Iterator[Finding]
 
 @LINT.rule("S226 S227", Operator)
 def check_inference(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that each version has a legal inference rule (S227) or a function instead, unless it is deprecated (S226).
+    """Yield a finding for each version with an illegal inference rule (S227), or with neither rule nor function (S226).
 
-    Domains without any function are left out: their shapes are not meant to be inferred.
+    Deprecated versions pass, and domains without any inference function: their shapes are not meant to be inferred.
     """
     if context.inferred is None:
         return
@@ -49,7 +49,7 @@ def check_inference(operator: Operator, context: LintContext) -> Iterator[Findin
 
 
 def _inference_version(schema: OpSchema, inferred: InferenceHooks) -> int | None:
-    """Return the version of the function that infers the outputs of a schema, None if there is none."""
+    """Return the version of the inference function that a schema uses, None if there is none."""
     key = schema.domain, schema.name
     fitting = [since for *name, since in inferred.functions if tuple(name) == key and since <= schema.since_version]
     return max(fitting, default=None)
@@ -57,7 +57,10 @@ def _inference_version(schema: OpSchema, inferred: InferenceHooks) -> int | None
 
 @LINT.rule("S207", LintedFolder)
 def check_lost_adapters(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Check that each adapter belongs to a transition, and each lowering to an operator's first version (S207)."""
+    """Yield a finding S207 for each adapter that belongs to no transition of an operator.
+
+    A lowering has to belong to the operator's first version.
+    """
     operators = folder.whole_operators
     steps = {(o.domain, o.name, step.new.since_version) for o in operators for step in o.transitions}
     first = {(o.domain, o.name, o.schemas[0].since_version) for o in operators}
@@ -72,7 +75,7 @@ def check_lost_adapters(folder: LintedFolder, context: LintContext) -> Iterator[
 
 @LINT.rule("S225", LintedFolder)
 def check_lost_kernels(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Check that every kernel belongs to a version that exists (S225)."""
+    """Yield a finding S225 for each kernel of a version or operator that does not exist."""
     domains = folder.domains
     operators = folder.whole_operators
     versions = {(o.domain, o.name, schema.since_version) for o in operators for schema in o.schemas}
@@ -86,7 +89,7 @@ def check_lost_kernels(folder: LintedFolder, context: LintContext) -> Iterator[F
 
 @LINT.rule("S228", LintedFolder)
 def check_lost_functions(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Check that each inference function is used by a version that names no rule (S228)."""
+    """Yield a finding S228 for each inference function that no version uses."""
     if context.inferred is None:
         return
     domains = folder.domains

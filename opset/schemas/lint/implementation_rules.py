@@ -19,7 +19,10 @@ _RUNTIME = re.compile(
 
 @LINT.rule("S246", Operator)
 def check_runtimes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that the prose of versions, parameters, constraints and special cases names no runtime (S246)."""
+    """Yield a finding S246 for each text that names a runtime, but belongs to the standard's description.
+
+    These are texts of versions, parameters, constraints and special cases.
+    """
     checked: set[str] = set()
     for schema, docs in zip(reversed(operator.schemas), reversed(operator.docs), strict=True):
         for keys, text in _texts_of(docs):
@@ -32,7 +35,7 @@ def check_runtimes(operator: Operator, context: LintContext) -> Iterator[Finding
 
 
 def _texts_of(docs: Docs) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the texts of a version, each with the keys that lead to it: ("inputs", "X", "doc")."""
+    """Yield the texts of a version, each with the path of YAML keys to it: ("inputs", "X", "doc")."""
     yield ("doc",), docs.doc
     for part in ("inputs", "outputs", "attributes", "constraints"):
         for name, text in getattr(docs, part).items():

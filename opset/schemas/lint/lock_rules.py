@@ -14,7 +14,7 @@ from opset.schemas.yaml.loader import Operator
 
 @dataclass(frozen=True)
 class LockedOperators:
-    """Operators with the lock of their folder; if `released`, it has to hold all versions."""
+    """Operators with the lock of their folder; `released` says that the lock has to hold all versions."""
 
     operators: Collection[Operator]
     lock: Lock
@@ -23,7 +23,7 @@ class LockedOperators:
 
 @LINT.rule("S204", LintedFolder)
 def check_lost_versions(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Check that each version in the lock is still in its file (S204)."""
+    """Yield a finding S204 for each version in the lock that is no longer in its file."""
     present = {(domain_name(o.domain), o.name, str(s.since_version)) for o in folder.whole_operators for s in o.schemas}
     for domain, names in context.lock.items():
         for name, versions in names.items():
@@ -33,7 +33,7 @@ def check_lost_versions(folder: LintedFolder, context: LintContext) -> Iterator[
 
 
 def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple[Operator, int]]:
-    """Return (operator, since_version) for each version that a lock does not hold: its signature may still change."""
+    """Return (operator, since_version) for each version not in the lock, so that its signature may still change."""
     return [
         (operator, schema.since_version)
         for operator in operators
@@ -44,9 +44,9 @@ def unlocked_versions(operators: Collection[Operator], lock: Lock) -> list[tuple
 
 @LINT.rule("S241", LockedOperators)
 def check_lock(locked: LockedOperators) -> Iterator[Finding]:
-    """Check that the lock has all versions up to the newest one that it has of their domain (S241).
+    """Yield a finding S241 for each version that the lock lacks, up to the newest version of its domain in the lock.
 
-    If `locked.released`, it has to have newer versions, too.
+    If `locked.released`, newer versions have to be in the lock, too.
     """
     lock = locked.lock
     for operator, since in unlocked_versions(locked.operators, lock):

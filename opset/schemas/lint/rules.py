@@ -62,9 +62,9 @@ FAMILIES = (
 
 @dataclass(frozen=True)
 class Hooks:
-    """The functions that are registered for operators; a field that is None is not checked.
+    """The functions registered for operators; a field that is None is not checked.
 
-    `unknown` are the domains with files of adapters that could not be run.
+    `unknown` are the domains with adapter files that could not be run.
     """
 
     written: Collection[Adapter] | None = None
@@ -76,8 +76,8 @@ class Hooks:
 class TargetReport(NamedTuple):
     """The result of checking a target.
 
-    `operators` have all that could be read, even from files with faults. `files` is the number of files, `unread` the
-    number of files without an operator; `unlocked` are the versions that the lock does not hold.
+    `operators` are all that could be read, even from files with faults. `files` is the number of files, `unread` the
+    number of files without an operator; `unlocked` are the versions not in the lock.
     """
 
     findings: FindingList
@@ -88,11 +88,11 @@ class TargetReport(NamedTuple):
 
 
 def check_target(target: Target, hooks_of: Callable[[Collection[str]], Hooks], released: bool = False) -> TargetReport:
-    """Return the operators of a target and all findings about them.
+    """Return the operators of a target and all findings on them.
 
     Args:
         target: Operator files of a folder of domains.
-        hooks_of: Returns the functions that are registered for operators, given their families.
+        hooks_of: Returns the functions registered for operators, given the families of these.
         released: Whether every version has to be in the lock.
     """
     folder = target.folder
@@ -127,7 +127,7 @@ def check_target(target: Target, hooks_of: Callable[[Collection[str]], Hooks], r
 
 
 class _TargetCheck:
-    """The rules on the operators of one folder; `lock` is None if it cannot be read."""
+    """Applies the lint rules to the operators of one folder; `lock` is None if it cannot be read."""
 
     def __init__(self, folder: LintedFolder, sets: TypeSets, lock: Lock | None, hooks: Hooks) -> None:
         self.folder = folder
@@ -148,7 +148,10 @@ class _TargetCheck:
         )
 
     def findings(self, faults: Collection[str]) -> Iterator[Finding]:
-        """Yield the findings of all rules, except those that may only follow from a fault at one of these places."""
+        """Yield the findings of all rules, except those that may only follow from a fault of the file.
+
+        `faults` are the locations at which reading found faults.
+        """
         for operator in self.folder.operators:
             found = (finding for _, finding in LINT.apply(operator, self.context))
             yield from found if operator.whole else _independent_findings(operator, found, faults)
@@ -159,7 +162,7 @@ class _TargetCheck:
         yield from self._check_function_bodies()
 
     def _check_function_bodies(self) -> Iterator[Finding]:
-        """Yield the findings about function bodies, which may use operators of the folder and of the standard."""
+        """Yield the findings on function bodies, which may use operators of the folder and of the standard."""
         known = {(operator.domain, operator.name): operator for operator in self.folder.whole_operators}
         schemas = {name: operator.schemas for name, operator in known.items()}
         unclear = False
@@ -194,7 +197,10 @@ class _TargetCheck:
 
 
 def _independent_findings(operator: Operator, found: Iterable[Finding], faults: Collection[str]) -> Iterator[Finding]:
-    """Yield those findings that concern a part of the file without any fault; `faults` are the places of faults."""
+    """Yield those of the findings `found` whose location is not in a part of the file with a fault.
+
+    `faults` are the locations of faults.
+    """
     versions = operator.root.value["versions"]
     within: dict[str, YamlNode] = {}
     parts = [each for key in versions.value for each in key.value.values()]
@@ -210,7 +216,7 @@ def _independent_findings(operator: Operator, found: Iterable[Finding], faults: 
 
 @LINT.fix("S201")
 def declare_differences(operator: Operator, document: dict[str, Any], sets: TypeSets) -> None:
-    """Write the computed signature differences into the `change:` blocks of an operator's document, in place."""
+    """Write the differences of signatures into the `change:` blocks of an operator's YAML document (fix of S201)."""
     versions = {version["since"]: version for version in document["versions"]}
     for step in operator.transitions:
         version = versions[step.new.since_version]
@@ -218,9 +224,9 @@ def declare_differences(operator: Operator, document: dict[str, Any], sets: Type
 
 
 def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) -> dict[str, Any]:
-    """Return a `change:` block with the computed signature difference in place of a wrong one (S201).
+    """Return a `change:` block that declares the real difference of the signatures, as S201 demands.
 
-    Facets and other declarations of the author stay.
+    Other declarations of the author stay.
     """
     fixed = dict(change)
     for key in step.undeclared_keys:
@@ -237,7 +243,7 @@ def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) ->
 
 @LINT.rule("S201", Operator)
 def check_declared_difference(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that each `change:` block declares the differences that the signatures have (S201)."""
+    """Yield a finding S201 for each key in which a `change:` block does not declare how the signatures differ."""
     for step in operator.transitions:
         for key in step.undeclared_keys:
             difference = compact_diff(step.difference, sets_of_domain(operator.domain, context.sets))
@@ -249,7 +255,7 @@ def check_declared_difference(operator: Operator, context: LintContext) -> Itera
 
 @LINT.rule("S202", Operator)
 def check_order_of_versions(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that versions are listed newest first (S202)."""
+    """Yield a finding S202 for each version that stands below an older one."""
     nodes = operator.root.value["versions"].value
     sinces = [node.value["since"].value for node in nodes]
     for before, after in itertools.pairwise(sinces):
@@ -260,7 +266,7 @@ def check_order_of_versions(operator: Operator, context: LintContext) -> Iterato
 
 @LINT.rule("S203", Operator)
 def check_released_signatures(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that the signatures of released versions have not changed (S203)."""
+    """Yield a finding S203 for each released version whose signature is not the one in the lock."""
     versions = context.lock.get(domain_name(operator.domain), {}).get(operator.name, {})
     for schema in operator.schemas:
         released = versions.get(str(schema.since_version))
@@ -272,7 +278,10 @@ def check_released_signatures(operator: Operator, context: LintContext) -> Itera
 
 @LINT.rule("S205", Operator)
 def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a version with an unchanged signature describes its change, as `meaning` or `clarified` (S205)."""
+    """Yield a finding S205 for a version with an unchanged signature that has neither `meaning` nor `clarified`.
+
+    A version with both is a finding, too.
+    """
     for step in operator.transitions:
         place = operator.place(step.new.since_version, "change")
         if not step.change.meaning and not step.change.clarified and not step.difference:
@@ -285,7 +294,7 @@ def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]
 
 @LINT.rule("S206 S207", Operator)
 def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that an adapter is registered if a version declares it as written (S206), and only then (S207)."""
+    """Yield a finding for each adapter that is declared as written and not registered (S206), or the reverse (S207)."""
     if context.written is None or operator.domain in context.unknown:
         return
     for step in operator.transitions:
@@ -303,9 +312,9 @@ def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding
 
 @LINT.rule("S208", Operator)
 def check_removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a removed attribute is declared as ignored, renamed or turned into an input (S208).
+    """Yield a finding S208 for each removed attribute that is not declared as ignored, renamed or turned into an input.
 
-    Transitions whose adapter up is not derived are left out.
+    Transitions whose adapter up is not derived pass.
     """
     for name, declared, step in changed_attributes(operator):
         renamed = (change.renamed for change in step.change.attributes.values())
@@ -319,9 +328,9 @@ def check_removed_attributes(operator: Operator, context: LintContext) -> Iterat
 
 @LINT.rule("S209", Operator)
 def check_added_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that an added required attribute declares an `old` value (S209).
+    """Yield a finding S209 for each added attribute that is required and has no `old` value declared.
 
-    Transitions whose adapter up is not derived are left out.
+    Transitions whose adapter up is not derived pass.
     """
     for name, declared, step in changed_attributes(operator):
         is_new = name in step.new.attributes and name not in step.old.attributes and not declared.renamed
@@ -333,7 +342,7 @@ def check_added_attributes(operator: Operator, context: LintContext) -> Iterator
 
 @LINT.rule("S210", Operator)
 def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that what a `change:` block says about attributes agrees with the two signatures (S210)."""
+    """Yield a finding S210 for each declaration on an attribute that contradicts the two signatures."""
     for step in operator.transitions:
         since = step.new.since_version
         for name, declared in step.change.attributes.items():
@@ -354,7 +363,7 @@ def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 
 def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Iterator[str]:
-    """Yield a message for each declaration about an attribute that contradicts how the two versions differ in it."""
+    """Yield a message for each declaration on the attribute `name` that contradicts the two versions."""
     old, new, since = step.old.attributes.get(name), step.new.attributes.get(name), step.new.since_version
     came, went, stayed = old is None and new is not None, old is not None and new is None, old is not None is not new
     required = stayed and new is not None and new.required and old is not None and not old.required
@@ -383,7 +392,7 @@ def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Ite
 
 @LINT.rule("S229", Operator)
 def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that each emulated type is new in its version, and that its wider type was allowed before (S229)."""
+    """Yield a finding S229 for each type in `emulate` that is not new, or whose wider type was not allowed before."""
     for step in operator.transitions:
         for element, wider in step.change.emulate.items():
             before = [step.old.allowed_types(each) for each in (*step.old.inputs, *step.old.outputs)]
@@ -400,7 +409,7 @@ def check_emulated_types(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S211", Operator)
 def check_type_constraints(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that each type constraint is used by a parameter (S211); released versions, which cannot change, pass."""
+    """Yield a finding S211 for each type constraint that no parameter uses; released versions pass."""
     released = context.lock.get(domain_name(operator.domain), {}).get(operator.name, {})
     for schema in operator.schemas:
         used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
@@ -412,7 +421,7 @@ def check_type_constraints(operator: Operator, context: LintContext) -> Iterator
 
 @LINT.rule("S212 S213", Operator)
 def check_documentation(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that every version (S213), and each of its parameters and attributes (S212), has prose."""
+    """Yield a finding for each version (S213), and each parameter and attribute (S212), without prose."""
     for schema, docs in zip(operator.schemas, operator.docs, strict=True):
         since = schema.since_version
         if not docs.doc.strip():
@@ -432,7 +441,7 @@ def is_standard(operator: Operator) -> bool:
 
 @LINT.rule("S239", Operator, applies=is_standard)
 def check_special_cases(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that an operator has the key `special_cases`, if only with an empty list (S239)."""
+    """Yield a finding S239 if an operator does not have the key `special_cases`, which may be an empty list."""
     if "special_cases" not in operator.root.value:
         help = "add 'special_cases', a list, which is empty where there are none"
         yield Finding("S239", f"{operator.name} names no special cases", place=f"{operator.path}:1:1", help=help)
@@ -440,7 +449,7 @@ def check_special_cases(operator: Operator, context: LintContext) -> Iterator[Fi
 
 @LINT.rule("S245", Operator)
 def check_withdrawal(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that no version of an operator that is withdrawn already is declared as withdrawn again (S245)."""
+    """Yield a finding S245 for each version that withdraws an operator which is withdrawn already."""
     for step in operator.transitions:
         if step.old.deprecated and step.new.deprecated:
             since = step.new.since_version
@@ -451,7 +460,7 @@ def check_withdrawal(operator: Operator, context: LintContext) -> Iterator[Findi
 
 @LINT.rule("S214", Operator)
 def check_replacements(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a version names an existing replacement if it is deprecated, and only then (S214)."""
+    """Yield a finding S214 for a deprecated version without an existing replacement, and for any other with one."""
     for schema in operator.schemas:
         place = operator.place(schema.since_version, "replacement")
         if schema.deprecated != bool(schema.replacement):
@@ -466,7 +475,7 @@ def check_replacements(operator: Operator, context: LintContext) -> Iterator[Fin
 
 @LINT.rule("S215", Operator)
 def check_names(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a file is named as its operator, that this is an identifier, and that the domain is legal (S215)."""
+    """Yield a finding S215 if the file has another name than its operator, or if operator or domain are no names."""
     path = Path(operator.path)
     if not operator.name:  # which is reported
         return
@@ -481,7 +490,7 @@ def check_names(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 @LINT.rule("S216", Operator)
 def check_family(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that an operator of the standard has a known family; other domains have families of their own (S216)."""
+    """Yield a finding S216 if an operator of the standard has an unknown family; other domains may have their own."""
     if operator.family and operator.family not in FAMILIES and is_standard(operator):
         place = operator.place_of(operator.root.value["family"])
         help = near_miss(operator.family, FAMILIES) or f"known: {', '.join(FAMILIES)}"
@@ -490,7 +499,7 @@ def check_family(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 @LINT.rule("S219", Operator)
 def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that the types of a type set are not written as a list, but by the name of the set (S219)."""
+    """Yield a finding S219 for each list of types that has exactly the types of a named set."""
     names = {types: name for name, types in sets_of_domain(operator.domain, context.sets).items()}
     schemas = {schema.since_version: schema for schema in operator.schemas}
     for since, constraint, node in _stated_entries(operator, "types"):
@@ -504,7 +513,7 @@ def check_lists_of_types(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S230", Operator)
 def check_repeated_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that no part of a list of types is covered by the other parts (S230)."""
+    """Yield a finding S230 for each list of types with an item whose types the other items have already."""
     for version, constraint, node in _stated_entries(operator, "types"):
         parts = [each.value for each in node.value] if isinstance(node.value, list) else []
         types = [set(expand(part, context.sets)) for part in parts]
@@ -519,7 +528,7 @@ def check_repeated_types(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S231", Operator)
 def check_domain_of_sets(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a type set of one domain, such as `ml_labels`, is not used in another one (S231)."""
+    """Yield a finding S231 for each use of a type set that belongs to another domain, such as `ml_labels`."""
     foreign = context.sets.keys() - sets_of_domain(operator.domain, context.sets).keys()
     for version, constraint, node in _stated_entries(operator, "types"):
         for word in _type_words([node]):
@@ -534,7 +543,7 @@ SETS_OF_DOMAINS = {"ml": "ai.onnx.ml"}
 
 
 def sets_of_domain(domain: str, sets: TypeSets) -> TypeSets:
-    """Return the type sets that an operator of a domain may name: all but those that belong to other domains."""
+    """Return the type sets that operators of a domain may use: all but those of other domains."""
     return {
         name: types
         for name, types in sets.items()
@@ -543,7 +552,7 @@ def sets_of_domain(domain: str, sets: TypeSets) -> TypeSets:
 
 
 def _stated_entries(operator: Operator, key: str) -> Iterator[tuple[int, str, YamlNode]]:
-    """Yield (version, name, node) of each entry that a version itself writes below a key, such as "types"."""
+    """Yield (version, name, node) for each entry below the key `key` ("types") that a version states itself."""
     for version in operator.root.value["versions"].value:
         entries = version.value[key].value or {} if key in version.value else {}
         for name, node in entries.items():
@@ -553,7 +562,7 @@ def _stated_entries(operator: Operator, key: str) -> Iterator[tuple[int, str, Ya
 
 @LINT.rule("S232", Operator)
 def check_repeated_texts(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a constraint does not state the text that would be derived from its declarations anyway (S232)."""
+    """Yield a finding S232 for each text of a constraint that is equal to the text derived from its conditions."""
     made = {schema.since_version: all_constraints(schema, {}) for schema in operator.schemas}
     for since, label, node in _stated_entries(operator, "constraints"):
         clauses = [each.value for each in (node.value if isinstance(node.value, list) else [node])]
@@ -566,13 +575,13 @@ def check_repeated_texts(operator: Operator, context: LintContext) -> Iterator[F
 
 
 def _sorted_words(text: str) -> list[str]:
-    """Return the words of a text, sorted and without "and": texts with the same parts in another order are equal."""
+    """Return the words of a text, sorted and without "and", so that texts with the same parts compare equal."""
     return sorted(set(re.findall(r"[^\s,;]+", text)) - {"and"})
 
 
 @LINT.rule("S217 S218", LintedFolder)
 def check_type_sets(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Check that every type set of a folder is used (S217), and that no two have the same types (S218)."""
+    """Yield a finding for each type set of a folder that nothing uses (S217), or that equals another one (S218)."""
     if not folder.target.whole or not folder.complete or not context.sets.keys() > folder.base.keys():
         return
     path = folder.target.folder / TYPES_FILE
@@ -592,7 +601,7 @@ def check_type_sets(folder: LintedFolder, context: LintContext) -> Iterator[Find
 
 
 def _type_words(nodes: Iterable[YamlNode]) -> Iterator[str]:
-    """Yield every word of the type expressions in these nodes."""
+    """Yield every word of the type expressions in YAML nodes."""
     for node in nodes_below(nodes):
         if isinstance(node.value, str):
             yield from re.findall(r"\w+", node.value)

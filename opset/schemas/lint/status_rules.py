@@ -13,7 +13,7 @@ from opset.schemas.yaml.reader import YamlNode
 
 
 class _GroundedText(NamedTuple):
-    """The text of a special case or an example with its status, and the newest version whose text may state it."""
+    """The text of a special case or example, its status, and the newest version whose text may state it."""
 
     node: YamlNode
     text: str
@@ -24,7 +24,7 @@ class _GroundedText(NamedTuple):
 
 @LINT.rule("S242", Operator)
 def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a text which says that the standard leaves something open is marked as `chosen` (S242)."""
+    """Yield a finding S242 for each text that says the standard leaves something open, without `chosen`."""
     for each in _grounded_texts(operator):
         if is_open(each.text) and not each.chosen:
             help = "add 'chosen', with what is open, or say it in another way"
@@ -34,10 +34,9 @@ def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 @LINT.rule("S243", Operator)
 def check_clauses(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Check that a `stated` clause names a section of a document, or a part of a version that is old enough (S243).
+    """Yield a finding S243 for each `stated` that names no clause: a section of a document, or a part of a version.
 
-    An example may cite versions up to its first one. A special case may cite versions up to its last one, whose words
-    cover the earlier ones as well.
+    The version may not be newer than the first version of an example, or the last version of a special case.
     """
     for each in _grounded_texts(operator):
         if each.stated and (why := clause_fault(each.stated, operator.schemas, each.newest, operator.whole)):

@@ -26,9 +26,10 @@ _ARITIES = (SINGLE, OPTIONAL, VARIADIC)
 
 
 class TypeFields(Fields):
-    """Reads types and named sets of types.
+    """Reads types and named sets of types from YAML nodes; faults become findings.
 
-    Unless the sets are `complete`, a name that is not among them is no fault: `unknown` counts such names.
+    If `complete` is False, there may be further sets: an unknown name is no finding then, but only counted in
+    `unknown`.
     """
 
     def __init__(self, findings: Findings, sets: TypeSets, complete: bool = True) -> None:
@@ -36,9 +37,9 @@ class TypeFields(Fields):
         self.sets, self.complete, self.unknown = sets, complete, 0
 
     def types(self, node: YamlNode) -> tuple[str, ...]:
-        """Return the types, sorted, that an expression such as "floats", or a list of expressions, stands for.
+        """Return the types, sorted, that a type expression such as "floats", or a list of these, stands for.
 
-        The function `expand` describes expressions.
+        `expand` describes type expressions. An unknown one is a finding, and stands for no types.
         """
         if isinstance(node.value, str) and node.value in self.sets:
             return self.sets[node.value]
@@ -54,7 +55,7 @@ class TypeFields(Fields):
         return tuple(sorted(types))
 
     def expand_types(self, node: YamlNode, expression: str) -> set[str]:
-        """Return the types that an expression stands for; none if unknown, with a finding if sets are complete."""
+        """Return the types that one type expression stands for; an unknown one is a finding and stands for none."""
         if not expression:
             return set()
         try:
@@ -68,7 +69,7 @@ class TypeFields(Fields):
         return types
 
     def emulate(self, node: YamlNode) -> dict[str, str]:
-        """Return the wider type that computes each emulated element type; a key of the YAML may name a type set."""
+        """Return the wider element type in which each emulated type is computed; a key in YAML may name a type set."""
         found: dict[str, str] = {}
         for key, each in self.mapping(node).items():
             wider = self.choice(each, sorted(NUMBERS))
@@ -76,7 +77,7 @@ class TypeFields(Fields):
         return found
 
     def elements(self, node: YamlNode) -> tuple[str, ...]:
-        """Return the element types that an expression, or a list of them, stands for; any other type is a finding."""
+        """Return the element types that type expressions stand for; a type that is no tensor is a finding."""
         types = self.types(node)
         if not all(each.startswith("tensor(") for each in types):
             self.report_wrong(node, "element types of tensors")
@@ -84,10 +85,10 @@ class TypeFields(Fields):
 
 
 class Changes(TypeFields):
-    """Reads `change:` blocks."""
+    """Reads `change:` blocks from YAML nodes; faults become findings."""
 
     def change(self, node: YamlNode, attributes: Mapping[str, Attribute]) -> Change:
-        """Return the change that a `change:` block declares; `attributes` are those of its version, the newer one."""
+        """Return the change that a `change:` block declares; `attributes` are those of the version with the block."""
         fields = self.mapping(node, CHANGE_KEYS, ("adapters",))
         readers: dict[str, Callable[[YamlNode], Any]] = {
             "deprecated": self.flag,
@@ -116,14 +117,17 @@ class Changes(TypeFields):
         )
 
     def adapter(self, node: YamlNode | None) -> str:
-        """Return how an adapter is made: "derived", "written" or "impossible: REASON"; "" if there is no node."""
+        """Return the text that declares an adapter: "derived", "written" or "impossible: REASON"; "" without a node.
+
+        Any other text is a finding.
+        """
         text = self.text(node)
         if node is not None and text not in ("derived", "written") and not re.match(r"impossible: \S", text):
             self.report_wrong(node, "derived, written or 'impossible: reason'")
         return text
 
     def parameter_change(self, node: YamlNode) -> dict[str, Any]:
-        """Return the declared changes of inputs, or of outputs, by key, such as "added": see diff.py."""
+        """Return the declared changes of inputs, or of outputs, by key such as "added"; diff.py describes them."""
 
         def names(each: YamlNode) -> list[str]:
             return [self.name(item) for item in self.items(each)]
@@ -143,9 +147,16 @@ class Changes(TypeFields):
     def attribute_change(
         self, name: str, node: YamlNode, attribute: Attribute | None, up: str, declared: dict[str, AttributeChange]
     ) -> dict[str, Any]:
-        """Return the changes of an attribute that a signature shows; add what else is declared about it to `declared`.
+        """Return the declared change of an attribute's signature, and add all other declarations on it to `declared`.
 
-        If an added attribute declares no `old` value, that is its default, unless the adapter up is "written".
+        Args:
+            name: The attribute.
+            node: Its entry in the `change:` block.
+            attribute: Its declaration in the newer version, None if that has no such attribute.
+            up: How the adapter up is made. Unless it is "written", the `old` value of an added attribute is its
+                default if
+            none is declared.
+            declared: Gets the AttributeChange by name.
         """
         fields = self.mapping(node, ATTRIBUTE_CHANGE_KEYS)
         came = "added" in fields
@@ -173,7 +184,7 @@ class Changes(TypeFields):
         return {key: read_one(fields[key]) for key, read_one in readers.items() if key in fields}
 
     def old_value(self, node: YamlNode, attribute: Attribute | None) -> Any:
-        """Return the declared `old` value of an attribute; {"all": element} is a list of any length of this element."""
+        """Return the declared `old` value of an attribute; {"all": element} stands for any list of this element."""
         if attribute is None or attribute.type not in ATTRIBUTE_TYPES:  # reported elsewhere
             return self.any_value(node)
         if not isinstance(node.value, dict):
@@ -184,12 +195,15 @@ class Changes(TypeFields):
         return {key: self.value(each, attribute.type.removesuffix("s")) for key, each in entries.items()} or None
 
     def diff_value(self, node: YamlNode) -> Any:
-        """Return a value as `signature_diff` writes it: with lists, and floats as float32."""
+        """Return a value in the form of `signature_diff`: tuples as lists, floats as the nearest float32."""
         value = self.any_value(node)
         return list(value) if isinstance(value, tuple) else value
 
     def type_change(self, node: YamlNode) -> str | list[str]:
-        """Return the change of a type constraint: "new", "gone", or types with + if they came and - if they went."""
+        """Return the declared change of a type constraint: "new", "gone", or a list of types, each signed + or -.
+
+        The types are sorted. Anything else is a finding.
+        """
         if not isinstance(node.value, list):
             return self.choice(node, ("new", "gone"))
         signed: dict[str, set[str]] = {"+": set(), "-": set()}

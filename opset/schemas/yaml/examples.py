@@ -52,12 +52,15 @@ _COMPLEX = re.compile(r"[-+0-9.einfaj]{1,80}")
 
 
 class Examples(Likeness):
-    """Reads the examples of one operator, whose versions have been read."""
+    """Reads the examples of one operator from YAML nodes; faults become findings."""
 
     def __init__(
         self, findings: Findings, schemas: Sequence[OpSchema], docs: Sequence[Docs], broken: Collection[int] = ()
     ) -> None:
-        """Take the versions of the operator and their prose; examples are not compared with the `broken` versions."""
+        """Take the versions of the operator and their prose.
+
+        Examples are not compared with the versions in `broken`, by since_version, which have faults.
+        """
         super().__init__(findings)
         self.broken = broken
         self.schemas = {schema.since_version: schema for schema in schemas}
@@ -70,7 +73,7 @@ class Examples(Likeness):
         """The keys of the examples above by name, with the keys that each takes over by `like`."""
 
     def read(self, node: YamlNode) -> tuple[Example, ...]:
-        """Return the examples in a list; faults go to `findings`."""
+        """Return the examples in a YAML list."""
         examples: dict[str, Example] = {}
         for each in self.items(node):
             example = self.example(each)
@@ -80,7 +83,7 @@ class Examples(Likeness):
         return tuple(examples.values())
 
     def example(self, node: YamlNode) -> Example:
-        """Return one example, after comparing it with the versions for which it holds; faults go to `findings`."""
+        """Return one example; it is compared with the signatures of all versions that it holds for."""
         fields = self.inherit_keys(self.mapping(node, _KEYS, ("name",)))
         name = self.name(fields.get("name"))
         if name and not _NAME.fullmatch(name):
@@ -122,9 +125,9 @@ class Examples(Likeness):
         return example
 
     def inherit_keys(self, fields: dict[str, YamlNode]) -> dict[str, YamlNode]:
-        """Return an example's keys, completed by those of the earlier example that its key `like` names.
+        """Return the keys of an example, completed by the keys of the example that `like` names, if it has that key.
 
-        They are kept, since later examples may name this one.
+        The result is also kept, since later examples may name this one.
         """
         like = self.name(fields.get("like"))
         if like and like in self.complete:  # an example may lack its name
@@ -136,7 +139,7 @@ class Examples(Likeness):
         return fields
 
     def tolerance(self, node: YamlNode) -> float:
-        """Return a finite number that is not negative; 0.0 and a finding for anything else."""
+        """Return the number at a node; for anything but a finite number that is not negative, 0.0 with a finding."""
         value = node.value
         if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf:
             return float(value)
@@ -144,7 +147,7 @@ class Examples(Likeness):
         return 0.0
 
     def check_label(self, node: YamlNode, label: str, versions: Sequence[OpSchema]) -> None:
-        """Note a finding if one of the versions lacks the constraint `label`, which an example claims to break."""
+        """Add a finding if one of these versions has no constraint `label`, which an example says that it breaks."""
         for schema in versions:
             known = self.constraints[schema.since_version]
             if label not in known:
@@ -155,14 +158,20 @@ class Examples(Likeness):
     def check_signature(
         self, node: YamlNode, fields: dict[str, YamlNode], example: Example, versions: Sequence[OpSchema]
     ) -> None:
-        """Note a finding about the first version that does not take an example's inputs or outputs (number, types)."""
+        """Add a finding about the first of these versions that does not take the inputs or outputs of an example.
+
+        Compared are their numbers and types; `fields` are the example's keys.
+        """
         for side, values in (("input", example.inputs), ("output", example.outputs or ())):
             at = fields.get(f"{side}s", node)
             self.findings.charge(len(values) * len(versions), at)
             any(self.report_misfit(at, side, values, schema) for schema in versions)
 
     def report_misfit(self, at: YamlNode, side: str, values: Sequence[ExampleValue | None], schema: OpSchema) -> bool:
-        """Return whether values do not fit a version as inputs or outputs (by `side`), and note a finding if so."""
+        """Return whether values do not fit the inputs or outputs of a version; if so, add a finding.
+
+        `side` is "input" or "output"; `at` is the YAML node of the list.
+        """
         since, parameters = schema.since_version, getattr(schema, f"{side}s")
         least, most = getattr(schema, f"min_{side}"), getattr(schema, f"max_{side}")
         if not least <= len(values) <= most:
@@ -181,7 +190,13 @@ class Examples(Likeness):
     # Attributes.
 
     def attributes(self, example: YamlNode, node: YamlNode | None, versions: Sequence[OpSchema]) -> dict[str, Any]:
-        """Return an example's attributes by name; unknown ones, and missing ones that are required, are findings."""
+        """Return the attributes of an example by name; unknown ones, and missing ones that are required, are findings.
+
+        Args:
+            example: The YAML node of the example.
+            node: The YAML node of its attributes, None if it has none.
+            versions: The versions that the example holds for.
+        """
         values: dict[str, Any] = {}
         given = {} if node is None else self.mapping(node)
         required = [name for schema in versions for name in self.required[schema.since_version]]
@@ -202,7 +217,7 @@ class Examples(Likeness):
         return values
 
     def attribute(self, node: YamlNode, type_: str) -> Any:
-        """Return the value of an attribute of type `type_`, such as "ints" or "tensor"."""
+        """Return the value of an attribute from its YAML node; `type_` is the attribute's type, "ints" or "tensor"."""
         if type_.endswith("s"):
             return [self.attribute(each, type_[:-1]) for each in self.items(node)]
         if type_ == "tensor":
@@ -219,11 +234,14 @@ class Examples(Likeness):
     # Values.
 
     def values(self, node: YamlNode, unknown: bool = False) -> tuple[ExampleValue | None, ...]:
-        """Return the values of a list, None for an absent one. If `unknown`, a value may state its shape alone."""
+        """Return the values in a YAML list, None for an absent one; if `unknown`, elements may be null."""
         return tuple(None if each.value is None else self.read_content(each, unknown) for each in self.items(node))
 
     def read_content(self, node: YamlNode, unknown: bool = False) -> ExampleValue | None:
-        """Return the value that {TYPE: CONTENT} holds, None if it is wrong. If `unknown`, elements may be null."""
+        """Return the value that a mapping {TYPE: CONTENT} stands for; None if it is wrong, with a finding.
+
+        If `unknown`, elements may be null: any values of the stated shape.
+        """
         fields = self.mapping(node)
         key = self.type_key(node, fields, ("shape",))
         if key is None:
@@ -237,7 +255,10 @@ class Examples(Likeness):
         return self.content(fields[key], type_, unknown)
 
     def type_key(self, node: YamlNode, fields: dict[str, YamlNode], others: Sequence[str]) -> str | None:
-        """Return the key that names a value's type, the only one beside `others`; None and a finding without one."""
+        """Return the key that names the type in a value's mapping, the only one besides `others`.
+
+        Returns None, with a finding, if there is not exactly one.
+        """
         keys = [key for key in fields if key not in others]
         if len(keys) == 1:
             return keys[0]
@@ -246,7 +267,7 @@ class Examples(Likeness):
         return None
 
     def type(self, node: YamlNode) -> str:
-        """Return a type as schemas spell it, such as "tensor(float)" for `float`; "" and a finding if it is unknown."""
+        """Return a type as schemas spell it, "tensor(float)" for `float`; if it is unknown, "" with a finding."""
         text = self.text(node)
         try:
             (type_,) = expand(text, {})
@@ -256,7 +277,10 @@ class Examples(Likeness):
         return type_
 
     def content(self, node: YamlNode, type_: str, unknown: bool) -> ExampleValue | None:
-        """Return the value of type `type_` that a node holds, None if wrong. If `unknown`, elements may be null."""
+        """Return the value of type `type_` that the content at a node stands for; None if wrong, with a finding.
+
+        If `unknown`, elements may be null: any values of the stated shape.
+        """
         kind, _, inner = type_.removesuffix(")").partition("(")
         if kind == "tensor" and isinstance(node.value, dict):
             fields = self.mapping(node, ("value", "shape"), ("value",))
@@ -282,7 +306,7 @@ class Examples(Likeness):
         return None
 
     def map_key(self, node: YamlNode, element: str) -> str | int:
-        """Return the key of a map, text in YAML, as a str or int by its `element` type; 0 and a finding if wrong."""
+        """Return the key of a map as a str or int, by its type `element`; if it is wrong, 0 with a finding."""
         text = str(node.value)
         if element == "string":
             return text
@@ -293,7 +317,7 @@ class Examples(Likeness):
         return key
 
     def sparse(self, node: YamlNode) -> ExampleValue | None:
-        """Return a sparse tensor made of values, indices and a shape; None and a finding if they do not fit."""
+        """Return a sparse tensor from its elements, indices and shape; if these do not fit, None with a finding."""
         fields = self.mapping(node, required=("indices", "shape"))
         key = self.type_key(node, fields, ("indices", "shape"))
         if key is None or not {"indices", "shape"} <= fields.keys():
@@ -314,9 +338,9 @@ class Examples(Likeness):
     # Tensors.
 
     def tensor(self, node: YamlNode, type_: str, shape: YamlNode | None, unknown: bool = False) -> ExampleValue:
-        """Return a tensor, written as nested lists, as a flat list or `0..23` with `shape`, or as a scalar.
+        """Return a tensor from a scalar, nested lists, or a flat list or a count (`0..23`) with a shape.
 
-        If `unknown`, null stands for elements that are left open.
+        If `unknown`, the elements may be null: any values of the stated shape. Elements that do not fit are findings.
         """
         element = type_[len("tensor(") : -1]
         wanted = None if shape is None else self.shape(shape)
@@ -346,7 +370,7 @@ class Examples(Likeness):
         return ExampleValue(type_, content, wanted)
 
     def flatten(self, node: YamlNode) -> tuple[list[YamlNode], tuple[int, ...]]:
-        """Return the elements of nested lists, row by row, and the shape; none and a finding if lengths differ."""
+        """Return the elements of nested lists, row by row, and their shape; if lengths differ, none with a finding."""
         level, shape = [node], list[int]()
         while level and isinstance(level[0].value, list):
             length = len(level[0].value)
@@ -360,7 +384,10 @@ class Examples(Likeness):
         return level, tuple(shape)
 
     def read_count(self, node: YamlNode, element: str, first: int, last: int) -> list[Any]:
-        """Return the whole numbers from `first` to `last`, which type `element` has to hold; none if last < first."""
+        """Return the whole numbers from `first` to `last`; [] with a finding if `last` is smaller.
+
+        A number that the type `element` cannot hold is a finding, too.
+        """
         if last < first:
             self.report_wrong(node, "a count that goes up")
             return []
@@ -370,7 +397,7 @@ class Examples(Likeness):
         return list(range(first, last + 1))
 
     def shape(self, node: YamlNode) -> tuple[int, ...]:
-        """Return the dimensions that a list holds, () with a finding if there are too many or one is too large."""
+        """Return the sizes in a YAML list; () with a finding if they are too many, or one is too large."""
         shape = tuple(self.number(each) for each in self.items(node))
         if len(shape) > MAX_RANK or not all(0 <= each <= MAX_DIMENSION for each in shape):
             self.report_wrong(node, f"at most {MAX_RANK} dimensions from 0 to {MAX_DIMENSION}")
@@ -378,7 +405,7 @@ class Examples(Likeness):
         return shape
 
     def element(self, node: YamlNode, element: str) -> Any:
-        """Return one element of a tensor or map; a neutral value, with a finding, if its type cannot hold it."""
+        """Return one element of a tensor or map of type `element`; for a wrong one, a substitute with a finding."""
         value = node.value
         if element == "string":
             return self.text(node)

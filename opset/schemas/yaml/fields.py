@@ -17,19 +17,23 @@ MAX_ENTRIES = 256
 
 
 def float32(value: float) -> float:
-    """Return the float32 nearest to a number, as attributes hold it. Raises OverflowError if it is too large."""
+    """Return the float32 nearest to a number, as a Python float. Raises OverflowError if it is too large."""
     nearest: float = struct.unpack("<f", struct.pack("<f", float(value)))[0]
     return nearest
 
 
 class Fields:
-    """Reads values from a file's nodes; faults go to `findings`, and a neutral value is returned for a wrong one."""
+    """Reads values from YAML nodes. A wrong value becomes a finding, and a substitute is returned: "", 0, [] or {}."""
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
 
     def mapping(self, node: YamlNode, known: Sequence[str] = (), required: Sequence[str] = ()) -> dict[str, YamlNode]:
-        """Return a mapping's entries, or {}; a missing `required` key, or one not `known` (if given), is a finding."""
+        """Return the entries of a mapping; {} with a finding if the node is none.
+
+        A missing `required` key is a finding, and so is a key that is not `known`, which is left out. If `known` is
+        empty, all keys are.
+        """
         if not isinstance(node.value, dict):
             self.report_wrong(node, "a mapping")
             return {}
@@ -43,14 +47,14 @@ class Fields:
         return {key: value for key, value in node.value.items() if not known or key in known}
 
     def items(self, node: YamlNode) -> list[YamlNode]:
-        """Return the items of a list; none and a finding if the node is no list."""
+        """Return the items of a list; [] with a finding if the node is no list."""
         if isinstance(node.value, list):
             return node.value
         self.report_wrong(node, "a list")
         return []
 
     def text(self, node: YamlNode | None) -> str:
-        """Return the text of a node, "" if there is no node, or, with a finding, if it is no text."""
+        """Return the text of a node, "" if the node is None; if it is no text, "" with a finding."""
         if node is None:
             return ""
         if isinstance(node.value, str):
@@ -59,21 +63,24 @@ class Fields:
         return ""
 
     def phrase(self, node: YamlNode | None) -> str:
-        """Return the text of a node, "" if there is no node; empty text is a finding."""
+        """Return the text of a node, "" if the node is None; empty text is a finding."""
         text = self.text(node)
         if node is not None and node.value == "":
             self.findings.add("S105", "the text must not be empty", node)
         return text
 
     def grounds(self, fields: dict[str, YamlNode]) -> tuple[str, str]:
-        """Return the clause in `stated` and the reason in `chosen`, each "" if missing; to have both is a finding."""
+        """Return the text of the keys `stated` and `chosen`, "" for a missing one; to have both is a finding."""
         stated, chosen = self.phrase(fields.get("stated")), self.phrase(fields.get("chosen"))
         if stated and chosen:
             self.findings.add("S103", "what is stated is not chosen", fields["chosen"], "leave one of them out")
         return stated, chosen
 
     def span(self, fields: dict[str, YamlNode], known: Collection[int]) -> tuple[int | None, int | None]:
-        """Return the versions in `since` and `until`, each None if it is missing or, with a finding, not `known`."""
+        """Return the versions of the keys `since` and `until`, None for a missing one.
+
+        A version that is not in `known` becomes None, with a finding; `until` before `since` is a finding, too.
+        """
         found: dict[str, int] = {}
         for key in [each for each in ("since", "until") if each in fields]:
             number = self.number(fields[key])
@@ -88,7 +95,10 @@ class Fields:
         return since, until
 
     def name(self, node: YamlNode | None) -> str:
-        """Return short printable text; "" if there is no node, or, with a finding, if it is anything else or empty."""
+        """Return the text of a node that is short, printable and not empty; otherwise "" with a finding.
+
+        Without a node (None), it is "" without a finding.
+        """
         text = self.text(node)
         if node is None or not isinstance(node.value, str):
             return ""
@@ -103,7 +113,7 @@ class Fields:
         return ""
 
     def limit_entries(self, node: YamlNode, what: str) -> YamlNode:
-        """Return a list or mapping, cut to MAX_ENTRIES entries; a longer one is a finding, which calls them `what`."""
+        """Return the list or mapping of a node, cut to MAX_ENTRIES entries; if cut, a finding calls them `what`."""
         if isinstance(node.value, list | dict) and len(node.value) > MAX_ENTRIES:
             self.findings.add("S102", f"there are at most {MAX_ENTRIES} {what}", node)
             first = islice(node.value.items() if isinstance(node.value, dict) else node.value, MAX_ENTRIES)
@@ -111,12 +121,16 @@ class Fields:
         return node
 
     def names(self, node: YamlNode | None, what: str) -> dict[str, YamlNode]:
-        """Return at most MAX_ENTRIES entries of a mapping, {} if there is no node; findings call them `what`."""
+        """Return the entries of a mapping, at most MAX_ENTRIES, {} if the node is None.
+
+        `what` is the word for entries in findings. Entries whose name is empty or not printable are left out, with a
+        finding.
+        """
         entries = {} if node is None else self.mapping(self.limit_entries(node, what))
         return {name: each for name, each in entries.items() if node is not None and self.name(node.keys[name])}
 
     def flag(self, node: YamlNode | None) -> bool:
-        """Return a boolean; false if there is no node, or, with a finding, if it is anything else."""
+        """Return the boolean at a node, False if the node is None; anything else is False with a finding."""
         if node is None:
             return False
         if not isinstance(node.value, bool):
@@ -124,7 +138,7 @@ class Fields:
         return node.value is True
 
     def number(self, node: YamlNode | None, default: int = 0) -> int:
-        """Return a whole number; `default` if there is no node, or, with a finding, if it is anything else."""
+        """Return the whole number at a node, `default` if the node is None; else `default` with a finding."""
         if node is None:
             return default
         if isinstance(node.value, int) and not isinstance(node.value, bool):
@@ -133,7 +147,10 @@ class Fields:
         return default
 
     def within(self, node: YamlNode | None, low: int, high: int, default: int) -> int:
-        """Return a whole number from `low` to `high`; `default` if there is no node, or, with a finding, if wrong."""
+        """Return the whole number at a node if it is from `low` to `high`; else `default`, with a finding.
+
+        Without a node (None), it is `default` without a finding.
+        """
         number = self.number(node, default)
         if node is None or low <= number <= high:
             return number
@@ -141,7 +158,7 @@ class Fields:
         return default
 
     def choice(self, node: YamlNode, choices: Sequence[str]) -> str:
-        """Return a text that is one of `choices`; "" and a finding if it is none of them."""
+        """Return the text of a node if it is one of `choices`; else "" with a finding."""
         text = self.text(node)
         if text in choices:
             return text
@@ -151,17 +168,17 @@ class Fields:
         return ""
 
     def report_wrong(self, node: YamlNode, wanted: str, help: str = "") -> None:
-        """Note the finding (S105) that `wanted`, such as "a list", has to stand at a node."""
+        """Add the finding S105 "WANTED has to stand here" about a node; `help` is advice to the user."""
         self.findings.add("S105", f"{wanted} has to stand here", node, help)
 
     def report_unknown(self, node: YamlNode, what: str, name: str, known: Iterable[str]) -> None:
-        """Note the finding (S107) that no `what`, such as "input", has this name; it suggests similar `known` names."""
+        """Add the finding S107 "there is no WHAT NAME" about a node; its help suggests similar names in `known`."""
         self.findings.add("S107", f"there is no {what} {name[:MAX_KEY]!r}", node, near_miss(name, known))
 
     def value(self, node: YamlNode, type_: str) -> Any:
-        """Return the value of an attribute of type `type_`: a list as a tuple, a float as the nearest float32.
+        """Return the value of an attribute of type `type_`: a tuple for a list, the nearest float32 for a float.
 
-        A wrong value becomes 0 or "", with a finding; a type without values in YAML, such as "graph", gives None.
+        A wrong value becomes 0 or "", with a finding. A type that has no values in YAML, such as "graph", gives None.
         """
         if type_ in ("ints", "floats", "strings"):
             return tuple([self.value(each, type_[:-1]) for each in self.items(node)])
@@ -178,7 +195,7 @@ class Fields:
         return None
 
     def round_float(self, node: YamlNode, value: float) -> float:
-        """Return the float32 nearest to a number; 0.0 and a finding at the node if it is too large."""
+        """Return the float32 nearest to a number; if it is too large, 0.0 with a finding about the node."""
         try:
             return float32(value)
         except OverflowError:
@@ -186,7 +203,7 @@ class Fields:
             return 0.0
 
     def any_value(self, node: YamlNode) -> Any:
-        """Return the value of a node, whatever its type: lists as tuples, floats as the nearest float32."""
+        """Return the value of a node of any type: lists as tuples, floats as the nearest float32."""
         if isinstance(node.value, list):
             return tuple(self.any_value(each) for each in node.value)
         if isinstance(node.value, dict):
@@ -194,11 +211,11 @@ class Fields:
         return self.round_float(node, node.value) if isinstance(node.value, float) else node.value
 
     def read_named(self, node: YamlNode | None, read_one: Callable[[YamlNode], T]) -> dict[str, T]:
-        """Return the entries of a mapping, each value as `read_one` reads it; {} if there is no node."""
+        """Return the entries of a mapping, each value as read by `read_one`; {} if the node is None."""
         return {} if node is None else {key: read_one(value) for key, value in self.mapping(node).items()}
 
     def pair(self, read_one: Callable[[YamlNode], Any]) -> Callable[[YamlNode], list[Any]]:
-        """Return a reader of lists `[old, new]`, both read by `read_one`; any other node becomes [], with a finding."""
+        """Return a function that reads a list `[old, new]`, each item by `read_one`; else [] with a finding."""
 
         def read_pair(node: YamlNode) -> list[Any]:
             if isinstance(node.value, list) and len(node.value) == 2:

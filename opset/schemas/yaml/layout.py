@@ -23,12 +23,12 @@ RECENT = 64
 
 
 def dump_operator(operator: Operator) -> str:
-    """Return the canonical text of an operator's file; `load_operator` reads the same operator from it."""
+    """Return the text of an operator's file in canonical layout; reading it gives an equal operator."""
     return dump_document(canonical_document(operator))
 
 
 def canonical_document(operator: Operator) -> dict[str, Any]:
-    """Return an operator's document as plain data, with keys in order, and without keys inherited through `like`."""
+    """Return an operator's YAML document as plain data: keys in canonical order, and none that `like` inherits."""
     document: dict[str, Any] = _order_keys(operator.root.plain(), OPERATOR_KEYS)
     complete = {since: _order_version(version) for since, version in complete_versions(operator.root).items()}
     document["versions"] = [
@@ -47,7 +47,7 @@ def canonical_document(operator: Operator) -> dict[str, Any]:
 
 
 def _order_version(version: dict[str, Any]) -> dict[str, Any]:
-    """Return a version with its keys in canonical order, also inside parameters, attributes and function bodies."""
+    """Return a version with its keys in canonical order, also in parameters, attributes and function bodies."""
     ordered: dict[str, Any] = _order_keys(version, VERSION_KEYS)
     for key, keys in (("inputs", PARAMETER_KEYS), ("outputs", PARAMETER_KEYS), ("function", BODY_KEYS)):
         if ordered.get(key):
@@ -58,12 +58,12 @@ def _order_version(version: dict[str, Any]) -> dict[str, Any]:
 
 
 def _order_keys(mapping: Any, keys: Sequence[str]) -> Any:
-    """Return a mapping with only these of its keys, in this order; a value that is no mapping is returned as it is."""
+    """Return a mapping with its keys in the order of `keys`, and no others; anything but a mapping is unchanged."""
     return {key: mapping[key] for key in keys if key in mapping} if isinstance(mapping, dict) else mapping
 
 
 def _lay_out_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]:
-    """Return an example in which the attributes in `graphs`, which are graphs as text, have one node a line."""
+    """Return an example in which the attributes named in `graphs`, graphs as text, have one node on each line."""
     attributes = dict(example.get("attributes") or {})
     for name in graphs & attributes.keys():
         with suppress(ModelError):  # an example may hold what is no graph
@@ -72,7 +72,7 @@ def _lay_out_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]
 
 
 def _shorten_examples(examples: list[dict[str, Any]], complete: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return examples; one that saves SAVED characters by it is written as `like` one above.
+    """Return examples in which one is written as `like` an earlier one if that saves at least SAVED characters.
 
     `complete` has the same examples with all their keys.
     """
@@ -97,12 +97,15 @@ def _shorten_examples(examples: list[dict[str, Any]], complete: list[dict[str, A
 
 
 def _yaml_parts(example: dict[str, Any]) -> dict[str, str]:
-    """Return the YAML of each key of an example and of each of its attributes, to measure its length."""
+    """Return the YAML text of each key of an example, and of each attribute, to compare examples by length."""
     attributes = {f"attributes {name}": flow(value) for name, value in (example.get("attributes") or {}).items()}
     return attributes | {key: flow(each) for key, each in example.items() if key not in ("name", "attributes")}
 
 
 def _written_length(own: dict[str, str], other: dict[str, str]) -> int:
-    """Return how many characters an example takes if it is `like` another one; both are results of `_yaml_parts`."""
+    """Return the number of characters that an example takes if it is written as `like` another.
+
+    Both arguments are results of `_yaml_parts`; for `other` {}, it is the length without `like`.
+    """
     written = sum(len(key) + len(text) + 4 for key, text in own.items() if other.get(key) != text)
     return written + sum(len(key) + len(": null, ") for key in other if key not in own)

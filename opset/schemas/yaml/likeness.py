@@ -23,10 +23,10 @@ EXAMPLE_OWN_KEYS = ("name", "like")
 
 
 class Likeness(Fields):
-    """Reads versions and examples that are `like` another one."""
+    """Completes versions and examples that have the key `like` by the keys that they inherit."""
 
     def complete_version(self, fields: Mapping[str, YamlNode], other: Mapping[str, YamlNode]) -> dict[str, YamlNode]:
-        """Return a version's keys, and those that it inherits from the version `other`, which lacks none."""
+        """Return the keys of a version together with those that it inherits from the complete version `other`."""
         found = self._inherit(fields, other, OWN_KEYS, DEPTHS)
         for key in PARAMETERS:
             if key in fields and isinstance(fields[key].value, list):
@@ -34,7 +34,7 @@ class Likeness(Fields):
         return found
 
     def complete_example(self, fields: Mapping[str, YamlNode], other: Mapping[str, YamlNode]) -> dict[str, YamlNode]:
-        """Return an example's keys, and those that it inherits from the example `other`, which lacks none."""
+        """Return the keys of an example together with those that it inherits from the complete example `other`."""
         return self._inherit(fields, other, EXAMPLE_OWN_KEYS, EXAMPLE_DEPTHS)
 
     def _inherit(
@@ -44,16 +44,20 @@ class Likeness(Fields):
         own: Collection[str],
         depths: Mapping[str, int],
     ) -> dict[str, YamlNode]:
-        """Return the keys in `fields`, and those keys of `other` that `fields` lacks, except keys in `own`.
+        """Return `fields` with the keys of `other` that it lacks, except keys in `own`, which are never inherited.
 
-        `depths` says how many levels below a key are completed in the same way; other values are inherited whole.
+        For a key in `depths`, entries are inherited one by one, that many levels deep; other values are inherited
+        whole.
         """
         shared = {key: each for key, each in other.items() if key not in own}
         self.findings.charge(sum(each.size() for each in shared.values()), fields["like"])
         return self._merge_entries(fields, shared, depths)
 
     def _merge(self, own: YamlNode, other: YamlNode, depth: int) -> YamlNode:
-        """Return `own` with the entries of `other` that it lacks, down to `depth` levels, if both are mappings."""
+        """Return a node with the entries of `own`, and those of `other` that it lacks, down to `depth` levels.
+
+        `own` is returned unchanged unless both are mappings.
+        """
         if not depth or not isinstance(own.value, dict) or not isinstance(other.value, dict):
             return own
         entries = self._merge_entries(own.value, other.value, dict.fromkeys(own.value, depth - 1))
@@ -62,9 +66,9 @@ class Likeness(Fields):
     def _merge_entries(
         self, own: Mapping[str, YamlNode], other: Mapping[str, YamlNode], depths: Mapping[str, int]
     ) -> dict[str, YamlNode]:
-        """Return the entries of `own`, and those of `other` that it lacks.
+        """Return the entries of `own` together with those of `other` that it lacks.
 
-        A null in `own` leaves out the entry of `other`; it is a finding (S107) if there is none.
+        A null in `own` removes the entry of `other`; if there is none, that is a finding S107.
         """
         found = dict(other)
         for key, each in own.items():
@@ -77,7 +81,10 @@ class Likeness(Fields):
         return found
 
     def _parameters(self, key: str, node: YamlNode, other: YamlNode | None) -> YamlNode:
-        """Return a list of parameters, each completed by the parameter of `other` that has the same name."""
+        """Return the list of parameters at `node`, each completed by the parameter of the same name in `other`.
+
+        `key` is "inputs" or "outputs".
+        """
         others = [] if other is None else self.items(other)
         known = {name: each for each in others if (name := _parameter_name(each))}
         found = []
@@ -94,7 +101,7 @@ class Likeness(Fields):
 
 
 def _parameter_name(parameter: YamlNode) -> str:
-    """Return the name of a parameter, which is text or a mapping; "" for anything else, as in a file with faults."""
+    """Return the name of a parameter in YAML, which is text or a mapping; "" if it is faulty."""
     value = parameter.value
     if isinstance(value, dict):
         value = value["name"].value if "name" in value else ""
@@ -102,7 +109,7 @@ def _parameter_name(parameter: YamlNode) -> str:
 
 
 def complete_versions(root: YamlNode) -> dict[int, dict[str, Any]]:
-    """Return all keys, own and inherited, of each version in an operator's faultless document, by its number."""
+    """Return each version of a faultless operator document with all keys, inherited ones included, by since_version."""
     complete: dict[int, dict[str, YamlNode]] = {}
     likeness = Likeness(Findings(""))
     for node in sorted(root.value["versions"].value, key=lambda each: -each.value["since"].value):
@@ -114,7 +121,7 @@ def complete_versions(root: YamlNode) -> dict[int, dict[str, Any]]:
 
 
 def complete_examples(root: YamlNode) -> list[dict[str, Any]]:
-    """Return the examples in an operator's faultless document, each with inherited keys and without `like`."""
+    """Return the examples of a faultless operator document with all keys, inherited ones included, without `like`."""
     complete: dict[str, dict[str, YamlNode]] = {}
     likeness = Likeness(Findings(""))
     for node in root.value["examples"].value if "examples" in root.value else ():
@@ -126,7 +133,10 @@ def complete_examples(root: YamlNode) -> list[dict[str, Any]]:
 
 
 def shorten_version(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that a version has to write if it is `like` the version `other`: inverts `complete_version`."""
+    """Return the keys that a version has to write if it is `like` the version `other`.
+
+    `complete_version` does the reverse.
+    """
     found = _shorten(own, other, OWN_KEYS, DEPTHS)
     for key in PARAMETERS:
         if found.get(key) is None:
@@ -141,16 +151,20 @@ def shorten_version(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[st
 
 
 def shorten_example(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that an example has to write if it is `like` the example `other`: inverts `complete_example`."""
+    """Return the keys that an example has to write if it is `like` the example `other`.
+
+    `complete_example` does the reverse.
+    """
     return _shorten(own, other, EXAMPLE_OWN_KEYS, EXAMPLE_DEPTHS)
 
 
 def _shorten(
     own: Mapping[str, Any], other: Mapping[str, Any], always: Collection[str], depths: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return what `own` has to write beside `other`: entries in `always`, those that differ, and null for missing ones.
+    """Return the entries of `own` that differ from `other`, and null for entries that only `other` has.
 
-    `depths` says how many levels below a key only differences are returned.
+    Entries in `always` are returned in any case. `depths` says for a key how many levels deep only differences are
+    returned.
     """
     found: dict[str, Any] = {key: each for key, each in own.items() if key in always}
     for key, each in own.items():
@@ -160,12 +174,12 @@ def _shorten(
 
 
 def _differing_part(own: Any, other: Any, depth: int) -> Any:
-    """Return the entries of a mapping that differ from `other`, `depth` levels deep; any other value is unchanged."""
+    """Return the entries of a mapping that differ from `other`, `depth` levels deep; any other value unchanged."""
     if not depth or not isinstance(own, dict) or not isinstance(other, dict):
         return own
     return _shorten(own, other, (), dict.fromkeys(own, depth - 1))
 
 
 def _is_same(own: Any, other: Any) -> bool:
-    """Whether two values are written alike: 0.0 is not -0.0, 1 is not true, and the order of entries counts."""
+    """Whether two values are equal as written: 0.0 is not -0.0, 1 is not true, and the order of entries counts."""
     return repr(own) == repr(other)

@@ -123,9 +123,9 @@ MAX_FOLDER_FINDINGS = 5 * MAX_FINDINGS
 
 @dataclass(frozen=True)
 class Operator:
-    """One operator file: its schemas and their prose, oldest first, its examples, and the document as it was read.
+    """An operator as its file declares it: schemas and their prose (oldest first), examples, and the YAML document.
 
-    If the file has faults, it has the parts without faults.
+    Of a file with faults, it has the parts that are faultless.
     """
 
     domain: str
@@ -147,7 +147,7 @@ class Operator:
 
     @cached_property
     def transitions(self) -> tuple[Transition, ...]:
-        """Pairs of consecutive versions with their change, oldest first; none if a version between was not read."""
+        """Consecutive versions with the change between them, oldest first; without those next to a version not read."""
         if self.gaps is None:
             return ()
         pairs = [(old, new) for old, new in itertools.pairwise(self.schemas) if new.since_version not in self.gaps]
@@ -158,7 +158,7 @@ class Operator:
         return {version.value["since"].value: version for version in self.root.value["versions"].value}
 
     def place(self, since: int, *keys: str) -> str:
-        """Return "path:line:column" of the entry to which `keys` lead in a version: "inputs", "X", "doc".
+        """Return "path:line:column" of an entry in a version; `keys` lead to it, such as "inputs", "X", "doc".
 
         From the first key on that the file lacks, keys are ignored. "special_cases" and a text lead to a special case.
         """
@@ -173,12 +173,12 @@ class Operator:
         return self.place_of(at)
 
     def place_of(self, node: YamlNode) -> str:
-        """Return "path:line:column" of a node in the operator's file."""
+        """Return "path:line:column" of a YAML node of the operator's file."""
         return f"{self.path}:{node.line}:{node.column}"
 
 
 def _entry_name(node: YamlNode) -> str:
-    """Return the text by which an entry of a list is found: its `name`, else its `text`, else the entry itself."""
+    """Return the text that identifies an item of a YAML list: its `name`, else its `text`, else the item itself."""
     if isinstance(node.value, dict):
         node = node.value.get("name") or node.value.get("text") or node
     return str(node.value)
@@ -186,6 +186,8 @@ def _entry_name(node: YamlNode) -> str:
 
 @dataclass(frozen=True)
 class _Version:
+    """One version as it was read: its schema, its YAML node, its keys (inherited ones included), and its prose."""
+
     schema: OpSchema
     node: YamlNode
     fields: dict[str, YamlNode]
@@ -195,7 +197,10 @@ class _Version:
 
 
 def load_operator(path: Path | str, sets: TypeSets) -> Operator:
-    """Return the operator in a file `<domain>/<Operator>.yaml`; it may name `sets`. Raises SchemaError for faults."""
+    """Return the operator in a file `<domain>/<Operator>.yaml`, which may name the type sets `sets`.
+
+    Raises SchemaError with all faults of the file.
+    """
     return parse_operator(None, path, sets)
 
 
@@ -220,10 +225,11 @@ def parse_operator(data: bytes | None, path: Path | str, sets: TypeSets, budget:
 def read_operator(
     path: Path | str, sets: TypeSets, budget: Budget | None = None, complete: bool = True, data: bytes | None = None
 ) -> tuple[Operator | None, list[Finding]]:
-    """Return an operator as far as its file can be read, or None, and all findings about the file.
+    """Return an operator as far as its file is faultless, None if nothing is, and all findings about the file.
 
-    Unless the type sets are `complete`, a version that names an unknown one is left out without a finding. `data` are
-    the file's bytes; without them, the file is read. `budget` bounds the work for all files of a folder.
+    `data` are the bytes of the file, None to read it; `budget` bounds the work for all files of a folder. Unless
+    `complete`, there may be more type sets than `sets`: a version that names an unknown one is left out without a
+    finding.
     """
     path = Path(path)
     findings = Findings(str(path), budget)
@@ -238,7 +244,7 @@ def read_operator(
 
 
 def read_declaration(root: YamlNode, domain: str, sets: TypeSets, findings: Findings) -> Operator | None:
-    """Return the operator that a document declares, as far as it has no faults: these go to `findings`.
+    """Return the operator in a YAML document as far as it is faultless, None if nothing is; faults go to `findings`.
 
     Raises SchemaError if there are too many findings.
     """
@@ -254,10 +260,10 @@ def domain_of(path: Path) -> str:
 def read_operators(
     files: Sequence[Path], sets: TypeSets, complete: bool = True
 ) -> tuple[list[Operator], list[Finding]]:
-    """Return operators as far as their files can be read, and all findings about them.
+    """Return operators as far as their files are faultless, and all findings about the files.
 
-    Reading stops, with a finding, after MAX_FOLDER_FINDINGS findings or too many steps. Unless the type sets are
-    `complete`, a version that names an unknown one is left out without a finding.
+    Reading stops after too many findings or too much work, with a finding about that. Unless `complete`, there may be
+    more type sets than `sets`: a version that names an unknown one is left out without a finding.
     """
     operators: list[Operator] = []
     findings: list[Finding] = []
@@ -280,7 +286,7 @@ def read_operators(
 
 
 def load_operators(folder: Path, sets: TypeSets) -> tuple[list[Operator], list[Finding]]:
-    """Return the operators below a folder whose files have no faults, sorted by path, and the findings about others.
+    """Return the operators of a folder whose files are faultless, sorted by path, and the findings about the others.
 
     Raises SchemaError if the folder cannot be read.
     """
@@ -289,7 +295,7 @@ def load_operators(folder: Path, sets: TypeSets) -> tuple[list[Operator], list[F
 
 
 def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[Operator], dict[str, tuple[str, ...]]]:
-    """Return all operators below a folder, sorted by path, and the type sets that they may name: `base` and its own.
+    """Return all operators of a folder, sorted by path, and the type sets that they may name: `base` and the folder's.
 
     Raises SchemaError with the findings of all files.
     """
@@ -301,7 +307,7 @@ def load_folder(folder: Path | str, base: TypeSets | None = None) -> tuple[list[
 
 
 def operator_files(folder: Path) -> list[Path]:
-    """Return the files `<domain>/<Operator>.yaml` below a folder, sorted. Raises SchemaError if it cannot be read."""
+    """Return the files `<domain>/<Operator>.yaml` of a folder, sorted. Raises SchemaError if it cannot be read."""
     files: list[Path] = []
     try:
         for domain in _list_folder(folder):
@@ -320,7 +326,7 @@ def operator_files(folder: Path) -> list[Path]:
 
 
 def siblings(domain: Path) -> list[Path]:
-    """Return the operator files in the folder of one domain, sorted; none if it cannot be read."""
+    """Return the operator files in the folder of one domain, sorted; [] if the folder cannot be read."""
     try:
         return sorted(path for path in _list_folder(domain) if path.suffix == ".yaml")
     except (OSError, ValueError):
@@ -337,7 +343,7 @@ def _list_folder(folder: Path) -> list[Path]:
 
 
 def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts of a version's constraints by label: the `stated` ones, and texts derived from declarations."""
+    """Return the texts of a version's constraints by label: those in `stated`, and others from their declarations."""
     made: dict[str, list[str]] = {}
     for attribute in schema.attributes.values():
         if attribute.constraint:
@@ -349,7 +355,7 @@ def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, st
 
 @lru_cache(maxsize=1)
 def standard_sets() -> TypeSets:
-    """Return the named type sets of the standard, which operators of every folder may use."""
+    """Return the named type sets of the standard, which operators of any folder may use; cached."""
     return load_sets(Path(__file__).parents[1] / TYPES_FILE)
 
 
@@ -360,9 +366,9 @@ def folder_sets(folder: Path, base: TypeSets | None = None) -> dict[str, tuple[s
 
 
 def load_sets(path: Path | str, base: TypeSets | None = None, data: bytes | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the named type sets of a file, added to `base`; they may name sets of `base` and sets above them.
+    """Return the named type sets of a file with those of `base`, which it may use. Raises SchemaError for faults.
 
-    `data` are the bytes of the file; None reads it. Raises SchemaError with all faults of the file.
+    `data` are the bytes of the file; None to read it.
     """
     sets, findings = read_sets(path, base, data)
     if findings:
@@ -373,9 +379,9 @@ def load_sets(path: Path | str, base: TypeSets | None = None, data: bytes | None
 def read_sets(
     path: Path | str, base: TypeSets | None = None, data: bytes | None = None
 ) -> tuple[dict[str, tuple[str, ...]], list[Finding]]:
-    """Return a dictionary of type sets, and the findings about a file of them; `data` is read in place of the file.
+    """Return the type sets of `base` and the faultless ones of a file, and the findings about the file.
 
-    The dictionary has the sets of `base`, and those of the file without findings.
+    `data` are the bytes of the file; None to read it.
     """
     findings = Findings(str(path))
     sets = dict(base or {})
@@ -388,7 +394,7 @@ def read_sets(
 
 
 def add_sets(root: YamlNode, sets: dict[str, tuple[str, ...]], findings: Findings) -> None:
-    """Add the type sets that a mapping declares to `sets`, without those that have faults: these go to `findings`."""
+    """Add the type sets that a YAML mapping declares to `sets`; one with faults is left out, with findings."""
     if not isinstance(root.value, dict):
         findings.add("S105", "a file of type sets is a mapping from names to lists of types", root)
         return
@@ -403,7 +409,7 @@ def add_sets(root: YamlNode, sets: dict[str, tuple[str, ...]], findings: Finding
 
 
 def _keep_versions(root: YamlNode, versions: list[_Version]) -> YamlNode:
-    """Return a copy of an operator's document that has only these of its versions, in the same order."""
+    """Return a copy of an operator's YAML document with only these of its versions."""
     known = {id(each.node) for each in versions}
     listed = root.value["versions"]
     kept = [each for each in listed.value if id(each) in known]
@@ -411,13 +417,16 @@ def _keep_versions(root: YamlNode, versions: list[_Version]) -> YamlNode:
 
 
 def _newest_first(version: YamlNode) -> int:
-    """Return a sort key that puts the newest version first, and a version whose number cannot be read last."""
+    """Return a sort key for versions in YAML: newest first, and last those whose number cannot be read."""
     since = version.value.get("since") if isinstance(version.value, dict) else None
     return -since.value if since is not None and isinstance(since.value, int) else 0
 
 
 def read_file(path: Path | str, findings: Findings) -> YamlNode:
-    """Return the document of a YAML file as nodes; faults go to `findings`. Raises SchemaError if it cannot be read."""
+    """Return the document in a YAML file as nodes; faults are added to `findings`.
+
+    Raises SchemaError if the file cannot be read at all.
+    """
     try:
         data = file_bytes(path, MAX_SIZE)
     except OSError as error:
@@ -431,7 +440,7 @@ def read_file(path: Path | str, findings: Findings) -> YamlNode:
 
 
 class _Reading(Changes, Likeness):
-    """Reads one file's operator."""
+    """Reads the operator of one file; faults become findings."""
 
     def __init__(self, findings: Findings, sets: TypeSets, domain: str, complete: bool) -> None:
         super().__init__(findings, sets, complete)
@@ -446,7 +455,7 @@ class _Reading(Changes, Likeness):
     # The operator, from the outside in.
 
     def operator(self, root: YamlNode) -> Operator | None:
-        """Return the operator that a document declares, without versions that have faults; None if none is usable."""
+        """Return the operator that a YAML document declares, without versions with faults; None if none is left."""
         fields = self.mapping(root, OPERATOR_KEYS, OPERATOR_KEYS[:3])
         name, family = self.name(fields.get("operator")), self.name(fields.get("family"))
         nodes = self.items(self.limit_entries(fields["versions"], "versions")) if "versions" in fields else []
@@ -481,9 +490,10 @@ class _Reading(Changes, Likeness):
     def join_versions(
         self, root: YamlNode, node: YamlNode | None, versions: list[_Version], docs: list[Docs], dated: bool
     ) -> Operator | None:
-        """Return the operator of these versions and prose, without the versions that have faults; None if none is left.
+        """Return the operator made of versions and their prose, without versions with faults; None if none is left.
 
-        `node` holds the examples of the operator. `dated` says whether all versions of the document are there.
+        `node` is the YAML node of the examples (None without them), `root` the document; `dated` says that all versions
+        in the document have a legal number, and so are in `versions`, oldest first.
         """
         sinces = [version.schema.since_version for version in versions]
         before = self.faults()
@@ -516,13 +526,13 @@ class _Reading(Changes, Likeness):
         return replace(operator, damaged=damaged)
 
     def faults(self) -> tuple[int, int]:
-        """Return the numbers of findings and of unknown type names so far: equal numbers later mean no new fault."""
+        """Return the numbers of findings and of unknown type names so far: a later difference means a new fault."""
         return len(self.findings), self.unknown
 
     def version(self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]) -> _Version | None:
-        """Return one version of the operator, None if it has no legal `since`: its faults are noted all the same.
+        """Return one version of the operator, None if it has no legal `since`; faults become findings in any case.
 
-        `newer` has all keys of each newer version, and gets the keys of this one.
+        `newer` has all keys of each newer version, by since_version, and gets those of this one.
         """
         before = self.faults()
         fields = self.mapping(node, VERSION_KEYS, ("since",))
@@ -570,7 +580,7 @@ class _Reading(Changes, Likeness):
         return _Version(complete, node, fields, docs, texts) if dated else None
 
     def bodies(self, node: YamlNode, schema: OpSchema) -> tuple[FunctionBody, ...]:
-        """Return the function bodies that the `function` of a version declares; faults are noted."""
+        """Return the function bodies in the `function` of a version; faults become findings."""
         bodies: list[FunctionBody] = []
         for each in self.items(self.limit_entries(node, "function bodies")):
             fields = self.mapping(each, BODY_KEYS, ("opset", "nodes"))
@@ -586,7 +596,10 @@ class _Reading(Changes, Likeness):
         return tuple(bodies)
 
     def inherit_keys(self, fields: dict[str, YamlNode], newer: dict[int, dict[str, YamlNode]]) -> dict[str, YamlNode]:
-        """Return a version's keys, with those of the newer one that it is `like`; only OWN_KEYS if that is unknown."""
+        """Return the keys of a version, with those inherited from the newer version that `like` names.
+
+        If there is no such version, that is a finding, and only the keys in OWN_KEYS are returned.
+        """
         if "like" not in fields:
             return fields
         since = self.number(fields["like"])
@@ -597,7 +610,7 @@ class _Reading(Changes, Likeness):
         return {key: each for key, each in fields.items() if key in OWN_KEYS}
 
     def docs(self, version: _Version, cases: Sequence[SpecialCase], notes: Sequence[ImplementationNote]) -> Docs:
-        """Return a version's prose, special cases and notes included; constraints without text get a derived one."""
+        """Return the prose of a version with its special cases and notes; missing texts of constraints are derived."""
         fields, said = version.fields, version.docs
         if "doc" not in fields and "like" not in version.node.value:
             self.findings.add("S104", "the key 'doc' is missing", version.node, "or 'like': a newer version")
@@ -615,7 +628,7 @@ class _Reading(Changes, Likeness):
         )
 
     def special_cases(self, node: YamlNode | None, known: Collection[int]) -> dict[int, list[SpecialCase]]:
-        """Return for each of the `known` versions the special cases in a list that hold for it."""
+        """Return the special cases of each version in `known`, by since_version, from a YAML list (None: none)."""
         cases: dict[int, dict[str, SpecialCase]] = {since: {} for since in known}
         for each in self.items(node) if node is not None else ():
             fields = {"text": each}
@@ -628,7 +641,10 @@ class _Reading(Changes, Likeness):
     def implementations(
         self, operator: Mapping[str, YamlNode], known: Collection[int]
     ) -> dict[int, list[ImplementationNote]]:
-        """Return for each of the `known` versions the notes on implementations that hold for it."""
+        """Return the notes on implementations of each version in `known`, by since_version.
+
+        `operator` has the keys of the YAML document.
+        """
         notes: dict[int, dict[str, ImplementationNote]] = {since: {} for since in known}
         shown = operator.get("examples")
         names = {_entry_name(each) for each in shown.value} if shown and isinstance(shown.value, list) else set()
@@ -649,9 +665,9 @@ class _Reading(Changes, Likeness):
     def add_to_versions(
         self, item: T, key: str, found: dict[int, dict[str, T]], fields: dict[str, YamlNode], node: YamlNode
     ) -> None:
-        """Add a special case or note to each version in `found` for which it holds by `since` and `until` in `fields`.
+        """Add a special case or note to each version that it holds for, by `since` and `until` in `fields`.
 
-        A version that has one with the same `key` already is noted as a finding at `node`.
+        `found` has the items of each version by their keys, and is changed; an equal `key` is a finding about `node`.
         """
         held = versions_between(found, *self.span(fields, found))
         self.findings.charge(len(held), node)
@@ -668,7 +684,10 @@ class _Reading(Changes, Likeness):
         docs: dict[str, str],
         required: Sequence[str],
     ) -> tuple[Parameter, ...]:
-        """Return inputs or outputs of a version, and add their prose to `docs`; each needs the `required` keys."""
+        """Return the inputs, or the outputs, of a version from their YAML list (None: none); add their prose to `docs`.
+
+        `types` are the type constraints of the version, `required` the keys that each parameter must have.
+        """
         parameters: dict[str, Parameter] = {}
         for each in self.items(self.limit_entries(node, "inputs, and outputs")) if node is not None else ():
             fields = self.mapping(each, PARAMETER_KEYS, required)
@@ -695,7 +714,10 @@ class _Reading(Changes, Likeness):
         return tuple(parameters.values())
 
     def attribute(self, name: str, node: YamlNode, docs: dict[str, str], schema: OpSchema) -> Attribute:
-        """Return one attribute of a version, and add its prose to `docs`; `schema` has no attributes at this point."""
+        """Return one attribute of a version from its YAML node, and add its prose to `docs`.
+
+        `schema` has the inputs and types of the version.
+        """
         fields = self.mapping(node, ATTRIBUTE_KEYS, ("type",))
         type_ = self.choice(fields["type"], ATTRIBUTE_TYPES) if "type" in fields else ""
         default = self.value(fields["default"], type_) if "default" in fields and type_ in ATTRIBUTE_TYPES else None
@@ -709,7 +731,7 @@ class _Reading(Changes, Likeness):
     def read_declarations(
         self, node: YamlNode, fields: dict[str, YamlNode], attribute: Attribute, schema: OpSchema
     ) -> Attribute:
-        """Return an attribute with the legal values that its entry declares; an illegal default is a finding."""
+        """Return the attribute with the legal values that its YAML declares; an illegal default is a finding."""
         kind = self.choice(fields["kind"], KINDS) if "kind" in fields else ""
         if kind in KIND_TYPES and attribute.type not in KIND_TYPES[kind]:
             self.report_wrong(fields["kind"], f"a kind for the type {attribute.type}")
@@ -733,9 +755,9 @@ class _Reading(Changes, Likeness):
         return attribute._replace(choices=choices, range=range_, kind=kind, constraint=label)
 
     def choices(self, node: YamlNode, attribute: Attribute, kind: str, schema: OpSchema) -> tuple[Any, ...]:
-        """Return the values declared for an attribute; if `kind` is data_type, names of dtypes or of type constraints.
+        """Return the `choices` of an attribute, () with a finding if its type can have none.
 
-        Returns () for a type of attribute that has no choices.
+        For the kind data_type, they are names of element types or of type constraints.
         """
         node = self.limit_entries(node, "choices")
         singular = attribute.type.removesuffix("s")
@@ -757,7 +779,7 @@ class _Reading(Changes, Likeness):
         return choices
 
     def range(self, node: YamlNode, attribute: Attribute, inputs: Sequence[Parameter]) -> tuple[Expression, ...]:
-        """Return the comparisons that a range declares, () if malformed; a rank of an unknown input is a finding."""
+        """Return the comparisons in the `range` of an attribute; () with a finding if it is malformed."""
         if attribute.type.removesuffix("s") not in ("int", "float"):
             self.report_wrong(node, f"nothing (an attribute of type {attribute.type} has no range)")
             return ()

@@ -28,7 +28,7 @@ _SIGNED = re.compile(r"[-+][a-z][a-z0-9_()]*")
 
 
 def dump_document(document: dict[str, Any]) -> str:
-    """Return an operator's document as canonical YAML: an entry is on one line if it fits, long prose is folded."""
+    """Return an operator's document as YAML in canonical layout: an entry on one line if it fits, long prose folded."""
     lines: list[str] = []
     for top, content in document.items():
         if top == "examples" and content:
@@ -56,10 +56,9 @@ def dump_document(document: dict[str, Any]) -> str:
 
 
 def example_lines(example: dict[str, Any]) -> list[str]:
-    """Return the YAML of an example: one line if it fits, else with inputs and outputs on lines of their own.
+    """Return the YAML lines of an example: one line if it fits, else one for inputs, one for outputs, one for the rest.
 
-    If the keys before these do not fit on a line, or an attribute has several lines, such as a graph, every key has a
-    line.
+    If the rest does not fit on a line, or an attribute is text of several lines, each key has its own line.
     """
     ordered = dict(sorted(example.items(), key=lambda each: _ORDER[each[0]]))
     literal = any(map(_is_literal, (example.get("attributes") or {}).values()))
@@ -79,12 +78,12 @@ def example_lines(example: dict[str, Any]) -> list[str]:
 
 
 def _as_item(lines: list[str], indent: str = "") -> list[str]:
-    """Return the lines of a mapping as an item of a list: `- ` is written into the first one."""
+    """Return the lines of a mapping as an item of a list, with `- ` at the start of the first line."""
     return [f"{indent}- {lines[0][len(indent) + 2 :]}", *lines[1:]]
 
 
 def difference_lines(key: str, value: Any) -> list[str]:
-    """Return the YAML of a key in a version that is `like` another; keys of the signature take one line if they fit."""
+    """Return the YAML lines of one key of a version with `like`; a key of the signature is on one line if it fits."""
     line = f"  {key}: {flow(value)}"
     return [line] if key in _SIGNATURE and len(line) <= WIDTH else entry_lines(key, value)
 
@@ -94,7 +93,7 @@ def _entry(key: str, value: Any) -> list[str]:
 
 
 def _prose(key: str, value: str, indent: str = "  ") -> list[str]:
-    """Return the YAML of a key with prose: one line if it fits, a folded paragraph, or several lines as they are."""
+    """Return the YAML lines of a key with prose: on one line if it fits, else folded, or as a block if it has lines."""
     line = f"{indent}{key}: {value if _is_plain(value, _BLOCK_PLAIN) else _quote(value)}"
     printable = all(c.isprintable() for c in value.replace("\n", ""))
     if not printable or value != value.strip() or (len(line) <= WIDTH and "\n" not in value):
@@ -113,7 +112,7 @@ def _mapping(key: str, value: dict[str, Any]) -> list[str]:
 
 
 def _literal(key: str, value: Any, indent: str = "  ") -> list[str]:
-    """Return the YAML of an entry: text of several lines as a literal block (`|`), any other value in flow style."""
+    """Return the YAML lines of an entry: text of several lines as a literal block (`|`), other values in flow style."""
     if not _is_literal(value):
         return _wrap(f"{indent}{_key(key)}: {_flow(value)}", f"{indent}  ")
     lines = (f"{indent}  {line}" if line else "" for line in value[:-1].split("\n"))
@@ -121,7 +120,7 @@ def _literal(key: str, value: Any, indent: str = "  ") -> list[str]:
 
 
 def _is_literal(value: Any) -> bool:
-    """Whether a value is text of several lines, the last with a newline, that a literal block (`|`) holds unchanged."""
+    """Whether a value is text of several lines, ending in a newline, that a literal block (`|`) keeps unchanged."""
     if not isinstance(value, str) or value[-1:] != "\n" or value[0].isspace() or value[-2:-1].isspace():
         return False
     lines = value[:-1].split("\n")
@@ -133,7 +132,7 @@ def _entries(key: str, value: dict[str, Any]) -> list[str]:
 
 
 def entry_lines(key: str, value: Any, indent: str = "  ") -> list[str]:
-    """Return the YAML of one key of a version; with a deeper indent, of a key of its `change` block."""
+    """Return the YAML lines of one key of a version; with a deeper indent, of a key in its `change:` block."""
     lines = _BLOCKS.get(key, _entry)(key, value) if value and len(indent) == 2 else _nested_lines(key, value, indent)
     return [line.replace(_HELD, " ") for line in lines]
 
@@ -150,7 +149,7 @@ def _constraints(key: str, value: dict[str, Any]) -> list[str]:
 
 
 def _nested_lines(key: str, value: Any, indent: str) -> list[str]:
-    """Return the YAML of an entry: text as prose, a mapping on one line if it fits, else one entry a line."""
+    """Return the YAML lines of an entry: text as prose, a mapping on one line if it fits, else an entry on each."""
     if isinstance(value, str):
         return _literal(key, value, indent) if _is_literal(value) else _prose(_key(key), value, indent)
     line = f"{indent}{_key(key)}: {_flow(value)}"
@@ -161,7 +160,7 @@ def _nested_lines(key: str, value: Any, indent: str) -> list[str]:
 
 
 def _item_lines(item: Any, indent: str) -> list[str]:
-    """Return the YAML of an item of a list: one line if it fits, else a line for each key of a mapping."""
+    """Return the YAML lines of an item of a list: on one line if it fits, else one line for each key."""
     line = f"{indent}- {_flow(item)}"
     if len(line) <= WIDTH or not isinstance(item, dict):
         return _wrap(line, f"{indent}   ")
@@ -169,7 +168,7 @@ def _item_lines(item: Any, indent: str) -> list[str]:
 
 
 def _bodies(key: str, value: list[Any]) -> list[str]:
-    """Return the YAML of function bodies, with a line for each key and for each node."""
+    """Return the YAML lines of function bodies, with a line for each key and each node."""
     lines = [f"  {key}:"]
     for each in value:
         lines += _as_item([line for name, inner in each.items() for line in _literal(name, inner, "    ")], "  ")
@@ -177,7 +176,7 @@ def _bodies(key: str, value: list[Any]) -> list[str]:
 
 
 def _formula(key: str, value: str) -> list[str]:
-    """Return the YAML of a LaTeX formula as a block below its key, since quotes would double its backslashes."""
+    """Return the YAML lines of a LaTeX formula: a block below its key, in which backslashes need no escape."""
     if value != value.strip() or not all(line.isprintable() and line == line.strip() for line in value.split("\n")):
         return _entry(key, value)
     lines = value.split("\n")
@@ -187,7 +186,7 @@ def _formula(key: str, value: str) -> list[str]:
 
 
 def _special_cases(value: list[Any]) -> list[str]:
-    """Return the YAML of special cases, each a text, folded if it is long, or a mapping."""
+    """Return the YAML lines of special cases, each a text or a mapping; long text is folded."""
     lines = ["special_cases:"]
     for each in value:
         if not isinstance(each, str):
@@ -215,7 +214,7 @@ _BLOCKS: dict[str, Callable[[str, Any], list[str]]] = {
 
 
 def flow(value: Any) -> str:
-    """Return a value as YAML in flow style, on one line, such as `{axis: [0, 1]}`."""
+    """Return a value as YAML in flow style on one line: `{axis: [0, 1]}`."""
     return _flow(value).replace(_HELD, " ")
 
 
@@ -234,7 +233,7 @@ def _flow(value: Any) -> str:
 
 
 def _key(text: str) -> str:
-    """Return a key as YAML with _HELD in place of spaces, so that no line is broken there; it becomes a space later."""
+    """Return a key as YAML, with the placeholder _HELD for each space, so that no line is broken there."""
     return text if _is_plain(text) and " " not in text else _quote(text).replace(" ", _HELD)
 
 
@@ -247,7 +246,10 @@ def _is_plain(text: str, pattern: re.Pattern[str] = _PLAIN) -> bool:
 
 
 def _quote(text: str) -> str:
-    """Return text in double quotes; a space at the start or after a space is escaped: lines may be broken at others."""
+    """Return text in double quotes, with a space escaped if it is the first character or follows a space.
+
+    Lines may be broken at other spaces.
+    """
     escaped = []
     for character, before in zip(text, "\0" + text, strict=False):
         code = ord(character)
@@ -263,7 +265,7 @@ def _quote(text: str) -> str:
 
 
 def _wrap(line: str, indent: str) -> list[str]:
-    """Return a line of flow style, broken at spaces if it is too long; all lines but the first begin with `indent`."""
+    """Return a line of flow style broken at spaces if it is too long; the lines after the first begin with `indent`."""
     return [line] if len(line) <= WIDTH else _fill(line.lstrip(), line[: len(line) - len(line.lstrip())], indent)
 
 

@@ -39,7 +39,7 @@ _NAN = re.compile(r"\.(nan|NaN|NAN)")
 
 
 def scalar(text: str) -> bool | int | float | str | None:
-    """Return the value of an unquoted YAML scalar by the core schema of YAML 1.2: null, boolean, number or text."""
+    """Return the value of an unquoted YAML scalar by the YAML 1.2 core schema: None, a boolean, a number or text."""
     if _NULL.fullmatch(text):
         return None
     if _TRUE.fullmatch(text) or _FALSE.fullmatch(text):
@@ -55,7 +55,7 @@ def scalar(text: str) -> bool | int | float | str | None:
 
 @dataclass(slots=True)
 class YamlNode:
-    """A value with its place; `keys` holds the places of a mapping's keys. Lines and columns count from 1."""
+    """A value in a YAML file with its line and column, counted from 1; `keys` has the nodes of a mapping's keys."""
 
     value: Any
     line: int
@@ -63,16 +63,16 @@ class YamlNode:
     keys: dict[str, YamlNode] = field(default_factory=dict)
 
     def size(self) -> int:
-        """Return the number of values in this one, itself included."""
+        """Return the number of values in this node, itself included."""
         return sum(1 for _ in nodes_below([self]))
 
     def places(self) -> Iterator[str]:
-        """Yield "line:column" of each value and key in this value, itself included."""
+        """Yield "line:column" of this node and of each value and key in it."""
         for node in nodes_below([self]):
             yield from (f"{each.line}:{each.column}" for each in (node, *node.keys.values()))
 
     def plain(self) -> Any:
-        """Return the value as ordinary lists, dictionaries and scalars, without places."""
+        """Return the value as lists, dictionaries and scalars, without lines and columns."""
         if isinstance(self.value, dict):
             return {key: node.plain() for key, node in self.value.items()}
         if isinstance(self.value, list):
@@ -81,7 +81,7 @@ class YamlNode:
 
 
 def nodes_below(nodes: Iterable[YamlNode]) -> Iterator[YamlNode]:
-    """Yield nodes and all nodes in them, level by level."""
+    """Yield these nodes and all nodes in them, level by level."""
     level = [*nodes]
     while level:
         yield from level
@@ -90,12 +90,12 @@ def nodes_below(nodes: Iterable[YamlNode]) -> Iterator[YamlNode]:
 
 
 def reading_budget() -> Budget:
-    """Return a new budget, of MAX_STEPS steps, for reading all files of one folder."""
+    """Return a new budget of MAX_STEPS steps, which bounds the reading of all files of a folder."""
     return Budget(Limits(), max_steps=MAX_STEPS)
 
 
 class Findings(list[Finding]):
-    """The findings about one file, reported together, up to MAX_FINDINGS; the files of a folder share one `budget`."""
+    """The findings about one file, at most MAX_FINDINGS; files of a folder share a `budget` of work."""
 
     def __init__(self, file: str, budget: Budget | None = None) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class Findings(list[Finding]):
         self._budget = budget or reading_budget()
 
     def charge(self, steps: int, at: YamlNode | None = None) -> None:
-        """Count steps of work, done for the node `at`. Raises SchemaError if the files of the folder take too many."""
+        """Charge steps of work to the budget. Raises SchemaError, with a finding about `at`, if it is used up."""
         try:
             self._budget.charge(steps)
         except BudgetExceeded:
@@ -112,7 +112,7 @@ class Findings(list[Finding]):
             raise SchemaError(self) from None
 
     def add(self, code: str, message: str, at: YamlNode | None = None, help: str = "") -> None:
-        """Note a finding, once, at a node or else at line 1. Raises SchemaError if there are MAX_FINDINGS of them."""
+        """Add a finding about the node `at`, or line 1 of the file. Raises SchemaError if there are MAX_FINDINGS."""
         place = f"{self.file}:{at.line}:{at.column}" if at else f"{self.file}:1:1"
         finding = Finding(code, message[:MAX_MESSAGE], place=place, help=help[:MAX_MESSAGE])
         if finding not in self:  # versions that share a key read it more than once
@@ -122,10 +122,15 @@ class Findings(list[Finding]):
 
 
 def read(data: bytes, findings: Findings, loader: Any = None, most: int = MAX_SIZE) -> YamlNode:
-    """Return the single document in a YAML file's bytes as nodes; faults after which reading goes on go to `findings`.
+    """Return the only document in the bytes of a YAML file as nodes; faults are added to `findings`.
 
-    `loader` is a loader class of PyYAML, by default the fastest; `most` is how many bytes are accepted. Raises
-    SchemaError with all findings after any other fault: of size, depth, encoding or syntax, or if there is no document.
+    Raises SchemaError after a fault that ends reading: size, depth, encoding or syntax, or no document.
+
+    Args:
+        data: The bytes.
+        findings: Gets the faults.
+        loader: A loader class of PyYAML, by default the fastest.
+        most: The number of bytes that are accepted.
     """
     if len(data) > most:
         findings.add("S102", f"the file has {len(data):,} bytes; at most {most:,} are accepted")
@@ -166,7 +171,7 @@ def _events(text: str, loader_class: Any) -> Iterator[Any]:
 
 
 def _build(events: Iterator[Any], findings: Findings) -> YamlNode | None:
-    """Build nodes from a YAML parser's events, without recursion; return the root, None if there is no document."""
+    """Return the root node of a document from the events of a YAML parser, None if there is no document."""
     root: YamlNode | None = None
     stack: list[tuple[YamlNode, YamlNode | None]] = []
     for event in events:
@@ -216,7 +221,10 @@ def _node(event: Any, findings: Findings | None = None) -> YamlNode:
 def _attach(
     parent: YamlNode, key: YamlNode | None, node: YamlNode, findings: Findings
 ) -> tuple[YamlNode, YamlNode | None]:
-    """Add a node to its parent as item, as key, or as value of `key`; return the parent and a key without value yet."""
+    """Add a node to its parent: as an item of a list, as a key, or as the value of `key`.
+
+    Returns the parent, and the key if it has no value yet, else None.
+    """
     if isinstance(parent.value, list):
         parent.value.append(node)
         return parent, None
