@@ -1,4 +1,4 @@
-"""Bounds on what an inference follows, keeps and writes, beside its budget (building/work.py)."""
+"""Limits of the work of an inference, of what it keeps and what it writes, beside its budget (building/work.py)."""
 
 MAX_DATA = 1024
 """Elements of the largest tensor whose elements are followed."""

@@ -17,7 +17,10 @@ __all__ = ["CARRIERS", "Blocked", "Carrier", "Place", "carries", "places_in", "q
 
 
 class Place(NamedTuple):
-    """The axis of a value that holds the followed one: it has `outer` times N times `inner` elements, in this order."""
+    """The axis of a value that holds the followed axis: it has `outer` times N times `inner` elements, in this order.
+
+    N is the size of the followed axis.
+    """
 
     axis: int
     outer: Size = 1
@@ -25,16 +28,16 @@ class Place(NamedTuple):
 
     @property
     def is_own(self) -> bool:
-        """Whether the axis holds nothing else."""
+        """Whether the axis holds only the followed axis, not merged with others."""
         return self.outer == 1 and self.inner == 1
 
     def size(self, count: Size) -> Size:
-        """Return the size of the axis if the followed one has `count` elements."""
+        """Return the size of this axis if the followed axis has `count` elements."""
         return self.outer * count * self.inner
 
 
 class Blocked(Exception):
-    """A node does not carry the axis; the arguments are why, and what to do."""
+    """A node does not carry the followed axis; the arguments are the reason, and a help line if there is one."""
 
 
 class Carrier(NamedTuple):
@@ -70,7 +73,7 @@ def carries(*operators: str, domain: str = "", sizes: tuple[int, ...] = ()) -> C
 
 
 def quotient(whole: Size | None, part: Size | None) -> Size | None:
-    """Return the quotient of two sizes, or None if the second does not certainly divide the first."""
+    """Return the quotient of two sizes, or None if `part` does not certainly divide `whole`."""
     if whole is None or part is None or part == 0:
         return None
     try:
@@ -81,7 +84,7 @@ def quotient(whole: Size | None, part: Size | None) -> Size | None:
 
 
 def places_in(shape: Sequence[Size], place: Place, count: Size, target: Sequence[Size]) -> list[Place]:
-    """Return the places at which the axis may lie after elements of a shape were arranged as another one.
+    """Return the places that the followed axis may have after elements are arranged as another shape.
 
     Args:
         shape: the shape before.
