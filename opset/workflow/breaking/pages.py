@@ -52,7 +52,7 @@ def page_body(code: str) -> str:
 
 
 def _report_text(rule: Rule[Any]) -> str:
-    """Return sentences on a rule: the severity of its findings, the version that an edit needs, the standard's clause."""
+    """Return sentences on a rule: how findings are reported, the version that an edit needs, and the clause."""
     head = f"as {_SEVERITIES[rule.severity]}."
     needs = _REQUIREMENTS.get(rule.requires, "No further version is needed.")
     if rule.requires not in _REQUIREMENTS and rule.clause == CLARIFIED:

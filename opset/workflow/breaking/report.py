@@ -45,9 +45,7 @@ class Break(NamedTuple):
 
 
 class BreakingReport(NamedTuple):
-    """The findings of a comparison in the form of JSON; `clean` is whether it passes, `requires` the strongest
-    requirement.
-    """
+    """The findings of a comparison, the strongest requirement of them, and whether the comparison is clean."""
 
     compared: str
     operators: int

@@ -177,7 +177,10 @@ class ReviewedVersion:
         return f"{self.operator.path}:{node.line}:{node.column}"
 
     def function_origin(self, layer: Layer, kind: str) -> str:
-        """Return file:line of the function that this version uses, "" if it has none; `kind` is "kernel" or "up", say."""
+        """Return file:line of the function that this version uses, such as its kernel, or "" if it has none.
+
+        `kind` is the name of the decorator that registers it, such as "kernel" or "up".
+        """
         schema = self.schema
         hook = Lookup(layer, self.registry).find(kind, schema.domain, schema.name, self.since, schema.family)
         return hook.origin if hook is not None else ""
