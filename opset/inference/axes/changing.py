@@ -243,7 +243,7 @@ def _change(
 
 
 def _check_outputs(engine: Engine, tracking: Tracking, before: int, wanted: Mapping[str, int]) -> None:
-    """Raise Stopped if an output has the followed axis in another place than `wanted`, or not although it has its size.
+    """Raise Stopped if an output has the resized axis in another place than `wanted`, or not although it has its size.
 
     `before` is the size of the axis in the model, `wanted` has the asked axis by name of the output.
     """
@@ -277,7 +277,7 @@ def _error_of(stopped: Stopped, axes: Sequence[_Axis], size: int | str, place: s
 
 
 def _state_sizes(graph: Any, tracking: Tracking, size: int | str) -> None:
-    """Write the new size into the types of all values of a GraphProto that have the followed axis."""
+    """Write the new size into the types of all values of a GraphProto that have the resized axis."""
     for value in (*graph.input, *graph.output, *graph.value_info):
         place = tracking.places.get(value.name)
         if place is None or value.type.WhichOneof("value") != "tensor_type":

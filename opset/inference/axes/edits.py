@@ -21,7 +21,7 @@ _INTS = 7  # AttributeProto.INTS
 
 @dataclass(frozen=True)
 class AxisSource:
-    """The origin of the followed axis's new size: `number`, or if that is None, an axis of an input at run time."""
+    """The origin of the resized axis's new size: `number`, or if that is None, an axis of an input at run time."""
 
     input: str
     axis: int

@@ -28,18 +28,18 @@ class Follower(Protocol):
         """Return an input's parameter name and value name, as messages show them."""
 
     def has_equal_slices(self, name: str, axis: int) -> bool:
-        """Whether the slices of a value along an axis are certainly equal."""
+        """Whether all slices of the value `name` along `axis` are certainly equal."""
 
 
 class Step:
     """A node with its inputs, as a carrier sees it that follows an axis.
 
     - `call`: the node, with the types and elements of the model as it is; - `outputs`: the types of its outputs; -
-    `before`, `after`: the number of elements of the followed axis, in the model as it is and in the resized one.
+    `before`, `after`: the number of elements of the resized axis, in the model as it is and in the resized one.
     """
 
     def __init__(self, tracking: Follower, index: int, call: Call, outputs: Sequence[Type | None]) -> None:
-        """Store the node at `index` of the main graph, as a call."""
+        """Store the node at `index` of the main graph: its `call`, and the types of its outputs."""
         self._tracking = tracking
         self._index = index
         self.call = call
@@ -55,11 +55,11 @@ class Step:
         return len(self.call.names)
 
     def place(self, index: int) -> Place | None:
-        """Return the place of the followed axis in the input at `index`, or None if the input does not have it."""
+        """Return the place of the resized axis in the input at `index`, or None if the input does not have it."""
         return self._tracking.places.get(self.call.names[index]) if self.call.has(index) else None
 
     def own_place(self, index: int) -> Place | None:
-        """Return the place of the followed axis in an input, or None if the input does not have it.
+        """Return the place of the resized axis in an input, or None if the input does not have it.
 
         Raises Blocked if it is merged with another axis there.
         """
@@ -88,14 +88,14 @@ class Step:
         return tuple(shape)
 
     def output_after(self, place: Place, index: int = 0) -> tuple[Size, ...]:
-        """Return the shape of an output in the resized model, if it has the followed axis at `place`."""
+        """Return the shape of an output in the resized model, if it has the resized axis at `place`."""
         return self._shape_after(self.output_shape(index), place)
 
     def elements(self, index: int) -> Constant | None:
         """Return the elements of an input in the resized model, or None if they are unknown or there is no such input.
 
         Raises:
-            Blocked: the input has the followed axis.
+            Blocked: the input has the resized axis.
         """
         if not self.call.has(index):
             return None
@@ -121,13 +121,13 @@ class Step:
         return axis + rank * (axis < 0)
 
     def require_shared(self, *indices: int) -> None:
-        """Raise Blocked if one of the inputs at `indices` has the followed axis, as it is used for all slices."""
+        """Raise Blocked if one of the inputs at `indices` has the resized axis, as it is used for all slices."""
         for index in indices:
             if self.place(index) is not None:
                 raise Blocked(f"{self._name(index)} has it, and is used for all of them")
 
     def follows(self, size: Size) -> bool:
-        """Whether a size is the number of elements of the followed axis, in the model as it is."""
+        """Whether a size is the number of elements of the resized axis, in the model as it is."""
         return equal(size, self.before) is True
 
     def is_sized(self, size: Size) -> bool:
@@ -150,7 +150,7 @@ class Step:
         self._tracking.edits.set_attribute(self._index, name, elements, why)
 
     def repeat(self, index: int, axis: int) -> None:
-        """Repeat an input that lacks the followed axis, so that it has the new size along `axis`.
+        """Repeat an input that lacks the resized axis, so that it has the new size along `axis`.
 
         Raises:
             Blocked: its slices along that axis are not certainly equal.
@@ -181,7 +181,7 @@ class Step:
         return self._tracking.edits.first_slice(self._index, name, axis)
 
     def _shape_after(self, shape: Sequence[Size], place: Place | None) -> tuple[Size, ...]:
-        """Return a shape with the new size of the followed axis at `place`; unchanged if `place` is None."""
+        """Return a shape with the new size of the resized axis at `place`; unchanged if `place` is None."""
         if place is None:
             return tuple(shape)
         return (*shape[: place.axis], place.size(self.after), *shape[place.axis + 1 :])

@@ -122,7 +122,7 @@ class Tracking:
     # -- nodes --
 
     def _pass(self, index: int, reads: Sequence[str]) -> None:
-        """Record the places of the followed axis in the outputs of the node at `index`, which reads the values `reads`.
+        """Record the places of the resized axis in the outputs of the node at `index`, which reads the values `reads`.
 
         Raises Blocked if the node does not carry the axis.
         """
@@ -191,7 +191,7 @@ class Tracking:
 def _check_place(name: str, type_: Type | None, place: Place, before: Size) -> None:
     """Raise Blocked if the value `name` certainly has not, or may not have, the size along the axis that `place` means.
 
-    `before` is the size of the followed axis in the model.
+    `before` is the size of the resized axis in the model.
     """
     if type_ is not None and type_.kind == "seq":
         return

@@ -68,11 +68,11 @@ class Engine:
             budget: the steps and bytes that the inference may take.
             data_prop: whether elements of small tensors are computed.
             check_type: whether inputs of nodes are checked against the signatures of their operators.
-            use_stated: whether types count that the model states of values other than inputs.
-            cautious: whether stated sizes count for inputs alone; if the batch of a model has become variable, its
+            use_stated: whether the types that the model states for values other than inputs are used.
+            cautious: whether stated sizes are used for inputs only; if the batch of a model has become variable, its
                 value_info may still state the batch with which it was exported.
             limited: whether `run` raises BudgetExceeded if the budget is used up.
-            strict: whether nodes that runtimes accept against the standard do not fit their operators.
+            strict: whether a node that violates the standard is a problem even if runtimes accept it.
             index: the index of the model if there is one already.
             progress: a function that is called with the number of nodes done and the number of all nodes of the main
                 graph.

@@ -39,7 +39,7 @@ class Operators:
         Args:
             registry: the operators.
             follow_data: whether elements of small tensors are computed.
-            strict: whether nodes that violate the standard fail, although runtimes accept them.
+            strict: whether a node that violates the standard is a problem even if runtimes accept it.
         """
         self._registry = registry
         self._follow_data = follow_data
@@ -49,9 +49,9 @@ class Operators:
         self._by_schema: dict[OpSchema, OperatorInference] = {}
 
     def table(self, imports: Mapping[str, int]) -> dict[Operator, OperatorInference]:
-        """Return the table of the operators met with these imports (versions by domain), empty at first.
+        """Return a cache with the inference of each operator that was met with these imports (versions by domain).
 
-        Callers add to it.
+        It is empty at first, and callers add to it.
         """
         return self._tables.setdefault(tuple(sorted(imports.items())), {})
 

@@ -221,13 +221,14 @@ def infer(
             `change_sizes` does it.
         data_prop: Whether elements are followed through shape arithmetic.
         check_type: Whether inputs of nodes are checked against the signatures of their operators.
-        overwrite: Whether the types that the model states of computed values are ignored.
+        overwrite: Whether the types that the model states for computed values are ignored.
         schemas: Folders of operator YAML, for domains of your own.
         allow_external_roots: Folders outside the model's own from which external data may be read.
         limits: How much the inference may take. Without them, that is in proportion to the model; if it does not
             suffice, the rest is unknown, and `stopped` of the result says so.
         freeze: Names of initializers that a caller could override, and that count as constants; "all" for all of them.
-        strict: Whether a node that runtimes accept against the standard is a finding (`opset explain quirks`).
+        strict: Whether a node that violates the standard is a finding even if runtimes accept it (see `opset explain
+            quirks`).
         progress: Called at times with the number of nodes done and of all nodes of the main graph.
 
     Returns:

@@ -10,7 +10,7 @@ from opset.inference.registration import infer
 
 @infer("Det")
 def det_11(call: Call) -> Shape:
-    """Return the shape of the input, square matrices, without the last two dimensions."""
+    """Return the shape of the input without its last two dimensions, the rows and columns of a matrix."""
     return call.require_shape(0)[:-2]
 
 

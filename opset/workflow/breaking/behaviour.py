@@ -235,7 +235,7 @@ _CLARIFY = "where implementations do this already, it is a clarification; otherw
 
 @BREAKING.rule("B161", VersionPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if a released `change:` block declares another adapter: derived, written or impossible."""
+    """Yield a finding if a released `change:` block was edited to declare an adapter derived, written or impossible."""
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
     for way in ("up", "down"):

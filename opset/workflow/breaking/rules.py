@@ -74,7 +74,7 @@ class VersionPair:
 
     @cached_property
     def difference(self) -> dict[str, Any]:
-        """The difference of the two signatures, as signature_diff returns it."""
+        """The differences of the two signatures in the form of a `change:` block, {} if there are none."""
         return signature_diff(self.old.schema, self.new.schema)
 
     def side_difference(self, side: str, key: str) -> Any:
@@ -236,7 +236,7 @@ class Comparison:
         return str(since) in self.old.lock.get(domain_name(key[0]), {}).get(key[1], {})
 
     def is_in_development(self, finding: Break) -> bool:
-        """Whether a finding is about a version in development, which may be edited, renumbered or removed."""
+        """Whether a finding is about a version that is not released yet, so that it may be edited or removed."""
         key = finding.domain, finding.operator
         old = self.old.operators.get(key)
         if not self.locked or old is None:

@@ -188,7 +188,7 @@ def check_kernel(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("computed", ReviewedVersion, clause=REFERENCE, phrase="Examples that the kernel computes")
 def check_computed_examples(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence from examples computed by the kernel."""
+    """Yield evidence whether the kernel computes the outputs of the examples."""
     yield from _test_results(version, "kernel", "computed by the kernel")
 
 
@@ -385,7 +385,7 @@ def check_inference_rule(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("inferred", ReviewedVersion, clause=INFERENCE, phrase="Tests of the inference")
 def check_inferred_examples(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence from examples inferred with known sizes and with dim_params."""
+    """Yield evidence whether inference agrees with the examples, with known sizes and with dim_params."""
     yield from _test_results(version, "inference", "inferred, with sizes and with dim_params")
 
 

@@ -86,7 +86,7 @@ CLAIMS: RuleTable[ClaimResult] = RuleTable("opset.workflow.examples", ("claims",
 
 
 def check_claims(runner: ExampleRunner, schema: OpSchema, report: Report) -> None:
-    """Test the claims of a version's `change:` block on examples, and add the results to a report."""
+    """Test the claims of a version's `change:` block on its examples, and add the results to a report."""
     versions = runner.registry.versions(schema.name, schema.domain)
     position = versions.index(schema)
     if schema.change is None or not position:
@@ -358,7 +358,7 @@ def states_old_value(claim: Claim) -> bool:
 
 @CLAIMS.rule("clarified", Claim)
 def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `clarified`: both versions compute the same from every example that is legal in both."""
+    """Yield the result of testing `clarified`: an example that is legal in both versions gives the same in both."""
     tests = claim.tests
     against = []
     shown = False
@@ -378,9 +378,9 @@ def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("derived moved", Claim)
 def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `up: derived`, `down: derived` or `renamed`: at least one example can be converted.
+    """Yield the result of testing `up: derived`, `down: derived` or `renamed`: some example can be converted.
 
-    Its outputs are not compared. Yields one result.
+    The outputs of the converted example are not compared.
     """
     tests = claim.tests
     source, target = (tests.older, tests.newer) if claim.name == "up" else (tests.newer, tests.older)
@@ -394,17 +394,14 @@ def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("ignored", Claim, applies=lambda claim: claim.name in claim.tests.older.attributes)
 def check_ignored(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `ignored: true`: other values of the older version's attribute change no output of an example.
-
-    Yields one result.
-    """
+    """Yield the result of testing `ignored: true`: other values of the older attribute change no output."""
     tests = claim.tests
     yield tests.check_effect(tests.older, claim.name, lambda example, values: True)
 
 
 @CLAIMS.rule("only_for", Claim)
 def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `only_for: [types]`: the attribute has no effect unless an input or output has one of these types."""
+    """Yield the result of testing `only_for: [types]`: without a value of these types, the attribute has no effect."""
     tests = claim.tests
     types = frozenset(claim.value)
 
@@ -417,7 +414,7 @@ def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("old", Claim, applies=states_old_value)
 def check_old(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `old: value`: with this value of the attribute, the newer version computes the older one's results."""
+    """Yield the result of testing `old: value`: with this value, the newer version computes what the older one did."""
     tests = claim.tests
     name = claim.name
     value = claim.value
@@ -446,7 +443,7 @@ def check_old(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("renamed values", Claim)
 def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `renamed` and `values`: the attribute is an older one under a new name, or with translated values."""
+    """Yield the result of testing `renamed` or `values`: an older attribute has another name, or translated values."""
     tests = claim.tests
     name = claim.name
     facet = tests.change.attributes[name]
@@ -476,7 +473,7 @@ def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("undefined", Claim)
 def check_undefined(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `undefined: value`: no example of the older version has this value of the attribute."""
+    """Yield the result of testing `undefined: value`: no example of the older version has this value."""
     tests = claim.tests
     name = claim.name
     value = claim.value
@@ -487,7 +484,7 @@ def check_undefined(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("input", Claim)
 def check_input(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `input: name`: as this input, the value of the older attribute gives the same outputs."""
+    """Yield the result of testing `input: name`: as this input, the older attribute's value gives the same outputs."""
     tests = claim.tests
     name = claim.name
     input_name = claim.value
@@ -511,7 +508,7 @@ def check_input(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("negative", Claim)
 def check_negative(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `negative: true`: an axis that counts from the end means the same as one from the front."""
+    """Yield the result of testing `negative: true`: an axis counted from the end gives the same as from the front."""
     tests = claim.tests
     name = claim.name
     attribute = tests.newer.attributes[name]
@@ -543,7 +540,7 @@ def check_negative(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("emulate", Claim)
 def check_emulate(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `emulate: {new: old}`: inputs cast to the type `old`, and outputs cast back, give the same outputs."""
+    """Yield the result of testing `emulate: {new: old}`: inputs cast to `old`, and outputs back, change no output."""
     tests = claim.tests
     new = claim.name
     old = claim.value

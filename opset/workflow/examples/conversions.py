@@ -205,10 +205,10 @@ def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int
 
 
 def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
-    """Return the opsets at which a version's function bodies are tested: the first and the last of each body.
+    """Return the opsets at which the function bodies of a version are tested: the first and the last of each body.
 
-    In ai.onnx, the opset before the version is one of them if a body is for it. In other domains, the last body is
-    tested at the newest opset of ai.onnx.
+    For an operator of ai.onnx, the opset before the version is added if a body holds there. For other domains, the last
+    body is tested at the newest opset of ai.onnx.
     """
     last = RELEASES[-1].opset
     keys = sorted({body.opset for body in schema.function})

@@ -219,7 +219,7 @@ def model_with_inputs(
 
 
 def structure_of(value: Any) -> Structure:
-    """Return the type and shape of a value as plain data, described at Structure."""
+    """Return the type and shape of a value: ("tensor", element type, shape), a list of such, {} for a map, or None."""
     if isinstance(value, list | tuple):
         return [structure_of(item) for item in value]
     if isinstance(value, dict):

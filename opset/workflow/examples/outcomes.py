@@ -144,7 +144,7 @@ def stale_tables(registry: Registry, operators: Iterable[tuple[str, str]], event
 
 
 def write_tables(registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]) -> list[Path]:
-    """Write what adapters of operators did to conversions.json in their folders, and return the paths.
+    """Write the outcomes of adapters into the files conversions.json of their operators, and return the paths.
 
     `operators` are domains and names; `events` are the recorded calls of adapters. Operators that a folder no longer
     has are removed. Raises SchemaError T113 if a file cannot be read, UsageError U104 if it cannot be written.

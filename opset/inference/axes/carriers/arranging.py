@@ -14,7 +14,7 @@ from opset.schemas.constraints.violation import Violation
 
 @carries("Reshape", sizes=(1,))
 def reshape(step: Step) -> Place | None:
-    """Return the place of the followed axis in the output of Reshape, or None if the data does not have the axis.
+    """Return the place of the resized axis in the output of Reshape, or None if the data does not have the axis.
 
     If the shape that the node states holds the old size, it is replaced. Raises Blocked if elements of several slices
     would stand in one.
@@ -43,7 +43,7 @@ def reshape(step: Step) -> Place | None:
 
 
 def _resolves_to(step: Step, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> bool:
-    """Whether a Reshape to the sizes `wanted` has the followed axis at `place` of its output, whatever the new size is.
+    """Whether a Reshape to the sizes `wanted` has the resized axis at `place` of its output, whatever the new size is.
 
     With `zero_is_zero`, 0 in `wanted` means 0, as `allowzero` says.
     """
@@ -56,7 +56,7 @@ def _resolves_to(step: Step, wanted: Sequence[Size], zero_is_zero: bool, place: 
 
 
 def _replace_stated_shape(step: Step, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> None:
-    """Replace the sizes `wanted` that a Reshape states by sizes that keep the followed axis at `place` at any size.
+    """Replace the sizes `wanted` that a Reshape states by sizes that keep the resized axis at `place` at any size.
 
     With `zero_is_zero`, 0 means 0. Raises Blocked if there are no such sizes.
     """
@@ -80,7 +80,7 @@ def _replace_stated_shape(step: Step, wanted: Sequence[Size], zero_is_zero: bool
 
 @carries("Flatten")
 def flatten(step: Step) -> Place | None:
-    """Return the place of the followed axis in the output of Flatten, in rows or columns; None if the input lacks it.
+    """Return the place of the resized axis in the output of Flatten, in rows or columns; None if the input lacks it.
 
     Raises Blocked if elements of several slices would stand in one.
     """
@@ -97,7 +97,7 @@ def flatten(step: Step) -> Place | None:
 
 @carries("Transpose")
 def transpose(step: Step) -> Place | None:
-    """Return the place of the followed axis in the output of Transpose, or None if the input does not have it."""
+    """Return the place of the resized axis in the output of Transpose, or None if the input does not have it."""
     place = step.place(0)
     if place is None:
         return None
@@ -107,7 +107,7 @@ def transpose(step: Step) -> Place | None:
 
 @carries("Unsqueeze")
 def unsqueeze(step: Step) -> Place | None:
-    """Return the place of the followed axis in the output of Unsqueeze, or None if the input does not have it.
+    """Return the place of the resized axis in the output of Unsqueeze, or None if the input does not have it.
 
     Axes that are inserted before it move it to the back.
     """
@@ -124,7 +124,7 @@ def unsqueeze(step: Step) -> Place | None:
 
 @carries("Squeeze")
 def squeeze(step: Step) -> Place | None:
-    """Return the place of the followed axis in the output of Squeeze, or None if the input does not have it.
+    """Return the place of the resized axis in the output of Squeeze, or None if the input does not have it.
 
     Raises Blocked if the node removes the axis, or does so at one size of the axis and not at another.
     """
@@ -152,7 +152,7 @@ def squeeze(step: Step) -> Place | None:
 
 @carries("Concat")
 def concat(step: Step) -> Place | None:
-    """Return the place of the followed axis in the output of Concat, or None if no input has it.
+    """Return the place of the resized axis in the output of Concat, or None if no input has it.
 
     An input without it is repeated. Raises Blocked if inputs are joined along it, or have it in different places.
     """
@@ -169,9 +169,9 @@ def concat(step: Step) -> Place | None:
 
 
 def repeat_others(step: Step, place: Place, indices: Sequence[int]) -> None:
-    """Repeat the inputs at `indices` that lack the followed axis, along `place`, so that all of them have it.
+    """Repeat the inputs at `indices` that lack the resized axis, along `place`, so that all of them have it.
 
-    Raises Blocked if `place` holds more than the followed axis.
+    Raises Blocked if `place` holds more than the resized axis.
     """
     for index in indices:
         if step.place(index) is None:
@@ -182,7 +182,7 @@ def repeat_others(step: Step, place: Place, indices: Sequence[int]) -> None:
 
 @carries("Split")
 def split(step: Step) -> Place | None:
-    """Return the place of the followed axis in each output of Split, or None if the input does not have it.
+    """Return the place of the resized axis in each output of Split, or None if the input does not have it.
 
     Raises Blocked if the node splits along it.
     """
@@ -195,7 +195,7 @@ def split(step: Step) -> Place | None:
 
 @carries("Expand", sizes=(1,))
 def expand(step: Step) -> Place | None:
-    """Return the place of the followed axis in the output of Expand, or None if neither data nor shape follow it.
+    """Return the place of the resized axis in the output of Expand, or None if neither data nor shape follow it.
 
     If the stated shape holds the old size, it is replaced. Raises Blocked if the shape has other sizes that follow the
     axis.
@@ -223,7 +223,7 @@ def expand(step: Step) -> Place | None:
 
 
 def _place_of_filling(step: Step, wanted: Sequence[Size], available: Sequence[Size]) -> Place | None:
-    """Return the place that the followed axis has in the output, as a node repeats its data to a stated shape.
+    """Return the place that the resized axis has in the output, as a node repeats its data to a stated shape.
 
     Args:
         step: an Expand or ConstantOfShape.
@@ -259,7 +259,7 @@ def constant_of_shape(step: Step) -> Place | None:
 
 @carries("Tile", sizes=(1,))
 def tile(step: Step) -> Place | None:
-    """Return the place of the followed axis in the output of Tile, or None if neither data nor repeats follow it.
+    """Return the place of the resized axis in the output of Tile, or None if neither data nor repeats follow it.
 
     Raises Blocked if slices themselves would be repeated.
     """
@@ -282,7 +282,7 @@ def tile(step: Step) -> Place | None:
 
 @carries("Pad")
 def pad(step: Step) -> Place | None:
-    """Return the place of the followed axis in the output of Pad, or None if the data does not have it.
+    """Return the place of the resized axis in the output of Pad, or None if the data does not have it.
 
     Raises Blocked if the node pads along it.
     """

@@ -22,10 +22,10 @@ CONVERT_FIRST = "convert the model to opset 8 or newer first"
 
 
 def broadcast_place(step: Step, indices: Sequence[int]) -> Place | None:
-    """Return the place of the followed axis in the shape to which inputs broadcast, or None if none of them has it.
+    """Return the place of the resized axis in the shape to which inputs broadcast, or None if none of them has it.
 
     `indices` are the inputs. One that has the old size there is cut to one slice if its slices are equal. Raises
-    Blocked if they may differ, or if two inputs have the followed axis in different places.
+    Blocked if they may differ, or if two inputs have the resized axis in different places.
     """
     rank = max(len(step.shape(index)) for index in indices)
     found = {
@@ -50,7 +50,7 @@ def broadcast_place(step: Step, indices: Sequence[int]) -> Place | None:
 
 @carries(*UNARY)
 def unary(step: Step) -> Place | None:
-    """Return the place of the followed axis in the first input, which is its place in the output; None if it lacks it.
+    """Return the place of the resized axis in the first input, which is its place in the output; None if it lacks it.
 
     Raises Blocked if another input has it, or if the node draws random numbers.
     """
@@ -66,7 +66,7 @@ def unary(step: Step) -> Place | None:
 
 @carries(*BROADCASTING)
 def broadcasting(step: Step) -> Place | None:
-    """Return the place of the followed axis in the shape to which the inputs broadcast, or None if none has it.
+    """Return the place of the resized axis in the shape to which the inputs broadcast, or None if none has it.
 
     Raises Blocked for versions that broadcast by an attribute.
     """
@@ -79,7 +79,7 @@ def broadcasting(step: Step) -> Place | None:
 
 @carries("QuantizeLinear", "DequantizeLinear")
 def quantize(step: Step) -> Place | None:
-    """Return the place of the followed axis in the input and the output, or None if the input does not have it.
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
     Raises Blocked if the scales differ along it.
     """
@@ -101,7 +101,7 @@ def require_other(step: Step, place: Place, *axes: int) -> None:
 
 @carries(*ALONG_ONE)
 def along_one(step: Step) -> Place | None:
-    """Return the place of the followed axis in the input and the output, or None if the input does not have it.
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
     Raises Blocked if the operator combines elements along it.
     """
@@ -125,7 +125,7 @@ def along_one(step: Step) -> Place | None:
 
 @carries("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss")
 def loss(step: Step) -> Sequence[Place | None] | None:
-    """Return the places of the followed axis in the losses and the logarithms, or None if no input has it.
+    """Return the places of the resized axis in the losses and the logarithms, or None if no input has it.
 
     Raises Blocked if the losses are reduced, or if the axis counts the classes.
     """
@@ -145,7 +145,7 @@ def loss(step: Step) -> Sequence[Place | None] | None:
 
 @carries("LayerNormalization", "RMSNormalization")
 def normalize_behind(step: Step) -> Place | None:
-    """Return the place of the followed axis in the input and the output, or None if the input does not have it.
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
     Raises Blocked if it is among the axes that are normalized, from `axis` on.
     """
@@ -164,7 +164,7 @@ ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin Re
 
 @carries(*REDUCTIONS)
 def reduce(step: Step) -> Place | None:
-    """Return the place of the followed axis in the result of a reduction, or None if the data does not have it.
+    """Return the place of the resized axis in the result of a reduction, or None if the data does not have it.
 
     Raises Blocked if it is reduced.
     """
@@ -178,7 +178,7 @@ def reduce(step: Step) -> Place | None:
 
 @carries("ArgMax", "ArgMin")
 def arg_reduce(step: Step) -> Place | None:
-    """Return the place of the followed axis in the result of ArgMax or ArgMin, or None if the data does not have it.
+    """Return the place of the resized axis in the result of ArgMax or ArgMin, or None if the data does not have it.
 
     Raises Blocked if positions along it are returned.
     """
@@ -186,7 +186,7 @@ def arg_reduce(step: Step) -> Place | None:
 
 
 def _place_without(step: Step, axes: Sequence[int]) -> Place | None:
-    """Return the place of the followed axis in the output of a node that reduces `axes`; None if the data lacks it.
+    """Return the place of the resized axis in the output of a node that reduces `axes`; None if the data lacks it.
 
     Raises Blocked if it is one of `axes`.
     """
@@ -203,7 +203,7 @@ def _place_without(step: Step, axes: Sequence[int]) -> Place | None:
 
 @carries("MeanVarianceNormalization")
 def normalize_axes(step: Step) -> Place | None:
-    """Return the place of the followed axis in the input and the output, or None if the input does not have it.
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
     Raises Blocked if it is one of the attribute `axes`, which are normalized.
     """

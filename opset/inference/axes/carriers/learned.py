@@ -11,7 +11,7 @@ ML = "ai.onnx.ml"
 
 @carries("Binarizer", "Imputer", "LabelEncoder", "CategoryMapper", "Scaler", "OneHotEncoder", domain=ML)
 def per_feature(step: Step) -> Place | None:
-    """Return the place of the followed axis in the input and the output, or None if the input does not have it.
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
     Raises Blocked if it is the last axis and the operator treats each feature differently.
     """
@@ -29,7 +29,7 @@ TreeEnsembleRegressor
 
 @carries(*PER_ROW, domain=ML)
 def per_row(step: Step) -> Place | None:
-    """Return the place of the followed axis, which must be the rows of a matrix, or None if the input does not have it.
+    """Return the place of the resized axis, which must be the rows of a matrix, or None if the input does not have it.
 
     Raises Blocked for any other axis.
     """
@@ -43,7 +43,7 @@ def per_row(step: Step) -> Place | None:
 
 @carries("ArrayFeatureExtractor", domain=ML)
 def array_feature_extractor(step: Step) -> Place | None:
-    """Return the place of the followed axis in the data and the output, or None if the data does not have it.
+    """Return the place of the resized axis in the data and the output, or None if the data does not have it.
 
     Raises Blocked if it is the last axis, along which features are picked.
     """
@@ -58,7 +58,7 @@ def array_feature_extractor(step: Step) -> Place | None:
 
 @carries("FeatureVectorizer", domain=ML)
 def feature_vectorizer(step: Step) -> Place | None:
-    """Return the first axis as the place of the followed axis, or None if no input has it.
+    """Return the first axis as the place of the resized axis, or None if no input has it.
 
     Raises Blocked unless all inputs are matrices and have it in their rows.
     """
@@ -72,7 +72,7 @@ def feature_vectorizer(step: Step) -> Place | None:
 
 @carries("ZipMap", domain=ML)
 def zip_map(step: Step) -> Place | None:
-    """Return the place of the followed axis in the list of maps, one for each row; None if the input does not have it.
+    """Return the place of the resized axis in the list of maps, one for each row; None if the input does not have it.
 
     Raises Blocked if it is not the rows.
     """

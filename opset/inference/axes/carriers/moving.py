@@ -17,7 +17,7 @@ END = 2**63 - 1
 
 @carries("Slice", sizes=(2,))
 def slice_(step: Step) -> Place | None:
-    """Return the place of the followed axis in the output of Slice, or None if the data does not have it.
+    """Return the place of the resized axis in the output of Slice, or None if the data does not have it.
 
     An end that is the old size is replaced. Raises Blocked if a part along the axis is taken.
     """
@@ -45,11 +45,11 @@ def slice_(step: Step) -> Place | None:
 
 
 def _keep_end(step: Step, place: Place, ends: Sequence[Size], position: int, whole: Size) -> None:
-    """Replace the end at `position` of a Slice along the followed axis, if it is the old size, so that all is taken.
+    """Replace the end at `position` of a Slice along the resized axis, if it is the old size, so that all is taken.
 
     Args:
         step: the Slice.
-        place: the place of the followed axis in the data.
+        place: the place of the resized axis in the data.
         ends: the ends that the node states.
         position: the position of the axis in `ends`.
         whole: the size of the axis in the resized model.
@@ -76,7 +76,7 @@ def _keep_end(step: Step, place: Place, ends: Sequence[Size], position: int, who
 
 @carries("Gather")
 def gather(step: Step) -> Place | None:
-    """Return the place of the followed axis in the output of Gather, or None if neither data nor indices have it.
+    """Return the place of the resized axis in the output of Gather, or None if neither data nor indices have it.
 
     Raises Blocked if both have it, or if slices are picked along it.
     """
@@ -96,7 +96,7 @@ def gather(step: Step) -> Place | None:
 
 @carries("GatherElements")
 def gather_elements(step: Step) -> Place | None:
-    """Return the place of the followed axis in data, indices and output, or None if no input has it.
+    """Return the place of the resized axis in data, indices and output, or None if no input has it.
 
     An input without it is repeated. Raises Blocked if elements are picked along it.
     """
@@ -105,7 +105,7 @@ def gather_elements(step: Step) -> Place | None:
 
 @carries("ScatterElements", "Scatter")
 def scatter_elements(step: Step) -> Place | None:
-    """Return the place of the followed axis in data, indices, updates and output, or None if no input has it.
+    """Return the place of the resized axis in data, indices, updates and output, or None if no input has it.
 
     An input without it is repeated. Raises Blocked if elements are written along it.
     """
@@ -113,7 +113,7 @@ def scatter_elements(step: Step) -> Place | None:
 
 
 def _same_place(step: Step, along: int) -> Place | None:
-    """Return the place of the followed axis, which must be the same in all inputs, or None if no input has it.
+    """Return the place of the resized axis, which must be the same in all inputs, or None if no input has it.
 
     An input without it is repeated. Raises Blocked if places differ, or if it is the axis `along`, the operator's own.
     """
@@ -130,7 +130,7 @@ def _same_place(step: Step, along: int) -> Place | None:
 
 @carries("GatherND")
 def gather_nd(step: Step) -> Place | None:
-    """Return the place of the followed axis in the output of GatherND, or None if neither data nor indices have it.
+    """Return the place of the resized axis in the output of GatherND, or None if neither data nor indices have it.
 
     It may be one of the `batch_dims` of both, an axis of the indices only, or an axis of the data behind the indexed
     ones. Raises Blocked in any other case.
@@ -154,7 +154,7 @@ def gather_nd(step: Step) -> Place | None:
 
 @carries("OneHot")
 def one_hot(step: Step) -> Place | None:
-    """Return the place of the followed axis in the output of OneHot, or None if the indices do not have it.
+    """Return the place of the resized axis in the output of OneHot, or None if the indices do not have it.
 
     An axis that is inserted before it moves it to the back.
     """
@@ -168,7 +168,7 @@ def one_hot(step: Step) -> Place | None:
 
 @carries("Trilu")
 def trilu(step: Step) -> Place | None:
-    """Return the place of the followed axis in the input and the output, or None if the input does not have it.
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
     Raises Blocked if it is one of the last two axes, rows and columns of a matrix.
     """
@@ -182,7 +182,7 @@ def trilu(step: Step) -> Place | None:
 
 @carries("ReverseSequence")
 def reverse_sequence(step: Step) -> Place | None:
-    """Return the place of the followed axis in the data and the output, or None if no input has it.
+    """Return the place of the resized axis in the data and the output, or None if no input has it.
 
     Lengths without it are repeated. Raises Blocked if it is not `batch_axis`.
     """

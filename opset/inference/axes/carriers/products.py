@@ -9,7 +9,7 @@ from opset.inference.axes.steps import Step
 
 @carries("MatMul", "MatMulInteger", "QLinearMatMul")
 def matmul(step: Step) -> Place | None:
-    """Return the place of the followed axis in a product of matrices, or None if neither factor has it.
+    """Return the place of the resized axis in a product of matrices, or None if neither factor has it.
 
     It may count stacked matrices, rows of the left or columns of the right factor. Raises Blocked if it is summed over,
     or if both factors have it in different places.
@@ -48,7 +48,7 @@ def matmul(step: Step) -> Place | None:
 
 
 def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int) -> Place:
-    """Return the place of the followed axis in a product of matrices and a vector. Raises Blocked if it is summed over.
+    """Return the place of the resized axis in a product of matrices and a vector. Raises Blocked if it is summed over.
 
     Args:
         places: the places by index of the input; at least one.
@@ -66,7 +66,7 @@ def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int)
 
 @carries("Gemm")
 def gemm(step: Step) -> Place | None:
-    """Return the place of the followed axis in the output of Gemm, or None if neither A nor B has it.
+    """Return the place of the resized axis in the output of Gemm, or None if neither A nor B has it.
 
     It is the rows of A or the columns of B. Raises Blocked if it is summed over, or if C has other slices along it.
     """
@@ -98,7 +98,7 @@ def gemm(step: Step) -> Place | None:
 
 @carries("Einsum")
 def einsum(step: Step) -> Place | None:
-    """Return the place of the followed axis in the output of Einsum, or None if no input has it.
+    """Return the place of the resized axis in the output of Einsum, or None if no input has it.
 
     Raises Blocked unless one letter of the equation stands for it in all inputs, and stays in the output.
     """
@@ -125,7 +125,7 @@ def einsum(step: Step) -> Place | None:
 
 @carries("Det")
 def determinant(step: Step) -> Place | None:
-    """Return the place of the followed axis in the determinants, or None if the matrices do not have it.
+    """Return the place of the resized axis in the determinants, or None if the matrices do not have it.
 
     Raises Blocked if it is one of the last two axes, rows and columns of a matrix.
     """

@@ -18,9 +18,9 @@ Col2Im STFT
 
 @carries(*PER_IMAGE)
 def per_image(step: Step) -> Place | None:
-    """Return the place of the followed axis, which must be the first axis of the input, or None if it lacks it.
+    """Return the place of the resized axis, which must be the first axis of the first input; None if that lacks it.
 
-    Raises Blocked if another input has it, or if it is another axis.
+    Raises Blocked if it is another axis there, or if another input has it.
     """
     step.require_shared(*range(1, step.count))
     place = step.place(0)
@@ -31,7 +31,7 @@ def per_image(step: Step) -> Place | None:
 
 @carries("MaxPool")
 def max_pool(step: Step) -> Place | None:
-    """Return the place of the followed axis, which must be the first axis of the input, or None if it lacks it.
+    """Return the place of the resized axis, which must be the first axis of the input, or None if it lacks it.
 
     Raises Blocked for another axis, and if the node has the second output, whose positions count elements of all
     slices.
@@ -46,7 +46,7 @@ def max_pool(step: Step) -> Place | None:
 
 @carries("BatchNormalization")
 def batch_normalization(step: Step) -> Place | None:
-    """Return the place of the followed axis in the input and the output, or None if the input does not have it.
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
     Raises Blocked if it counts channels, or if statistics are computed from the input.
     """
@@ -64,7 +64,7 @@ def batch_normalization(step: Step) -> Place | None:
 
 @carries("DFT")
 def dft(step: Step) -> Place | None:
-    """Return the place of the followed axis in the input and the output, or None if the input does not have it.
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
     Raises Blocked if it is transformed, or is the last axis, of real and imaginary parts.
     """
@@ -82,9 +82,9 @@ def dft(step: Step) -> Place | None:
 
 @carries("GridSample")
 def grid_sample(step: Step) -> Place | None:
-    """Return the first axis as the place of the followed axis, or None if neither images nor grids have it.
+    """Return the first axis as the place of the resized axis, or None if neither images nor grids have it.
 
-    An input without it is repeated. Raises Blocked if it is another axis.
+    An input without it is repeated. Raises Blocked if an input has it as another axis.
     """
     if step.place(0) is None and step.place(1) is None:
         return None
@@ -99,7 +99,7 @@ def grid_sample(step: Step) -> Place | None:
 
 @carries("RNN", "GRU", "LSTM")
 def recurrent(step: Step) -> Sequence[Place | None] | None:
-    """Return the places of the followed axis in the three outputs, or None if the input sequences do not have it.
+    """Return the places of the resized axis in the three outputs, or None if the input sequences do not have it.
 
     Initial states and lengths without it are repeated. Raises Blocked if it is not the batch.
     """
@@ -124,9 +124,9 @@ def recurrent(step: Step) -> Sequence[Place | None] | None:
 
 @carries("Resize", "Upsample", sizes=(3,))
 def resize(step: Step) -> Place | None:
-    """Return the place of the followed axis in the input and the output, or None if the input does not have it.
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
-    A stated size along it is replaced. Raises Blocked if the node resizes along it.
+    A stated size along it is replaced. Raises Blocked if the node itself scales along it.
     """
     step.require_shared(1, 2, 3)
     place = step.place(0)
@@ -156,10 +156,10 @@ def resize(step: Step) -> Place | None:
 
 @carries("Attention")
 def attention(step: Step) -> Sequence[Place | None]:
-    """Return the first axis as the place of the followed axis in each output.
+    """Return the first axis as the place of the resized axis in each output.
 
-    Queries, keys, values and past ones without it are repeated; a mask is broadcast. Raises Blocked if it is another
-    axis.
+    Queries, keys, values and past ones without it are repeated; a mask is broadcast. Raises Blocked if an input has it
+    as another axis.
     """
     for index in (0, 1, 2, 4, 5):
         if not step.call.has(index):
