@@ -377,7 +377,7 @@ def _canonical_size(terms: dict[Monomial, int]) -> Size:
 
 
 def _size_of_atom(atom: Atom) -> Dim:
-    """Return a variable, which is given by its name, or a function of sizes as a size."""
+    """Return an atom, which is the name of a variable or a function of sizes, as a size."""
     return Dim((((atom,), 1),))
 
 

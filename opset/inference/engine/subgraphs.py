@@ -68,7 +68,10 @@ class SubgraphInference:
         return Outcome(types, constants, tuple(call.doubts), problems, has_unnamed_sizes(types))
 
     def _open_scope(self, scope: Scope, index: int, request: GraphRequest) -> tuple[Scope, list[str]]:
-        """Return a new scope for the subgraph that a node's rule requests, and the names of the inputs it passes."""
+        """Return a new scope for the subgraph that a node's rule requests, and the names of the subgraph's inputs.
+
+        Initializers that IR version 3 lists as inputs are left out of the names if the rule passes nothing for them.
+        """
         around = scope.body
         node = around.nodes[index]
         held_name = next((name for name, held in subgraphs(node) if held is request.graph), None)

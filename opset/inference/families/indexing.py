@@ -127,7 +127,7 @@ def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
 def gather_nd_11(call: Call) -> Shape:
     """Return the shape of the indices without the last size, followed by the shape of the slices that they select.
 
-    Raises Unknown if a rank or the number of slices' axes is not known, Violation C2 or C4 if indices do not fit.
+    Raises Unknown if a rank or the length of the index tuples is not known, Violation C2 or C4 if indices do not fit.
     """
     shape = call.shape(0)
     indices = call.shape(1)

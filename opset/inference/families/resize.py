@@ -87,7 +87,7 @@ def resize_11(call: Call) -> Shape:
 def _output_sizes(
     call: Call, lengths: list[Size | None], scales: tuple[Element, ...] | None, sizes: tuple[Element, ...] | None
 ) -> list[Size | None]:
-    """Return the new sizes of axes of the sizes `lengths`, by `scales` or by `sizes`; the other one is ().
+    """Return the new sizes of axes whose sizes are `lengths`, by `scales` or by `sizes`; the other of these is ().
 
     An unknown scale or size is None; `scales` or `sizes` itself is None if not even the number in it is known. Raises
     Violation C1, C5 or C6 if inputs do not fit together.

@@ -186,7 +186,7 @@ def operator_text(name: str, family: str, since: int, document: Mapping[str, Any
 
 
 def _initial_document(original: Operator | None, domain: str, sets: TypeSets, shape: str | None) -> dict[str, Any]:
-    """Return the YAML keys of a new operator's first version, copied from `original` if it is given, else from PLAIN.
+    """Return the YAML keys of a new operator's first version, copied from `original`, or else from PLAIN.
 
     Descriptions in it are empty. `shape` is the shape rule if it is not None.
     """

@@ -169,7 +169,7 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute) -> bool:
-    """Whether an attribute names type constraints as its choices, and they changed only as the parameters did.
+    """Whether an attribute's choices, which name type constraints, changed only because these changed for parameters.
 
     Rule B133 reports the parameters then.
     """
@@ -297,7 +297,7 @@ def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B134", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each pair of inputs or outputs that must have the same type only before or only now."""
+    """Yield a finding for each pair of inputs or outputs that must have the same type in only one of the versions."""
     old, new = _parameters(pair)
     both = [key for key in new if key in old]
     shared = {

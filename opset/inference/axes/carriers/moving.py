@@ -115,7 +115,8 @@ def scatter_elements(step: Step) -> Place | None:
 def _same_place(step: Step, along: int) -> Place | None:
     """Return the place of the resized axis, which must be the same in all inputs, or None if no input has it.
 
-    An input without it is repeated. Raises Blocked if places differ, or if it is the axis `along`, the operator's own.
+    An input without it is repeated. Raises Blocked if places differ, or if it is `along`, the axis on which the
+    operator works.
     """
     found = {place for index in range(step.count) if (place := step.place(index)) is not None}
     if not found:
