@@ -39,6 +39,7 @@ class Rule(Generic[F]):
         subject: Type of the things that it checks.
         check: Yields the findings about a thing; it may take a context as well.
         name: Name in the documentation, after its function.
+        phrase: Title of a rule that has a name and no code.
         severity: Severity of its findings.
         requires: Requirement of its findings.
         clause: Clause of the standard, or section, that it follows.
@@ -52,6 +53,7 @@ class Rule(Generic[F]):
     subject: type
     check: Callable[..., Iterator[F]]
     name: str = ""
+    phrase: str = ""
     severity: str = ""
     requires: str = ""
     clause: str = ""
@@ -67,8 +69,8 @@ class Rule(Generic[F]):
 
     @property
     def title(self) -> str:
-        """The rule in a phrase: the title of its code, or the first line in the docstring of its function."""
-        return CODES.get(self.code) or (self.check.__doc__ or "").partition("\n")[0].rstrip(".")
+        """The title of its code, or its own phrase if it has a name and no code."""
+        return CODES.get(self.code, self.phrase)
 
 
 class RuleTable(Generic[F]):

@@ -1,4 +1,4 @@
-"""Bounds on what an inference follows, keeps and writes, beside its budget (building/work.py)."""
+"""Limits of an inference: for the elements, sizes and types that it follows, keeps or writes."""
 
 MAX_DATA = 1024
 """Elements of the largest tensor whose elements are followed."""

@@ -113,7 +113,7 @@ class RuleLookup:
         return self._find_hook("data", schema)
 
     def left_out(self, domain: str) -> str:
-        """Return which Python file of functions for a domain was not run, and why, or "" if all files were run."""
+        """Return a sentence that names the Python file of a domain that was not run, and why; "" if all were run."""
         return self._lookup.left_out(domain)
 
     def _find_hook(self, kind: str, schema: OpSchema) -> Hook | None:
@@ -125,7 +125,7 @@ _RULE = re.compile(r"([a-z_]+)(?:\(([\w, -]*)\))?")
 
 
 def function_of_rules(schema: OpSchema) -> Function:
-    """Return the inference function that a schema's `shape` describes. Raises LookupError if the text is wrong."""
+    """Return the inference function that a schema declares in `shape` by rules. Raises LookupError for a wrong one."""
     importlib.import_module("opset.inference.rules")
     if schema.shape.count(";") >= max(len(schema.outputs), 1):
         raise LookupError(f"there are {schema.shape.count(';') + 1} rules for {len(schema.outputs)} outputs")
@@ -166,12 +166,12 @@ def function_of_rules(schema: OpSchema) -> Function:
 
 
 def registered_rules(families: Iterable[str]) -> frozenset[tuple[str, str, int]]:
-    """Return (domain, operator, first version) for each function registered by `infer` in modules of the families."""
+    """Return (domain, operator, first version) of each function that modules of these families register by `infer`."""
     return LAYER.hook_versions("infer", families)
 
 
 def rule_problem(schema: OpSchema) -> str:
-    """Return why the text of a schema's `shape` is wrong, such as a rule that does not exist, or "" if it is right."""
+    """Return why a schema's `shape` is wrong, such as a rule that does not exist, or "" if it is right."""
     try:
         function_of_rules(schema)
     except LookupError as error:

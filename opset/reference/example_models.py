@@ -56,7 +56,7 @@ def model_with_inputs(
     is_constant: Callable[[ExampleValue], bool],
     symbolic: bool,
 ) -> tuple[Any, dict[str, int]]:
-    """Return an example's model whose output types are removed, and the numbers that its dim_params stand for.
+    """Return the model of an example without output types, and the numbers that its dim_params stand for.
 
     Args:
         schema: Version of the operator.

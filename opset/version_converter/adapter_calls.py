@@ -25,9 +25,9 @@ HELP = "correct it: opset explain adapters"
 class AdapterCall(NamedTuple):
     """The arguments of `call_adapter`: the adapter's own, and what its result is checked by.
 
-    - `step`: the transition with the adapter; `op`, `node`: the two arguments of the adapter; - `facts`, `names`: the
-    facts about values of the node's body, and the names that are in use; - `final`: the opset of the target by domain;
-    `functions`: the keys of the model-local functions.
+    - `step`: the transition with the adapter; `op`, `node`: the two arguments of the adapter;
+    - `facts`, `names`: the facts about values of the node's body, and the names that are in use;
+    - `final`: the opset of the target by domain; `functions`: the keys of the model-local functions.
     """
 
     step: RouteStep

@@ -53,10 +53,10 @@ _OTHER_NUMBER = re.compile(r"not (-?\d+(\.\d+)?)")
 class Lack(NamedTuple):
     """A reason why a runtime does not run a node.
 
-    - `elements`: the element types that the runtime takes instead, by type parameter; empty if no other types help; -
-    `constants`: positions of inputs that the runtime needs to be constants; - `scalars`: positions of inputs that are
-    scalars and have to be vectors of one element; - `fault`: WRONG or FAILS for a node that the runtime takes, but
-    computes wrongly or fails at; else "".
+    - `elements`: the element types that the runtime takes instead, by type parameter; empty if no other types help;
+    - `constants`: positions of inputs that the runtime needs to be constants;
+    - `scalars`: positions of inputs that are scalars and have to be vectors of one element;
+    - `fault`: WRONG or FAILS for a node that the runtime takes, but computes wrongly or fails at; else "".
     """
 
     why: str
@@ -74,9 +74,9 @@ class Lack(NamedTuple):
 class Judgement(NamedTuple):
     """Whether and how a runtime runs a node.
 
-    - `lack`: why neither the runtime nor its fallback runs it rightly; None if one does; - `is_elsewhere`: whether the
-    fallback runs it; - `doubt`: a fault of the runtime that the node may meet, depending on values; "" if there is
-    none.
+    - `lack`: why neither the runtime nor its fallback runs it rightly; None if one does;
+    - `is_elsewhere`: whether the fallback runs it;
+    - `doubt`: a fault of the runtime that the node may meet, depending on values; "" if there is none.
     """
 
     lack: Lack | None
@@ -87,8 +87,9 @@ class Judgement(NamedTuple):
 class Demands(NamedTuple):
     """The facts about a node, besides types, that the kernels of an operator depend on; False if they do not matter.
 
-    - `attributes`: names of attributes; `shapes`, `constants`: shapes and values of inputs; - `outputs`: which outputs
-    are used; `ranks`: whether ranks are known; `captures`: whether subgraphs use outer values.
+    - `attributes`: names of attributes; `shapes`, `constants`: shapes and values of inputs;
+    - `outputs`: which outputs are used; `ranks`: whether ranks are known; `captures`: whether subgraphs use outer
+      values.
     """
 
     attributes: frozenset[str]
@@ -117,8 +118,8 @@ def names_of(node: Any) -> Names:
 class Availability:
     """The nodes that a runtime runs, itself or by its fallback: the runtime that gets nodes it has no kernel for.
 
-    - `counts`: numbers of nodes for the notes, by kind (ELSEWHERE, FAULTY, DOUBTFUL) and the operator or the fault; -
-    `unchecked`: restrictions that the runtime's table states in words only, by operator.
+    - `counts`: numbers of nodes for the notes, by kind (ELSEWHERE, FAULTY, DOUBTFUL) and the operator or the fault;
+    - `unchecked`: restrictions that the runtime's table states in words only, by operator.
     """
 
     def __init__(self, runtime: Runtime, routes: Routes, inexact: bool = False, by_function: bool = False) -> None:

@@ -30,8 +30,8 @@ LACKING = ("C201", "C209")
 class Blocker(NamedTuple):
     """Nodes of an operator that are refused for one reason; without `operator`, the whole model is refused.
 
-    - `version`: the since_version of the operator; `nodes`: how many nodes; `place`: the location of the first. -
-    `code`, `message`, `why`, `help`: as in the finding.
+    - `version`: the since_version of the operator; `nodes`: how many nodes; `place`: the location of the first.
+    - `code`, `message`, `why`, `help`: as in the finding.
     """
 
     domain: str

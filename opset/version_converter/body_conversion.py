@@ -31,9 +31,9 @@ INFERRED = 14
 class BodyPlan(NamedTuple):
     """The changes that the conversion of one body needs.
 
-    - `replaced`: the new nodes, by the index of the node that they replace; - `refused`: the refusals, each with the
-    index of its node; - `released`: names of values that replaced nodes read and new nodes do not, so that nothing may
-    need them any more.
+    - `replaced`: the new nodes, by the index of the node that they replace;
+    - `refused`: the refusals, each with the index of its node;
+    - `released`: names of values that replaced nodes read and new nodes do not, so that nothing may need them any more.
     """
 
     replaced: dict[int, list[Any]]

@@ -40,9 +40,9 @@ NAME = 16
 class Inlining:
     """The result of inlining functions, or the reasons why it is refused.
 
-    - `calls`: the number of calls replaced, by function; `removed`: functions that the result no longer has; -
-    `refusals`: the reasons; `notes`: remarks for the user; - `model`: the result; the given model if nothing changes;
-    None if there are refusals.
+    - `calls`: the number of calls replaced, by function; `removed`: functions that the result no longer has;
+    - `refusals`: the reasons; `notes`: remarks for the user;
+    - `model`: the result; the given model if nothing changes; None if there are refusals.
     """
 
     calls: Counter[FunctionKey] = field(default_factory=Counter)
@@ -175,8 +175,8 @@ def _refusal(place: str, why: str, help: str = "") -> Finding:
 class _Size(NamedTuple):
     """What one call of a function adds when it is inlined.
 
-    - `nodes`, `bytes`: new nodes, and their bytes; `names`: how many names in them become longer; - `copies`: how often
-    each attribute of the function is copied into a node.
+    - `nodes`, `bytes`: new nodes, and their bytes; `names`: how many names in them become longer;
+    - `copies`: how often each attribute of the function is copied into a node.
     """
 
     nodes: int

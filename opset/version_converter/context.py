@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class KnownForms(NamedTuple):
     """Conversions of nodes that are known already, since a node of the same form was converted before.
 
-    - `unchanged`: keys (`_signature_of`) of nodes that stay as they are; - `templates`: the nodes that replace lowered
-    nodes, by operator and form.
+    - `unchanged`: keys (`_signature_of`) of nodes that stay as they are;
+    - `templates`: the nodes that replace lowered nodes, by operator and form.
     """
 
     unchanged: set[tuple[Any, ...]]
@@ -34,11 +34,11 @@ class KnownForms(NamedTuple):
 class Context:
     """The state that the conversions of all bodies of a model share.
 
-    - `proto`: the copy that is changed; `messages`: its graphs and functions, by the bodies of the given model; -
-    `opsets`: the versions of the target by domain; `lowered`: operators to express by others, even if the target has
-    them; `availability`: the nodes that the target's runtime runs, None if no runtime is targeted or it lists none; -
-    `valid`: keys of nodes that are known to fit their operators; `forms`: see `forms_of`; - `outcomes`: the (steps, new
-    operators) of actions, each pair stored once, since most nodes share one.
+    - `proto`: the copy that is changed; `messages`: its graphs and functions, by the bodies of the given model;
+    - `opsets`: the versions of the target by domain; `lowered`: operators to express by others, even if the target has
+      them; `availability`: the nodes that the target's runtime runs, None if no runtime is targeted or it lists none;
+    - `valid`: keys of nodes that are known to fit their operators; `forms`: see `forms_of`;
+    - `outcomes`: the (steps, new operators) of actions, each pair stored once, since most nodes share one.
     """
 
     index: ModelIndex

@@ -76,9 +76,10 @@ class Task(NamedTuple):
 class Strategy:
     """A way to prepare the model-local functions of a model; another way may remove refusals.
 
-    - `name`: which calls share one copy of a function; - `removes`: the codes of refusals in functions that it may
-    remove; - `fixes_attributes`: whether values of attributes that calls give are written into the copies; -
-    `fixes_inputs`: whether calls share a copy only if the same types and values are inferred for their inputs.
+    - `name`: which calls share one copy of a function;
+    - `removes`: the codes of refusals in functions that it may remove;
+    - `fixes_attributes`: whether values of attributes that calls give are written into the copies;
+    - `fixes_inputs`: whether calls share a copy only if the same types and values are inferred for their inputs.
     """
 
     name: str

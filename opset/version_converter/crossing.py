@@ -57,9 +57,10 @@ Way: TypeAlias = "Callable[[Pending, Lack, list[str]], list[Pending]]"
 class Pending(NamedTuple):
     """A node that still has to reach the target, and the opset (`version`) in which it is written.
 
-    - `inside`: the operators whose lowering has made this node; - `widened`: the operators that this node helps to
-    compute in a wider type; - `is_lacking`: whether it has to be lowered, because the runtime does not run it; -
-    `is_bound`: whether its inputs were replaced by Constant nodes because the runtime demands constants.
+    - `inside`: the operators whose lowering has made this node;
+    - `widened`: the operators that this node helps to compute in a wider type;
+    - `is_lacking`: whether it has to be lowered, because the runtime does not run it;
+    - `is_bound`: whether its inputs were replaced by Constant nodes because the runtime demands constants.
     """
 
     node: Any

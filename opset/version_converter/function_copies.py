@@ -28,9 +28,9 @@ PLAIN = frozenset(("int", "ints", "float", "floats", "string", "strings"))
 class Parameters(NamedTuple):
     """The facts about a call of a function that are written into the copy which the call gets.
 
-    - `inputs`: names of formal inputs that the call omits; - `attributes`: (name, serialized AttributeProto without
-    name); the value is b"" for an omitted attribute; - `scope`: the inferred types for calls with these inputs; None if
-    types do not matter.
+    - `inputs`: names of formal inputs that the call omits;
+    - `attributes`: (name, serialized AttributeProto without name); the value is b"" for an omitted attribute;
+    - `scope`: the inferred types for calls with these inputs; None if types do not matter.
     """
 
     inputs: frozenset[str] = frozenset()
@@ -93,8 +93,8 @@ def specialize_functions(
 class _FunctionCalls:
     """The calls of a model's functions.
 
-    - `matters`: by function, the inputs and attributes on which the conversion of its body depends; - `sets`: by
-    function, the different Parameters of its calls.
+    - `matters`: by function, the inputs and attributes on which the conversion of its body depends;
+    - `sets`: by function, the different Parameters of its calls.
     """
 
     def __init__(self, index: ModelIndex, values: bool, graphs: Sequence[Scope]) -> None:

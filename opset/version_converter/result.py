@@ -15,8 +15,8 @@ from opset.model.storage.container import Model
 class Action(NamedTuple):
     """The conversion of one node.
 
-    - `since`, `until`: since_versions of the operator before and after; `until` is 0 if the node was lowered; -
-    `steps`: names of the transitions that changed it; `result`: the operators of the nodes that replace it.
+    - `since`, `until`: since_versions of the operator before and after; `until` is 0 if the node was lowered;
+    - `steps`: names of the transitions that changed it; `result`: the operators of the nodes that replace it.
     """
 
     body: Body

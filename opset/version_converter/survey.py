@@ -77,8 +77,8 @@ class NodeForm(NamedTuple):
 class Outcome(NamedTuple):
     """The result of a conversion that was only planned.
 
-    - `refusals`: the first refusal of each kind, with the number of refused nodes; `opsets`: the versions reached; -
-    `is_settled`: whether converting the whole model surely has the same result.
+    - `refusals`: the first refusal of each kind, with the number of refused nodes; `opsets`: the versions reached;
+    - `is_settled`: whether converting the whole model surely has the same result.
     """
 
     refusals: Sequence[tuple[Finding, int]]

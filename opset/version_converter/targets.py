@@ -19,11 +19,11 @@ class Target(NamedTuple):
     """The goal of a conversion.
 
     - `opsets`: opset version by domain ("" is ai.onnx); `ir_version`: the requested IR version, `max_ir`: the highest;
-    - `least`: for a runtime, the lowest opset by domain; a model between `least` and `opsets` keeps its own; -
-    `lowered`: (operator, domain) pairs that are expressed by other operators even if the opset has them; - `release`:
-    the release of onnx whose versions of operators count, "" for the newest; - `notes`: how the target was chosen;
-    `runtime`: the runtime that has to run each node, None for any; - `inexact`: whether nodes may compute in types in
-    which results differ, if the runtime has no other kernel.
+    - `least`: for a runtime, the lowest opset by domain; a model between `least` and `opsets` keeps its own;
+    - `lowered`: (operator, domain) pairs that are expressed by other operators even if the opset has them;
+    - `release`: the release of onnx whose versions of operators count, "" for the newest;
+    - `notes`: how the target was chosen; `runtime`: the runtime that has to run each node, None for any;
+    - `inexact`: whether nodes may compute in types in which results differ, if the runtime has no other kernel.
     """
 
     opsets: Mapping[str, int]

@@ -37,8 +37,8 @@ _SMALL = ("int", "float", "string")
 class Fit(NamedTuple):
     """A version of an operator with the forms of nodes that are known to fit it.
 
-    - `constrained`: names of attributes with a constraint; `ranked`: whether a constraint depends on ranks of inputs; -
-    `small`: whether attributes are small, so that their values are part of a form; `forms`: the forms that fit.
+    - `constrained`: names of attributes with a constraint; `ranked`: whether a constraint depends on ranks of inputs;
+    - `small`: whether attributes are small, so that their values are part of a form; `forms`: the forms that fit.
     """
 
     schema: OpSchema

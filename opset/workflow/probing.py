@@ -34,7 +34,7 @@ Progress = Callable[[int, int], None]
 def probe_runtime(
     runtime: Runtime, registry: Registry, operator: str = "", progress: Progress | None = None
 ) -> dict[str, Any]:
-    """Return the file of an installed runtime as plain data: opsets, IR version, operators with versions and types.
+    """Return the operators, versions and types that an installed runtime loads, as the content of a runtime's file.
 
     Args:
         runtime: The runtime, as `installed_runtime` returns it.
@@ -78,7 +78,7 @@ def probe_runtime(
 
 
 def runtime_text(document: Mapping[str, Any]) -> str:
-    """Return the file of a runtime as YAML, an entry on each line."""
+    """Return the content of a runtime's file as YAML, an entry on each line."""
     from opset.schemas.yaml.printer import flow
 
     lines = ["# Written by opset targets probe. --target FILE makes it a name for --for: opset explain runtimes"]
@@ -97,9 +97,9 @@ def runtime_text(document: Mapping[str, Any]) -> str:
 
 
 def _limits(runtime: Runtime, registry: Registry) -> dict[str, tuple[int, int]]:
-    """Return the lowest and highest versions of domains, and of the IR ("ir"), with which a node loads.
+    """Return (lowest, highest) version for each domain, and for the IR under "ir", with which the runtime loads a node.
 
-    The lowest are those of the tables.
+    Only the highest versions are tried; the lowest are taken from the tables of runtimes.
     """
     from opset.model import proto as pb
 
@@ -129,7 +129,10 @@ def _loads(
 def _entries(
     runtime: Runtime, registry: Registry, domain: str, name: str, limits: Mapping[str, tuple[int, int]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the entry of each version of an operator, oldest first; it is empty if the runtime does not load it."""
+    """Yield an entry of a runtime's file for each version of an operator, oldest first; {} if it does not load.
+
+    `limits` are the versions that `_limits` returns.
+    """
     least, most = limits.get(domain, (1, 0))
     examples = [each for each in registry.examples(name, domain) if not each.error]
     for schema in registry.versions(name, domain):
@@ -157,7 +160,10 @@ def _entries(
 def _loading_trials(
     runtime: Runtime, schema: OpSchema, examples: Sequence[Example], imports: Mapping[str, int]
 ) -> list[Trial]:
-    """Return trials that load: examples as they are, or else with constants, or else with other types."""
+    """Return the trials of examples that the runtime loads: as they are, else with constants, else in other types.
+
+    The result is empty if it loads none.
+    """
     trials = [trial for each in examples if (trial := _trial_of(runtime, schema, each, imports)) is not None]
     others = (
         other
@@ -171,7 +177,7 @@ def _loading_trials(
 
 
 def _trial_of(runtime: Runtime, schema: OpSchema, example: Example, imports: Mapping[str, int]) -> Trial | None:
-    """Return an example as a trial, None if it cannot be a model."""
+    """Return a trial, which is a model of one node, made of an example; None if the example cannot be a model."""
     from opset.reference.example_models import model_of, value_of
 
     try:
@@ -194,13 +200,16 @@ def _trial_of(runtime: Runtime, schema: OpSchema, example: Example, imports: Map
 
 
 def _with_constants(trial: Trial) -> Trial:
-    """Return a trial in which all inputs but the first are constants."""
+    """Return a copy of a trial in which all inputs but the first are constants."""
     first, rest = trial.inputs[:1], trial.inputs[1:]
     return trial._replace(inputs=[*first, *(each._replace(is_constant=bool(each.type)) for each in rest)])
 
 
 def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]:
-    """Return the types of each type parameter with which one of some trials loads, unless these are all of them."""
+    """Return, for each type parameter, the types with which the runtime loads any of the trials.
+
+    A type parameter is left out if all its types are loaded, or if the trials have no value of it.
+    """
     types: dict[str, list[str]] = {}
     for parameter, allowed in schema.types.items():
         loading: set[str] = set()
@@ -216,7 +225,10 @@ def _types_of(trials: Sequence[Trial], schema: OpSchema) -> dict[str, list[str]]
 
 
 def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema) -> bool:
-    """Whether a trial with another type of a parameter loads if all values of the old element type change with it."""
+    """Whether a trial loads in another type if all values of the old element type get the new one together.
+
+    `other` is the trial in which only values of the type parameter `parameter` have the new type.
+    """
     places = enumerate(_parameters(schema.inputs, len(trial.inputs)))
     position = next((at for at, name in places if name == parameter and trial.inputs[at].type), None)
     if position is None:
@@ -233,7 +245,10 @@ def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema
 
 
 def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[str, Trial]]:
-    """Yield a trial for each type of a type parameter, nothing if no value of it occurs; its own type is among them."""
+    """Yield (type, trial) for each type of a type parameter: a copy of `trial` with values of that type.
+
+    The trial itself is among them. Nothing is yielded if it has no value of the parameter.
+    """
     places = (*zip(trial.inputs, _parameters(schema.inputs, len(trial.inputs)), strict=True),)
     old = next((each.type for each, name in places if name == parameter and each.type), "")
     if old:
@@ -253,7 +268,7 @@ def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[
 
 
 def _with_output(trial: Trial, attribute: str, number: int, position: int, type_: str) -> Trial:
-    """Return a trial in which an attribute says that an output is of another type."""
+    """Return a copy of a trial whose output at `position` has the type `type_`, as `attribute` is set to `number`."""
     node = type(trial.node)()
     node.CopyFrom(trial.node)
     kept = [each for each in node.attribute if each.name != attribute]
@@ -265,12 +280,12 @@ def _with_output(trial: Trial, attribute: str, number: int, position: int, type_
 
 
 def _parameters(formals: Sequence[Any], count: int) -> list[str]:
-    """Return the type parameters of a number of inputs or outputs."""
+    """Return the type parameter of each of the first `count` inputs or outputs that `formals` declare."""
     return [type_parameter(formals, position) for position in range(count)]
 
 
 def _constant_inputs(trial: Trial, schema: OpSchema) -> list[str]:
-    """Return the names of the inputs of a trial that have to be constants."""
+    """Return the names of the inputs of a trial that have to be constants for the runtime to load it."""
     names = []
     for position, each in enumerate(trial.inputs):
         if each.is_constant:
@@ -282,7 +297,7 @@ def _constant_inputs(trial: Trial, schema: OpSchema) -> list[str]:
 
 
 def _merge_versions(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return entries of versions that follow each other and are equal otherwise as one; empty ones part them."""
+    """Return a list in which entries of consecutive versions that are equal otherwise are merged; {} separates them."""
     merged: list[dict[str, Any]] = []
     for before, each in zip([{}, *entries], entries, strict=False):
         if not each:

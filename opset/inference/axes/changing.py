@@ -33,7 +33,7 @@ _NAME = re.compile(r"[^\W\d]\w*")
 
 
 class _Axis(NamedTuple):
-    """An axis of an input that is to have another size."""
+    """An axis of an input that is to have another size; `before` is its size in the model."""
 
     input: str
     axis: int
@@ -41,7 +41,7 @@ class _Axis(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name by which a caller knows it."""
+        """The name by which a caller names the axis, such as "x.0"."""
         return f"{self.input}.{self.axis}"
 
 
@@ -53,7 +53,7 @@ def change_sizes(
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
 ) -> Any:
-    """Return a model whose inputs have other sizes, with the constants that follow.
+    """Return a model whose inputs have other sizes, and whose constants are changed with them.
 
     A variable becomes a number; a number becomes a variable or another number if every node takes the slices along that
     axis on their own, so that the result computes the same for each slice.
@@ -82,7 +82,9 @@ def change_sizes(
 def with_sizes(
     model: Model, sizes: Mapping[str, int | str], registry: Registry, limits: Limits | None = None
 ) -> tuple[Model, list[str]]:
-    """Return a model with these sizes, of its inputs alone, and a note for each change; arguments as in `resize`.
+    """Return a model whose inputs have these sizes, and a note for each change; it takes the arguments of `resize`.
+
+    Variables that become numbers are replaced in it, too.
 
     Raises:
         UsageError: U103 as in `resize`, or if no input has a name in `sizes`.
@@ -96,16 +98,16 @@ def with_sizes(
 def resize(
     model: Model, sizes: Mapping[str, int | str], registry: Registry, limits: Limits | None = None
 ) -> tuple[Model, dict[str, int], list[str]]:
-    """Return a model with those sizes changed that it states as numbers.
+    """Return a model in which sizes are changed that it states as numbers; variables are left for the caller to bind.
 
     Args:
-        model: the model; it is returned itself if none of the sizes is such.
+        model: the model; it is returned itself if none of the sizes is stated as a number.
         sizes: the new sizes by name, as in `change_sizes`.
         registry: the operators.
         limits: how much the work may take.
 
     Returns:
-        The model; the sizes that are left, numbers by name of a size that is open; and a note for each change.
+        The model; the numbers for variables, still to be bound, by name of the size; and a note for each change.
 
     Raises:
         UsageError: U103 if sizes contradict each other, or a variable is to have another name.
@@ -144,7 +146,7 @@ def resize(
 
 
 def _stated_axes(values: Iterable[Any]) -> dict[str, _Axis]:
-    """Return the axes of ValueInfoProtos whose size is a number, by name."""
+    """Return by name, such as "x.0", the axes of ValueInfoProtos whose sizes are stated as numbers."""
     found = {}
     for value in values:
         if value.type.WhichOneof("value") == "tensor_type":
@@ -156,14 +158,21 @@ def _stated_axes(values: Iterable[Any]) -> dict[str, _Axis]:
 
 
 def _is_size(size: object) -> bool:
-    """Whether a value is a number that the size of an axis can be."""
+    """Whether a value is a number that the size of an axis can be: an int of at least 1, and not too large."""
     return isinstance(size, int) and not isinstance(size, bool) and 1 <= size <= MAX_BOUND
 
 
 def _check_sizes(
     sizes: Mapping[str, int | str], rest: Mapping[str, int | str], known: Mapping[str, _Axis], variables: set[str]
 ) -> None:
-    """Raise UsageError U103 if a new size is no size, or a size that is open already is to be a variable."""
+    """Raise UsageError U103 if a new size is neither a number nor a name, or if a variable is to be renamed.
+
+    Args:
+        sizes: the new sizes by name.
+        rest: the part of `sizes` that names neither a stated number of an input nor an output.
+        known: the axes whose sizes the model states as numbers, by name.
+        variables: the names of sizes that are variables.
+    """
     findings = []
     for name, size in sizes.items():
         shown = safe_text(str(size))
@@ -193,7 +202,11 @@ def _change(
     registry: Registry,
     limits: Limits | None,
 ) -> tuple[Model, list[str]]:
-    """Return a model with another size of axes that hold the same slices, and notes. `wanted` are axes of outputs."""
+    """Return a model in which `axes`, which hold the same slices, have another size, and a note for each change.
+
+    `wanted` has the axes along which the slices must lie in outputs, by name of the output. Raises InferenceError I501
+    or I502 if the axes cannot be followed.
+    """
     read, index = read_model(model, registry)
     budget = default_budget(read.proto.ByteSize(), limits or Limits())
     engine = Engine(read, registry, {}, budget, index=index)
@@ -230,7 +243,10 @@ def _change(
 
 
 def _check_outputs(engine: Engine, tracking: Tracking, before: int, wanted: Mapping[str, int]) -> None:
-    """Raise Stopped unless each output has the axis, in the wanted place."""
+    """Raise Stopped if an output has the resized axis in another place than `wanted`, or not although it has its size.
+
+    `before` is the size of the axis in the model, `wanted` has the asked axis by name of the output.
+    """
     scope = next(iter(engine.scopes.values()))
     for name in scope.body.output_names():
         place = tracking.places.get(name)
@@ -249,7 +265,10 @@ def _check_outputs(engine: Engine, tracking: Tracking, before: int, wanted: Mapp
 
 
 def _error_of(stopped: Stopped, axes: Sequence[_Axis], size: int | str, place: str) -> InferenceError:
-    """Return the error for an axis that cannot be followed."""
+    """Return the error that `axes` cannot have the size `size`, as following them was stopped at `place`.
+
+    The code is I501 if a node is in the way, I502 if the outputs are.
+    """
     names = " and ".join(quote(axis.name) for axis in axes)
     help = stopped.help or "export the model at the size that you need, or change the model before this node"
     if stopped.index >= 0:
@@ -258,7 +277,7 @@ def _error_of(stopped: Stopped, axes: Sequence[_Axis], size: int | str, place: s
 
 
 def _state_sizes(graph: Any, tracking: Tracking, size: int | str) -> None:
-    """State the new size in the types of a GraphProto's values."""
+    """Write the new size into the types of all values of a GraphProto that have the resized axis."""
     for value in (*graph.input, *graph.output, *graph.value_info):
         place = tracking.places.get(value.name)
         if place is None or value.type.WhichOneof("value") != "tensor_type":
@@ -275,7 +294,10 @@ def _state_sizes(graph: Any, tracking: Tracking, size: int | str) -> None:
 
 
 def _check_resized(engine: Engine, resized: Model, registry: Registry, axes: Sequence[_Axis], size: int | str) -> None:
-    """Raise InferenceError I501 if inference contradicts the resized model, but not the model as it was."""
+    """Raise InferenceError I501 if inference finds a contradiction in the resized model that the model did not have.
+
+    `engine` is the inference of the model as it was.
+    """
     again = Engine(resized, registry, {}, default_budget(resized.proto.ByteSize(), Limits()))
     again.run()
     old = dict(_faults_of(engine))
@@ -285,7 +307,7 @@ def _check_resized(engine: Engine, resized: Model, registry: Registry, axes: Seq
 
 
 def _faults_of(engine: Engine) -> Iterator[tuple[str, str]]:
-    """Yield the place of each contradiction and misfit that an inference found, with its reason."""
+    """Yield (place, reason) for each contradiction and each misfit that an inference found."""
     for scope in engine.all_scopes():
         for name, why in scope.conflicts.items():
             yield f"{scope.body.label}, {quote(name)}", why

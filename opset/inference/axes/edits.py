@@ -21,7 +21,7 @@ _INTS = 7  # AttributeProto.INTS
 
 @dataclass(frozen=True)
 class AxisSource:
-    """The origin of the new size: a number, or the size of an axis of an input when the model runs."""
+    """The origin of the resized axis's new size: `number`, or if that is None, an axis of an input at run time."""
 
     input: str
     axis: int
@@ -34,7 +34,15 @@ class Edits:
     def __init__(
         self, source: AxisSource, after: Dim, opset: int, names: FreshNames, labels: Mapping[int, str]
     ) -> None:
-        """Begin without changes; `after` is the variable that stands for the new size, `labels` name the nodes."""
+        """Begin without changes.
+
+        Args:
+            source: the origin of the new size.
+            after: the variable that stands for the new size.
+            opset: the opset version of the model.
+            names: the source of new names.
+            labels: the nodes' names for notes, by index.
+        """
         self._source = source
         self._after = after
         self._opset = opset
@@ -49,7 +57,7 @@ class Edits:
         """A line for each constant that follows, and each value that is repeated."""
 
     def final(self, size: Size) -> Size:
-        """Return a size with the number in place of the variable, if a number is the new size."""
+        """Return a size with the new number in place of its variable; unchanged if the new size is a variable."""
         if self._source.number is None:
             return size
         (name,) = variables(self._after)
@@ -58,12 +66,18 @@ class Edits:
     # -- changes --
 
     def replace(self, index: int, position: int, name: str, what: str, why: str) -> None:
-        """Let the input at `position` of a node be another value; `what` and `why` are for the notes."""
+        """Let the input at `position` of the node at `index` be the value `name`, and note it.
+
+        The note says that `what` follows, for the reason `why`.
+        """
         self._replaced.setdefault(index, {})[position] = name
         self.notes.append(f"{self._labels[index]}: {what} follows: {why}")
 
     def set_attribute(self, index: int, name: str, elements: Sequence[Size], why: str) -> None:
-        """Let an attribute of integers of a node have these elements. Raises Blocked if one is no number."""
+        """Set an attribute of the node at `index` to these integers, and note it with the reason `why`.
+
+        Raises Blocked if an element depends on a size that is no number.
+        """
         numbers = [each for size in elements if isinstance(each := self.final(size), int)]
         if len(numbers) < len(elements):
             raise Blocked(f"its attribute {name} would have to be a variable", "convert the model to opset 11 first")
@@ -71,10 +85,18 @@ class Edits:
         self.notes.append(f"{self._labels[index]}: attribute {name} follows: {why}")
 
     def vector(self, index: int, stem: str, elements: Sequence[Size], dtype: str | None) -> str:
-        """Return the name of a list of integers for the node at `index`: a constant, or made from the input's shape.
+        """Return the name of a new value that holds a list of integers, for the node at `index`.
+
+        It is a constant, or, if the new size is a variable, computed from the shape of the input.
+
+        Args:
+            index: the index of the node.
+            stem: the beginning of the name.
+            elements: the integers, some of which may depend on the new size.
+            dtype: the element type of a constant, None for int64.
 
         Raises:
-            Blocked: an element is no multiple of the new size.
+            Blocked: an element depends on the new size, and is no multiple of it.
         """
         sizes = [self.final(size) for size in elements]
         key = (tuple(sizes), dtype)
@@ -94,7 +116,7 @@ class Edits:
         return name
 
     def expand(self, index: int, name: str, vector: Sequence[Size]) -> str:
-        """Return the name of a value that is repeated to the new size, which one element of `vector` is.
+        """Return the name of a new value: the value `name`, expanded to the shape `vector`, for the node at `index`.
 
         Raises:
             Blocked: the model's opset has no Expand.
@@ -105,7 +127,7 @@ class Edits:
         return self._add(index, "Expand", [name, shape], name)
 
     def first_slice(self, index: int, name: str, axis: int) -> str:
-        """Return the name of the first slice of a value along an axis."""
+        """Return the name of a new value: the first slice of the value `name` along `axis`, for the node at `index`."""
         if self._opset < 10:
             return self._add(index, "Slice", [name], name, starts=[0], ends=[1], axes=[axis])
         lists = [
@@ -114,7 +136,10 @@ class Edits:
         return self._add(index, "Slice", [name, *lists], name)
 
     def _multiple(self, size: Size) -> str:
-        """Return the name of a list whose only element is a multiple of the size that the input has when it runs."""
+        """Return the name of a list with one element: the input's size at run time, times its factor in `size`.
+
+        Raises Blocked if `size` is no multiple of it.
+        """
         factor = quotient(size, self._after)
         if not isinstance(factor, int):
             raise Blocked(f"a constant would have to be {size}")
@@ -127,13 +152,13 @@ class Edits:
         return self._add(0, "Mul", [self._made["axis"], self._constant("factor", [factor])], "size")
 
     def _constant(self, stem: str, numbers: Sequence[Any], dtype: str | None = None) -> str:
-        """Return the name of a new initializer."""
+        """Return the name of a new initializer, a list of numbers of the element type `dtype`, None for int64."""
         name = self._names.fresh(f"{stem}_resized")
         self._tensors.append(make_tensor(name, NUMBERS[dtype or "int64"], [len(numbers)], numbers))
         return name
 
     def _add(self, index: int, op_type: str, inputs: Sequence[str], stem: str, **attributes: Any) -> str:
-        """Add a node before the one at `index`, and return the name of its output."""
+        """Add a node before the node at `index`, and return the name of its output, which begins with `stem`."""
         node = pb.NodeProto()
         node.op_type = op_type
         node.input.extend(inputs)
@@ -155,7 +180,7 @@ class Edits:
     # -- the result --
 
     def apply(self, graph: Any, lists_inputs: bool) -> None:
-        """Change a GraphProto; with `lists_inputs`, its inputs list initializers, as before IR version 4."""
+        """Make the changes in a GraphProto; with `lists_inputs` (IR version 3), new initializers are inputs, too."""
         left: set[str] = set()
         for index, replaced in self._replaced.items():
             for position, name in replaced.items():
@@ -180,7 +205,7 @@ class Edits:
 
 
 def _drop_unused(graph: Any, names: set[str]) -> None:
-    """Remove the named constants that nothing reads any more, and their types, from a GraphProto."""
+    """Remove the constants called `names` that nothing reads any more, and their value_info, from a GraphProto."""
     read = names_read(graph.node).union(value.name for value in (*graph.output, *graph.input))
     unused = names - read
     _delete(graph.initializer, [tensor.name in unused for tensor in graph.initializer])
@@ -189,6 +214,6 @@ def _drop_unused(graph: Any, names: set[str]) -> None:
 
 
 def _delete(messages: Any, chosen: Sequence[bool]) -> None:
-    """Delete the chosen messages by position: to find a message by value would compare weights."""
+    """Delete the messages of a repeated field for which `chosen` is True, by position: comparing would read weights."""
     for position in reversed([number for number, is_chosen in enumerate(chosen) if is_chosen]):
         del messages[position]

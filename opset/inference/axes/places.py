@@ -1,4 +1,4 @@
-"""The place of the followed axis in a value, and the table of functions that say how an operator carries it.
+"""The place of the resized axis in a value, and the table of functions that say how an operator carries it.
 
 A model is followed under one claim. Let the axis have B slices in the model, and N in the resized one. A value with a
 place is, along its axis, a row of such slices, and the model computes slice i of it from slice i of the inputs.
@@ -17,7 +17,10 @@ __all__ = ["CARRIERS", "Blocked", "Carrier", "Place", "carries", "places_in", "q
 
 
 class Place(NamedTuple):
-    """The axis of a value that holds the followed one: it has `outer` times N times `inner` elements, in this order."""
+    """The axis of a value that holds the resized axis: it has `outer` times N times `inner` elements, in this order.
+
+    N is the size of the resized axis.
+    """
 
     axis: int
     outer: Size = 1
@@ -25,20 +28,23 @@ class Place(NamedTuple):
 
     @property
     def is_own(self) -> bool:
-        """Whether the axis holds nothing else."""
+        """Whether the axis holds only the resized axis, not merged with others."""
         return self.outer == 1 and self.inner == 1
 
     def size(self, count: Size) -> Size:
-        """Return the size of the axis if the followed one has `count` elements."""
+        """Return the size of this axis if the resized axis has `count` elements."""
         return self.outer * count * self.inner
 
 
 class Blocked(Exception):
-    """A node does not carry the axis; the arguments are why, and what to do."""
+    """A node cannot carry the resized axis to its outputs; the arguments are the reason, and a help line if any."""
 
 
 class Carrier(NamedTuple):
-    """How an operator carries the axis: a function of its Step, and the inputs that may hold sizes that follow it."""
+    """How an operator carries the resized axis to its outputs.
+
+    `function` takes a Step and returns places; `sizes` are the inputs that may hold sizes that depend on the axis.
+    """
 
     function: Callable[[Any], Sequence[Place | None] | Place | None]
     sizes: tuple[int, ...]
@@ -49,7 +55,7 @@ CARRIERS: dict[tuple[str, str], Carrier] = {}
 
 
 def carries(*operators: str, domain: str = "", sizes: tuple[int, ...] = ()) -> Callable[[Any], Any]:
-    """Return a decorator that registers how operators carry the axis.
+    """Return a decorator that registers a function by which operators carry the resized axis to their outputs.
 
     Args:
         operators: the names of the operators.
@@ -70,7 +76,7 @@ def carries(*operators: str, domain: str = "", sizes: tuple[int, ...] = ()) -> C
 
 
 def quotient(whole: Size | None, part: Size | None) -> Size | None:
-    """Return the quotient of two sizes, or None if the second does not certainly divide the first."""
+    """Return the quotient of two sizes, or None if `part` does not certainly divide `whole`."""
     if whole is None or part is None or part == 0:
         return None
     try:
@@ -81,12 +87,12 @@ def quotient(whole: Size | None, part: Size | None) -> Size | None:
 
 
 def places_in(shape: Sequence[Size], place: Place, count: Size, target: Sequence[Size]) -> list[Place]:
-    """Return the places at which the axis may lie after elements of a shape were arranged as another one.
+    """Return the places that the resized axis may have after elements are arranged as another shape.
 
     Args:
         shape: the shape before.
         place: the place in it.
-        count: the number of elements of the followed axis, in both shapes.
+        count: the number of elements of the resized axis, in both shapes.
         target: the shape after.
 
     Returns:

@@ -22,25 +22,25 @@ class Follower(Protocol):
     edits: Edits
 
     def choose(self, candidates: Sequence[Place]) -> Place:
-        """Return the place that a decision takes."""
+        """Return the candidate that the decisions of this pass take."""
 
     def input_label(self, call: Call, index: int) -> str:
-        """Return the parameter and value of an input, as messages show it."""
+        """Return an input's parameter name and value name, as messages show them."""
 
     def has_equal_slices(self, name: str, axis: int) -> bool:
-        """Whether the slices of a value along an axis are certainly equal."""
+        """Whether all slices of the value `name` along `axis` are certainly equal."""
 
 
 class Step:
-    """A node with its inputs.
+    """A node with its inputs, as a carrier sees it that follows an axis.
 
     - `call`: the node, with the types and elements of the model as it is;
     - `outputs`: the types of its outputs;
-    - `before`, `after`: the number of elements of the axis, in the model as it is and in the resized one.
+    - `before`, `after`: the number of elements of the resized axis, in the model as it is and in the resized one.
     """
 
     def __init__(self, tracking: Follower, index: int, call: Call, outputs: Sequence[Type | None]) -> None:
-        """Store the node at `index` of the main graph, as a call."""
+        """Store the node at `index` of the main graph: its `call`, and the types of its outputs."""
         self._tracking = tracking
         self._index = index
         self.call = call
@@ -56,29 +56,32 @@ class Step:
         return len(self.call.names)
 
     def place(self, index: int) -> Place | None:
-        """Return the place of the axis in an input, None if the input does not have it."""
+        """Return the place of the resized axis in the input at `index`, or None if the input does not have it."""
         return self._tracking.places.get(self.call.names[index]) if self.call.has(index) else None
 
     def own_place(self, index: int) -> Place | None:
-        """Return the place in an input, None if there is none. Raises Blocked if the axis holds more."""
+        """Return the place of the resized axis in an input, or None if the input does not have it.
+
+        Raises Blocked if it is merged with another axis there.
+        """
         place = self.place(index)
         if place is not None and not place.is_own:
             raise Blocked(f"{self._name(index)} has it merged with another axis")
         return place
 
     def shape(self, index: int) -> tuple[Size, ...]:
-        """Return the shape of an input in the model as it is. Raises Blocked if it is not known."""
+        """Return the shape of an input in the model as it is. Raises Blocked if its rank is not known."""
         shape = self.call.shape(index)
         if shape is None:
             raise Blocked(f"the rank of {self._name(index)} is not known")
         return shape
 
     def shape_after(self, index: int) -> tuple[Size, ...]:
-        """Return the shape of an input in the resized model."""
+        """Return the shape of an input in the resized model. Raises Blocked if its rank is not known."""
         return self._shape_after(self.shape(index), self.place(index))
 
     def output_shape(self, index: int = 0) -> tuple[Size, ...]:
-        """Return the shape of an output in the model as it is. Raises Blocked if it is not known."""
+        """Return the shape of an output in the model as it is. Raises Blocked if it is not fully known."""
         type_ = self.outputs[index] if index < len(self.outputs) else None
         shape = [size for size in type_.shape if size is not None] if type_ is not None and type_.shape else []
         if type_ is None or type_.shape is None or len(shape) < len(type_.shape):
@@ -86,14 +89,14 @@ class Step:
         return tuple(shape)
 
     def output_after(self, place: Place, index: int = 0) -> tuple[Size, ...]:
-        """Return the shape of an output in the resized model, if the axis lies at this place."""
+        """Return the shape of an output in the resized model, if it has the resized axis at `place`."""
         return self._shape_after(self.output_shape(index), place)
 
     def elements(self, index: int) -> Constant | None:
-        """Return an input with its elements in the resized model, None if they are not known.
+        """Return the elements of an input in the resized model, or None if they are unknown or there is no such input.
 
         Raises:
-            Blocked: the input has the axis.
+            Blocked: the input has the resized axis.
         """
         if not self.call.has(index):
             return None
@@ -102,9 +105,9 @@ class Step:
         return sized or self.call.constant(index)
 
     def numbers(self, index: int, attribute: str = "") -> tuple[Size, ...] | None:
-        """Return the sizes that an input holds in the resized model, or an attribute if there is no such input.
+        """Return the sizes that an input holds in the resized model, or those in `attribute` if there is no such input.
 
-        The result is None if there is neither. Raises Blocked if they are not known.
+        The result is None if there is neither. Raises Blocked if the elements of the input are not known.
         """
         if not self.call.has(index):
             given = self.call.attribute(attribute) if attribute else None
@@ -115,43 +118,43 @@ class Step:
         return tuple([size for size in data.values if isinstance(size, int | Dim)])
 
     def axis(self, axis: int, rank: int) -> int:
-        """Return an axis counted from the front."""
+        """Return an axis counted from 0; a negative one is counted from the end."""
         return axis + rank * (axis < 0)
 
     def require_shared(self, *indices: int) -> None:
-        """Raise Blocked if one of the inputs has the axis."""
+        """Raise Blocked if one of the inputs at `indices` has the resized axis, as it is used for all slices."""
         for index in indices:
             if self.place(index) is not None:
                 raise Blocked(f"{self._name(index)} has it, and is used for all of them")
 
     def follows(self, size: Size) -> bool:
-        """Whether a size is the number of elements of the axis, in the model as it is."""
+        """Whether a size is the number of elements of the resized axis, in the model as it is."""
         return equal(size, self.before) is True
 
     def is_sized(self, size: Size) -> bool:
-        """Whether a size depends on the number of slices."""
+        """Whether a size in the resized model depends on the number of slices."""
         return not variables(size).isdisjoint(variables(self.after))
 
     # -- what changes --
 
     def choose(self, candidates: Sequence[Place]) -> Place:
-        """Return one of several places; others are tried if a later node does not carry it."""
+        """Return one of several possible places; if a later node does not carry it, another pass tries another one."""
         return self._tracking.choose(candidates)
 
     def set_elements(self, index: int, elements: Sequence[Size], why: str) -> None:
-        """Replace a small integer input by these elements, which may follow the axis."""
+        """Replace the integer input at `index` by these elements, which may depend on the new size; `why` is noted."""
         name = self._tracking.edits.vector(self._index, self.call.names[index], elements, self.call.dtype(index))
         self._tracking.edits.replace(self._index, index, name, self._name(index), why)
 
     def set_attribute(self, name: str, elements: Sequence[Size], why: str) -> None:
-        """Replace an attribute of integers. Raises Blocked if the new size is no number."""
+        """Replace an attribute by these integers; `why` is noted. Raises Blocked if one depends on a variable."""
         self._tracking.edits.set_attribute(self._index, name, elements, why)
 
     def repeat(self, index: int, axis: int) -> None:
-        """Repeat an input without the axis along an axis that must have it; its slices must be certainly equal.
+        """Repeat an input that lacks the resized axis, so that it has the new size along `axis`.
 
         Raises:
-            Blocked: the slices may differ.
+            Blocked: its slices along that axis are not certainly equal.
         """
         name = self.call.names[index]
         shape = self.shape(index)
@@ -164,12 +167,12 @@ class Step:
         self._tracking.edits.replace(self._index, index, made, self._name(index), "repeated")
 
     def narrow(self, index: int, axis: int) -> None:
-        """Use one slice of an input for all, if it has equal slices along the axis. Raises Blocked if they differ."""
+        """Use one slice of the input at `index` along `axis` for all. Raises Blocked if slices may differ."""
         name = self._narrow(index, axis)
         self._tracking.edits.replace(self._index, index, name, self._name(index), "one slice for all")
 
     def _narrow(self, index: int, axis: int) -> str:
-        """Return the name of one slice of an input. Raises Blocked if its slices are not certainly equal."""
+        """Return the name of a new value, one slice of an input. Raises Blocked if slices are not certainly equal."""
         name = self.call.names[index]
         if not self._tracking.has_equal_slices(name, axis):
             raise Blocked(
@@ -179,11 +182,11 @@ class Step:
         return self._tracking.edits.first_slice(self._index, name, axis)
 
     def _shape_after(self, shape: Sequence[Size], place: Place | None) -> tuple[Size, ...]:
-        """Return a shape with the size of the axis in the resized model."""
+        """Return a shape with the new size of the resized axis at `place`; unchanged if `place` is None."""
         if place is None:
             return tuple(shape)
         return (*shape[: place.axis], place.size(self.after), *shape[place.axis + 1 :])
 
     def _name(self, index: int) -> str:
-        """Return the parameter and value of an input, as messages show it."""
+        """Return an input's parameter name and value name, as messages show them."""
         return self._tracking.input_label(self.call, index)

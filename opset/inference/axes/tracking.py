@@ -35,16 +35,26 @@ class Stopped(Exception):
 
 
 class Tracking:
-    """One pass over the nodes of the main graph, in which each decision between places is made as told.
+    """One pass over the nodes of the main graph that follows an axis; `told` decides between possible places.
 
-    - `places`: the places of the axis, by value; `sized`: the elements of values that hold sizes that follow it;
-    - `options`: how many places each decision had.
+    - `places`: the places of the axis, by name of the value;
+    - `sized`: the elements of values that depend on its new size, by name;
+    - `options`: the number of places that each decision had.
     """
 
     def __init__(
         self, engine: Engine, places: Mapping[str, Place], before: int, after: Dim, edits: Edits, told: Sequence[int]
     ) -> None:
-        """Begin at the inputs; `told` are the decisions, the first place counts for those after them."""
+        """Begin a pass at the inputs.
+
+        Args:
+            engine: the inference of the model.
+            places: the places of the axis in inputs.
+            before: the size of the axis in the model.
+            after: the variable that stands for its new size.
+            edits: collects the changes.
+            told: for each decision between places, the position of the place to take; later decisions take the first.
+        """
         self._engine = engine
         self._scope: Scope = next(iter(engine.scopes.values()))
         self.places = dict(places)
@@ -56,7 +66,7 @@ class Tracking:
         self.options: list[int] = []
 
     def run(self) -> None:
-        """Follow the axis to the end. Raises Stopped."""
+        """Follow the axis through all nodes. Raises Stopped at the first node that does not carry it."""
         body = self._scope.body
         for index, reads in enumerate(body.reads):
             try:
@@ -65,7 +75,7 @@ class Tracking:
                 raise Stopped(index, *map(str, blocked.args)) from None
 
     def choose(self, candidates: Sequence[Place]) -> Place:
-        """Return the place that this decision is told to take."""
+        """Return the candidate that `told` has for this decision, by default the first."""
         if len(candidates) == 1:
             return candidates[0]
         number = self._told[len(self.options)] if len(self.options) < len(self._told) else 0
@@ -73,11 +83,11 @@ class Tracking:
         return candidates[number]
 
     def input_label(self, call: Call, index: int) -> str:
-        """Return the parameter and value of an input, as messages show it."""
+        """Return an input's parameter name and value name, as messages show them."""
         return f"{call.parameter(index)} {quote(call.names[index])}"
 
     def has_equal_slices(self, name: str, axis: int) -> bool:
-        """Whether the slices of a value of the model along an axis are certainly equal."""
+        """Whether all slices of the value `name` along `axis` are certainly equal."""
         body = self._scope.body
         producers = body.definitions
         for _ in range(MAX_STEPS_BACK):
@@ -113,7 +123,10 @@ class Tracking:
     # -- nodes --
 
     def _pass(self, index: int, reads: Sequence[str]) -> None:
-        """Let the node at `index` carry the axis. Raises Blocked."""
+        """Record the places of the resized axis in the outputs of the node at `index`, which reads the values `reads`.
+
+        Raises Blocked if the node does not carry the axis.
+        """
         body = self._scope.body
         followed = self.places.keys() | self.sized.keys()
         has_graphs = next(subgraphs(body.nodes[index]), None) is not None
@@ -147,7 +160,7 @@ class Tracking:
                 self.places[name] = place
 
     def _compute_sizes(self, index: int, call: Call) -> bool:
-        """Compute the elements of a node's outputs in the resized model; False if they are not known."""
+        """Record the elements of a node's outputs that depend on the new size; return False if any is not known."""
         types: list[Type | None] = []
         for name, type_ in zip(call.names, call.types, strict=True):
             place = self.places.get(name)
@@ -177,7 +190,10 @@ class Tracking:
 
 
 def _check_place(name: str, type_: Type | None, place: Place, before: Size) -> None:
-    """Raise Blocked if a value does not have the size that its place means."""
+    """Raise Blocked if the value `name` certainly has not, or may not have, the size along the axis that `place` means.
+
+    `before` is the size of the resized axis in the model.
+    """
     if type_ is not None and type_.kind == "seq":
         return
     shape = type_.shape if type_ is not None else None
@@ -186,7 +202,7 @@ def _check_place(name: str, type_: Type | None, place: Place, before: Size) -> N
 
 
 def _slices_are_equal(model: Any, tensor: Any, axis: int) -> bool:
-    """Whether all slices of a TensorProto along an axis have the same bytes."""
+    """Whether all slices of a TensorProto along an axis have the same bytes; False if it is too large to compare."""
     dims = list(tensor.dims)
     count = 1
     for size in dims:
@@ -206,15 +222,15 @@ def _slices_are_equal(model: Any, tensor: Any, axis: int) -> bool:
 
 
 def follow(make: Callable[[Sequence[int]], Tracking], accept: Callable[[Tracking], None], limit: int) -> Tracking:
-    """Return the first pass in which every node carries the axis, among all decisions between places.
+    """Return the first pass that follows the axis to the end, as it tries all decisions between places.
 
     Args:
-        make: Makes a pass with some decisions.
-        accept: Raises Stopped if the outputs of a pass are not wanted.
-        limit: How many passes may be made.
+        make: makes a pass with the given decisions.
+        accept: raises Stopped if the outputs of a pass are not wanted.
+        limit: the greatest number of passes.
 
     Raises:
-        Stopped: No pass ends well, or several do that end with the axis in different places.
+        Stopped: no pass comes to the end, or several do, with the axis in different places of an output.
     """
     passed, farthest = _search(make, accept, [], 0, limit)
     if passed is None:
@@ -239,7 +255,17 @@ def _search(
     fixed: int,
     limit: int,
 ) -> tuple[tuple[Tracking, list[int]] | None, Stopped | None]:
-    """Return a pass that ends well with its decisions, and the failure that came farthest; the first ones are fixed."""
+    """Return the first pass that comes to the end, with its decisions, and the Stopped that came farthest.
+
+    Either result is None if there is none.
+
+    Args:
+        make: makes a pass with the given decisions.
+        accept: raises Stopped if the outputs of a pass are not wanted.
+        told: the decisions to begin with.
+        fixed: the number of decisions that are not varied.
+        limit: the greatest number of passes.
+    """
     farthest: Stopped | None = None
     for _ in range(limit):
         tracking = make(told)
@@ -260,7 +286,7 @@ def _search(
 
 
 def _raise_if_different(one: Tracking, other: Tracking) -> None:
-    """Raise Stopped if two passes end with the axis in different places of an output."""
+    """Raise Stopped if two passes have the axis in different places of an output."""
     for name in one._scope.body.output_names():
         if one.places.get(name) != other.places.get(name):
             axes = sorted({place.axis for each in (one, other) if (place := each.places.get(name)) is not None})

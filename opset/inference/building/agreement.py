@@ -18,14 +18,15 @@ from opset.schemas.constraints.violation import Violation
 
 
 def certainly_differ(left: Shape, right: Shape) -> bool:
-    """Whether two shapes have different ranks, or sizes that differ for all values of the variables."""
+    """Whether two shapes differ in rank, or in a size whatever numbers their variables stand for."""
     return len(left) != len(right) or any(equal(a, b) is False for a, b in zip(left, right, strict=True))
 
 
 def unify_shape(call: Call, index: int, expected: Shape, label: str) -> Shape:
-    """Return an input's shape, its unknown sizes completed by `expected`, or `expected` if its rank is not known.
+    """Return the shape of the input at `index`, which must equal `expected`; unknown sizes are taken from `expected`.
 
-    Raises Violation `label`, such as "C1", if the shapes certainly differ.
+    Returns `expected` if the input's rank is unknown. Raises Violation `label`, such as "C1", if the shapes certainly
+    differ.
     """
     shape = call.shape(index)
     if shape is None:
@@ -36,9 +37,10 @@ def unify_shape(call: Call, index: int, expected: Shape, label: str) -> Shape:
 
 
 def common_shape(call: Call, indices: Iterable[int], label: str, shape: Shape | None = None) -> Shape | None:
-    """Return the shape that `shape` (None: any) and the inputs at `indices` share, or None if no rank is known.
+    """Return the one shape that the inputs at `indices` must all have, or None if no rank is known.
 
-    Raises Violation `label`, such as "C1", if these shapes certainly differ.
+    If `shape` is not None, they must have this shape. Raises Violation `label`, such as "C1", if shapes certainly
+    differ.
     """
     for index in indices:
         shape = call.shape(index) if shape is None else unify_shape(call, index, shape, label)
@@ -46,7 +48,7 @@ def common_shape(call: Call, indices: Iterable[int], label: str, shape: Shape | 
 
 
 def complete_broadcast_target(call: Call, index: int, onto: Shape, label: str) -> Shape:
-    """Return the shape `onto`, to which an input is broadcast, with unknown sizes completed by the input's.
+    """Return the shape `onto`, with its unknown sizes taken from the input at `index`, which must broadcast to it.
 
     Raises Violation `label`, such as "C1", if the input certainly cannot be broadcast to it.
     """
@@ -79,18 +81,18 @@ def has_one_element(shape: Shape | None) -> bool | None:
 
 
 def element_as_size(call: Call, index: int) -> Size | None:
-    """Return the first element of an integer input as a size, or None if it is not known or the input is absent."""
+    """Return the first element of an integer input as a size, or None if it is unknown or the input is absent."""
     element = call.element(index)
     return element if isinstance(element, int | Dim) else None
 
 
 def can_output(call: Call, element: str | None) -> bool:
-    """Whether the schema allows the first output to be, or to contain, tensors of this element type."""
+    """Whether the schema allows the first output to be, or to contain, tensors of type `element`; False for None."""
     return any(f"tensor({element})" in text for text in call.schema.allowed_types(call.schema.outputs[0]))
 
 
 def dtype_of_attribute(call: Call, attribute: str) -> str | None:
-    """Return the element type that an attribute such as `to` names, or None if the attribute is left out or 0."""
+    """Return the element type that an attribute such as `to` names, or None if the attribute is absent or 0."""
     number = call.attribute(attribute)
     if isinstance(number, str):  # as version 1 of Cast spells it
         return number.lower()
@@ -101,9 +103,9 @@ SIZES = Algebra(equal, at_most, less, apply_to_sizes, Dim)
 
 
 def check_declared_constraints(call: Call) -> None:
-    """Check the constraints that a node's operator declares; in the Call, sizes that follow from them are completed.
+    """Raise Violation if a node breaks a constraint that its operator declares in YAML.
 
-    Raises Violation if the node breaks a constraint.
+    If it breaks none, sizes of its inputs that follow from the constraints are recorded in the Call.
     """
     plan = plan_of(call.schema)
     if plan is None:
@@ -129,7 +131,7 @@ def check_declared_constraints(call: Call) -> None:
 
 
 def _is_given(call: Call, name: str) -> bool | None:
-    """Return whether a node has the input or attribute `name`, or None if the enclosing function's call decides it."""
+    """Return whether a node has the input or attribute `name`; None if the enclosing function's call decides it."""
     if name in call.schema.attributes:
         try:
             return call.attribute(name) not in (None, ())
@@ -139,7 +141,7 @@ def _is_given(call: Call, name: str) -> bool | None:
 
 
 def attribute_if_known(call: Call, name: str) -> Any:
-    """Return an attribute's value, or None if it has no value or the enclosing function's call decides it."""
+    """Return the value of an attribute, or None if it has none or if it depends on the enclosing function's call."""
     try:
         return call.attribute(name)
     except Unknown:
@@ -147,7 +149,7 @@ def attribute_if_known(call: Call, name: str) -> Any:
 
 
 def required_attribute(call: Call, name: str) -> Any:
-    """Return the value of an attribute without default. Raises Violation, without a label, if the node lacks it."""
+    """Return the value of an attribute that has no default. Raises Violation, without a label, if the node lacks it."""
     value = call.attribute(name)
     if value is None:
         raise Violation("", f"the attribute {name} is missing")
@@ -155,11 +157,11 @@ def required_attribute(call: Call, name: str) -> Any:
 
 
 def is_nonempty(shape: Sequence[Size | None]) -> bool:
-    """Whether a tensor of this shape certainly has elements, since every size is known to be above 0."""
+    """Whether a tensor of this shape certainly has elements; False if a size is unknown or may be 0."""
     return all(size is not None and (lower_bound(size) or 0) > 0 for size in shape)
 
 
 def check_averaged_type(call: Call) -> None:
-    """Raise Violation C4 if elements are strings or booleans, which a `mode` other than "nearest" cannot average."""
+    """Raise Violation C4 if the first input has strings or booleans and `mode`, other than "nearest", averages them."""
     if call.dtype(0) in ("string", "bool") and call.attribute("mode") != "nearest":
         raise Violation("C4", f"mode '{call.attribute('mode')}' of {call.dtype(0)}")

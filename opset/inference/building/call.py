@@ -29,8 +29,8 @@ class Unknown(Exception):
 class Call:
     """One node, as the rules of its operator see it.
 
-    An input that is left out is absent; of any other, type, shape and elements may be unknown, which is None. Inputs
-    are named by index.
+    An input that the node leaves out is absent. Of any other input, the type, the shape and the elements are None if
+    they are unknown. Inputs are named by index.
     """
 
     schema: OpSchema
@@ -57,7 +57,7 @@ class Call:
     _completed: dict[int, tuple[Size, ...]] = field(default_factory=dict)
 
     def with_schema(self, schema: OpSchema, types: Sequence[Type | None]) -> Call:
-        """Return a Call of the same node with another schema and input types, but the same list of doubts."""
+        """Return a Call of the same node with another schema and other input types, but the same list of doubts."""
         return replace(self, schema=schema, types=types, match=None, _attributes={}, _completed={})
 
     @property
@@ -83,7 +83,7 @@ class Call:
         return self.types[index] if index < len(self.types) else None
 
     def dtype(self, index: int) -> str | None:
-        """Return the element type of a tensor input, such as "float", or None if it is not known or no tensor."""
+        """Return the element type of a tensor input, such as "float", or None if it is unknown or no tensor."""
         type_ = self.type(index)
         return type_.element if type_ is not None and type_.kind in ("tensor", "sparse_tensor") else None
 
@@ -98,18 +98,18 @@ class Call:
         return type_.shape if type_ is not None else None  # type: ignore[return-value]
 
     def complete(self, index: int, shape: tuple[Size, ...]) -> None:
-        """Set the shape of a tensor input to `shape`, which follows from the operator's constraints."""
+        """Set the shape of a tensor input, as it follows from the operator's constraints; `shape` then returns it."""
         type_ = self.types[index]
         if type_ is None or type_.kind == "tensor":
             self._completed[index] = shape
 
     def size(self, name: str) -> Size | None:
-        """Return the size `name` in the shapes that the operator declares, such as "N", or None if it is not known."""
+        """Return the size that `name`, such as "N", is in the shapes declared in YAML, or None if it is unknown."""
         size: Size | None = self.match.sizes.get(name) if self.match is not None else None
         return size
 
     def run(self, name: str) -> tuple[Size, ...] | None:
-        """Return the sizes for which `...D` stands in the shapes that the operator declares, if `name` is "D".
+        """Return the sizes that `...D` stands for in the shapes declared in YAML, if `name` is "D".
 
         The result is None if not even their number is known.
         """
@@ -128,14 +128,15 @@ class Call:
         return None if shape is None else len(shape)
 
     def parameter(self, index: int) -> str:
-        """Return the name that the operator has for the input at `index`, as messages show it."""
+        """Return the name that the operator's schema gives the input at `index`, as messages show it."""
         formal = self.schema.inputs
         return formal[min(index, len(formal) - 1)].name if formal else f"input {index}"
 
     def constant(self, index: int) -> Constant | None:
-        """Return an input with its dims and elements, or None if they are not known or too many.
+        """Return the dims and elements of an input, or None if they are unknown or too many.
 
-        Booleans count as unknown if the operator takes none: they would be taken as numbers.
+        Booleans count as unknown if the operator takes none: its rule would read them as numbers. The index is recorded
+        in `reads`.
         """
         if not self.has(index):
             return None
@@ -152,14 +153,14 @@ class Call:
         return None if constant is None else constant.values
 
     def element(self, index: int) -> Element:
-        """Return the only element of an input that is meant to have just one, or None if it is not known."""
+        """Return the first element of an input, which should have no other, or None if it is unknown."""
         elements = self.elements(index)
         return elements[0] if elements else None
 
     def sizes(self, index: int) -> tuple[Size | None, ...] | None:
-        """Return the elements of an integer input of rank 0 or 1, or None if their number is not known.
+        """Return the elements of an integer input of rank 0 or 1, or None if not even their number is known.
 
-        If only the number is known, each is None. Raises Violation without label if the input is no list of integers.
+        An element that is unknown is None. Raises Violation, without a label, if the elements are no list of integers.
         """
         constant = self.constant(index)
         if constant is None:
@@ -178,17 +179,18 @@ class Call:
         return tuple(sizes)
 
     def numbers(self, index: int) -> tuple[int, ...] | None:
-        """Return the elements of an integer input of rank 0 or 1, or None if one of them is not a known number."""
+        """Return the elements of an integer input of rank 0 or 1, or None if any of them is symbolic or unknown."""
         sizes = self.sizes(index)
         if sizes is None or not all(isinstance(size, int) for size in sizes):
             return None
         return tuple([int(size) for size in sizes if isinstance(size, int)])
 
     def attribute(self, name: str) -> Any:
-        """Return an attribute, or its default; None if there is neither, or this version has no such attribute.
+        """Return the value of an attribute, or its default; None if there is neither, or no such attribute.
 
         The value is an int, float, str, the message of a tensor, type or graph, or a tuple of these. Raises TypeError
-        if it is of another type than the schema says, Unknown if the call of a function decides it.
+        if it is of another type than the schema says, Unknown if it depends on the call of a function that is not
+        known.
         """
         if name not in self._attributes:
             formal = self.schema.attributes.get(name)
@@ -201,7 +203,7 @@ class Call:
         return self._attributes[name]
 
     def doubt(self, reason: str) -> None:
-        """Add a reason, which the user is shown, why not everything is known of the outputs."""
+        """Add a reason why the outputs are not fully known; the user is shown it."""
         self.doubts.append(reason)
 
     axis = staticmethod(normalize_axis)
@@ -212,7 +214,7 @@ _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "string
 
 
 def _has_attribute_type(value: Any, kind: str) -> bool:
-    """Whether a value is of the attribute type `kind`, such as "ints"; the first item of a list stands for all."""
+    """Whether a value is of the attribute type `kind`, such as "ints"; only the first item of a list is checked."""
     if isinstance(value, tuple) != kind.endswith("s"):
         return False
     first = (value[0] if value else None) if isinstance(value, tuple) else value

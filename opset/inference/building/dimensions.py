@@ -164,22 +164,22 @@ class Dim:
 
 
 def variable(name: str) -> Dim:
-    """Return the size that is the variable of this name. Raises TooComplex for a name that is too long."""
+    """Return the variable of this name as a size. Raises TooComplex if the name is too long."""
     return _size_of_atom(name)
 
 
 def variables(size: Size) -> set[str]:
-    """Return the names of the variables in a size; there are none in a number."""
+    """Return the names of the variables in a size; a number has none."""
     return {atom for atom in _atoms_in(size) if isinstance(atom, str)}
 
 
 def has_function(size: Size, name: str) -> bool:
-    """Whether a function of this name, such as "max" or "broadcast", is in a size."""
+    """Whether a size contains a function of this name, such as "max" or "broadcast"."""
     return any(isinstance(atom, Function) and atom.name == name for atom in _atoms_in(size))
 
 
 def _atoms_in(size: Size) -> Iterator[Atom]:
-    """Yield the variables and functions in a size, also those inside of functions."""
+    """Yield the variables and functions in a size, also those in arguments of functions."""
     pending: list[Size] = [size]
     while pending:
         for monomial, _ in _terms_of(pending.pop()):
@@ -190,7 +190,10 @@ def _atoms_in(size: Size) -> Iterator[Atom]:
 
 
 def substitute(size: Size, values: Mapping[str, Size]) -> Size:
-    """Return a size with variables replaced. Raises TooComplex, or ZeroDivisionError if a divisor becomes 0."""
+    """Return a size with its variables replaced by `values`; variables that have no value there stay.
+
+    Raises TooComplex, or ZeroDivisionError if a divisor becomes 0.
+    """
     if isinstance(size, int):
         return size
     charge(size.size)
@@ -217,7 +220,7 @@ def product(sizes: Iterable[Size]) -> Size:
 
 
 def apply_to_sizes(function: Callable[..., Size | None], *sizes: Size | None) -> Size | None:
-    """Return `function(*sizes)`, or None if a size is not known or the result is too complex."""
+    """Return `function(*sizes)`, or None if a size is unknown (None) or the result is too complex."""
     for size in sizes:
         if size is None:
             return None
@@ -228,13 +231,13 @@ def apply_to_sizes(function: Callable[..., Size | None], *sizes: Size | None) ->
 
 
 def product_if_known(sizes: Iterable[Size | None]) -> Size | None:
-    """Return the product of sizes, 0 if one is 0; None if another size is not known or the product is too complex."""
+    """Return the product of sizes, 0 if any size is 0, or None if a size is unknown or the product too complex."""
     factors = list(sizes)
     return 0 if 0 in factors else apply_to_sizes(lambda *known: product(known), *factors)
 
 
 def sum_if_known(sizes: Iterable[Size | None]) -> Size | None:
-    """Return the sum of sizes, or None if a size is not known or the sum is too complex."""
+    """Return the sum of sizes, or None if a size is unknown or the sum too complex."""
     return apply_to_sizes(lambda *known: sum(known, start=0), *sizes)
 
 
@@ -244,19 +247,19 @@ def ceil_div(size: Size, divisor: Size) -> Size:
 
 
 def maximum(*sizes: Size) -> Size:
-    """Return the largest of some sizes, as a `max` function if that depends on variables."""
+    """Return the largest of the sizes, or the symbolic size `max(…)` if the variables decide which one that is."""
     return _extreme_size("max", sizes, lambda a, b: at_most(a, b) is True)
 
 
 def minimum(*sizes: Size) -> Size:
-    """Return the smallest of some sizes, as a `min` function if that depends on variables."""
+    """Return the smallest of the sizes, or the symbolic size `min(…)` if the variables decide which one that is."""
     return _extreme_size("min", sizes, lambda a, b: at_most(b, a) is True)
 
 
 def broadcast(*sizes: Size) -> Size:
-    """Return the size that dimensions of these sizes are broadcast to: the one that is not 1, if they fit at all.
+    """Return the size to which dimensions of these sizes broadcast, or a function `broadcast(…)` if variables decide.
 
-    Raises ValueError if two of them are certainly different and neither is 1 (Broadcasting in ONNX).
+    Raises ValueError if two sizes certainly differ and neither is 1 (Broadcasting in ONNX).
     """
     flat = list(_flatten("broadcast", sizes))
     known = {size for size in flat if isinstance(size, int)} - {1}
@@ -271,9 +274,9 @@ def broadcast(*sizes: Size) -> Size:
 
 
 def equal(left: Size | None, right: Size | None) -> bool | None:
-    """Return whether two sizes are equal, or None if that depends on variables or on a size that is not known.
+    """Return whether two sizes are equal, or None if that depends on variables or if a size is unknown.
 
-    Sizes whose difference is too complex count as not known.
+    If the difference of the sizes is too complex to compute, the result is None, too.
     """
     if left is None or right is None:
         return None
@@ -295,7 +298,7 @@ def equal(left: Size | None, right: Size | None) -> bool | None:
 
 
 def at_most(left: Size | None, right: Size | None) -> bool | None:
-    """Return whether the first size is at most the second, or None if that depends on variables or unknown sizes."""
+    """Return whether `left` is at most `right`, or None if that depends on variables or if a size is unknown."""
     if left is None or right is None:
         return None
     try:
@@ -308,25 +311,25 @@ def at_most(left: Size | None, right: Size | None) -> bool | None:
 
 
 def less(left: Size | None, right: Size | None) -> bool | None:
-    """Return whether the first size is less than the second, or None if that depends on variables or unknown sizes."""
+    """Return whether `left` is less than `right`, or None if that depends on variables or if a size is unknown."""
     more = at_most(right, left)
     return None if more is None else not more
 
 
 def lower_bound(size: Size) -> int | None:
-    """Return a number that a size is never below, whatever its variables are, or None if no such number is known."""
+    """Return a number that a size is never below, for all values of its variables, or None if none is known."""
     return _bounds_of(size)[0]
 
 
 def upper_bound(size: Size) -> int | None:
-    """Return a number that a size is never above, whatever its variables are, or None if no such number is known."""
+    """Return a number that a size never exceeds, for all values of its variables, or None if none is known."""
     return _bounds_of(size)[1]
 
 
 def parse_size(text: str) -> Size | None:
-    """Return the size whose text (`str`) is exactly this, or None if there is none.
+    """Return the size that prints as exactly this text, or None if no size does.
 
-    So `batch - size` is a difference, but not `batch-size`, which its writer meant as the name of a variable; in a
+    So "batch - size" is a difference, but "batch-size" gives None: its writer meant it as the name of a variable. In a
     larger size, that variable is in quotes: `2*"batch-size"`.
     """
     if len(text) > 2 * _LONG_NAME * MAX_SIZE:
@@ -348,17 +351,20 @@ def parse_size(text: str) -> Size | None:
 
 
 def _fits_64_bits(number: int) -> bool:
-    """Whether a number and its negative fit into 64 bits: the text of a size shows -3 as "- 3", so it needs both."""
+    """Whether both a number and its negative fit into 64 bits, as the text of a size shows -3 as "- 3"."""
     return abs(number) < _LIMIT
 
 
 def _terms_of(size: Size) -> tuple[tuple[Monomial, int], ...]:
-    """Return the terms of a size, as (monomial, coefficient); a number is one term without variables."""
+    """Return the terms of a size as (monomial, coefficient); the monomial of a number is ()."""
     return size.terms if isinstance(size, Dim) else (((), size),)
 
 
 def _canonical_size(terms: dict[Monomial, int]) -> Size:
-    """Return the sum of coefficients times monomials as a size, an int if no variable remains. Raises TooComplex."""
+    """Return the size with these coefficients by monomial in canonical form, as an int if no variable remains.
+
+    Raises TooComplex if there are too many terms.
+    """
     kept = [term for term in terms.items() if term[1]]
     if not kept:
         return 0
@@ -371,12 +377,12 @@ def _canonical_size(terms: dict[Monomial, int]) -> Size:
 
 
 def _size_of_atom(atom: Atom) -> Dim:
-    """Return the size that is just a variable, given by name, or a function."""
+    """Return an atom, which is the name of a variable or a function of sizes, as a size."""
     return Dim((((atom,), 1),))
 
 
 def _only_atom(size: Size) -> Atom | None:
-    """Return the variable or function that is the whole size, or None for any other size."""
+    """Return the variable or function that a size consists of, or None if the size has more parts."""
     if isinstance(size, Dim) and len(size.terms) == 1:
         monomial, coefficient = size.terms[0]
         if coefficient == 1 and len(monomial) == 1:
@@ -385,7 +391,7 @@ def _only_atom(size: Size) -> Atom | None:
 
 
 def _flatten(name: str, sizes: Iterable[Size]) -> Iterator[Size]:
-    """Yield sizes; a size that is the function `name`, such as "max", is replaced by the arguments of the function."""
+    """Yield `sizes`; in place of a size that is a function called `name`, such as "max", its arguments are yielded."""
     for size in sizes:
         atom = _only_atom(size)
         yield from atom.arguments if isinstance(atom, Function) and atom.name == name else (size,)
@@ -440,7 +446,7 @@ def _floor_quotient(size: Size, divisor: Size) -> Size:
 
 
 def _exact_quotient(size: Dim, divisor: Dim) -> Size | None:
-    """Return size / divisor as a polynomial, or None if the size is no multiple of the divisor."""
+    """Return size / divisor if that is a polynomial, or None if there is a remainder or the quotient is too complex."""
     monomial, by = divisor.terms[0]
     lead = Counter(monomial)
     left: Size = size
@@ -466,7 +472,7 @@ def _exact_quotient(size: Dim, divisor: Dim) -> Size | None:
 
 
 def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
-    """Return a size and its divisor without the factors that all terms of both share."""
+    """Return a size and its divisor, both divided by the factors that all terms of both have."""
     terms = (*_terms_of(size), *_terms_of(divisor))
     factor = gcd(*(coefficient for _, coefficient in terms))
     shared = reduce(and_, (Counter(monomial) for monomial, _ in terms))
@@ -481,7 +487,10 @@ def _cancel_common_factors(size: Size, divisor: Size) -> tuple[Size, Size]:
 
 
 def _extreme_size(name: str, sizes: tuple[Size, ...], covered: Callable[[Size, Size], bool]) -> Size:
-    """Return the "max" or "min" (`name`) of sizes; `covered(a, b)` says that `a` can be left out beside `b`."""
+    """Return the "max" or "min" (`name`) of sizes; `covered(a, b)` says whether `a` can be left out if `b` is kept.
+
+    Raises TooComplex if too many sizes are kept.
+    """
     kept: list[Size] = []
     for size in dict.fromkeys(_flatten(name, sizes)):
         if not any(covered(size, other) for other in kept):
@@ -509,7 +518,7 @@ _Bounds = tuple[int | None, int | None]
 
 
 def _bounds_of(size: Size) -> _Bounds:
-    """Return a lower and an upper bound of a size, whatever its variables are; a bound is None if it is not known."""
+    """Return a lower and an upper bound of a size for all values of its variables; a bound is None if it is unknown."""
     if isinstance(size, int):
         return size, size
     charge(len(size.terms))
@@ -526,7 +535,10 @@ def _bounds_of(size: Size) -> _Bounds:
 
 
 def _close_bounds_of(size: Size) -> _Bounds:
-    """Return closer bounds of a size than `_bounds_of`: as floor(N/2) is at most N/2, N - floor(N/2) is at least 0."""
+    """Return a lower and an upper bound of a size, also bounds that `_bounds_of` misses; one is None if unknown.
+
+    For example, N - floor(N/2) is at least 0, because floor(N/2) is at most N/2.
+    """
     low, high = _bounds_of(size)
     if isinstance(size, int) or size.size > MAX_BOUND_SIZE:
         return low, high
@@ -539,7 +551,7 @@ def _close_bounds_of(size: Size) -> _Bounds:
 
 
 def _close_lower_bound(size: Size, depth: int) -> int | None:
-    """Return a lower bound of a size, None if unknown; up to `depth` functions are replaced by bounds of theirs."""
+    """Return a lower bound of a size, or None if none is found; functions up to `depth` deep are bounded in turn."""
     low = _bounds_of(size)[0]
     if low is not None or depth == 0 or isinstance(size, int):
         return low
@@ -565,7 +577,7 @@ def _close_lower_bound(size: Size, depth: int) -> int | None:
 
 
 def _monomial_bounds(monomial: Monomial) -> _Bounds:
-    """Return a lower and an upper bound of a product of variables and functions; a bound is None if it is not known."""
+    """Return a lower and an upper bound of a product of variables and functions; a bound is None if it is unknown."""
     low: int | None = 1
     high: int | None = 1
     for atom in monomial:
@@ -580,7 +592,7 @@ def _monomial_bounds(monomial: Monomial) -> _Bounds:
 
 
 def _function_bounds(atom: Function) -> _Bounds:
-    """Return a lower and an upper bound of a function of sizes; a bound is None if it is not known."""
+    """Return a lower and an upper bound of a function of sizes; a bound is None if it is unknown."""
     if atom.name == "floor":
         low, high = _bounds_of(atom.arguments[0])
         divisor = atom.arguments[1]
@@ -607,7 +619,7 @@ _VARIABLE = re.compile(r"[^\W\d][\w.]*")
 
 
 def _size_text(size: Size) -> str:
-    """Return the text of a size within a larger expression; a name that could be misread ("a-b") is in quotes."""
+    """Return the text of a size as part of a larger expression; a name that could be misread ("a-b") is in quotes."""
     if isinstance(size, int):
         return str(size)
     terms = list(size.terms)
@@ -640,14 +652,17 @@ def _term_text(monomial: Monomial, coefficient: int) -> tuple[int, str]:
 
 
 def _atom_text(atom: Atom) -> str:
-    """Return the text of a function, or the name of a variable, in quotes if it could be misread ("a-b")."""
+    """Return the text of a function or variable; the name of a variable that could be misread ("a-b") is in quotes."""
     if isinstance(atom, Function) or _VARIABLE.fullmatch(atom):
         return str(atom)
     return '"' + atom.replace('"', '""') + '"'
 
 
 def _operand_text(size: Size, operator: str) -> str:
-    """Return the text of a numerator (`operator` is "/") or of a divisor (""), in brackets if it needs them."""
+    """Return the text of an operand of a division, in brackets if needed.
+
+    `operator` is "/" for the numerator, "" for the divisor.
+    """
     text = _size_text(size)
     simple = isinstance(size, int) or (len(size.terms) == 1 and (operator == "/" or "*" not in text))
     return text if simple and not text.startswith("-") else f"({text})"
@@ -668,11 +683,14 @@ class _SizeReader:
         self.position = 0
 
     def peek_token(self) -> str:
-        """Return the next token without moving, "" at the end."""
+        """Return the next token, "" at the end; the position stays."""
         return self.tokens[self.position] if self.position < len(self.tokens) else ""
 
     def take_token(self, wanted: str = "") -> str:
-        """Return the next token and move on. Raises _NotASize at the end, or if it is not `wanted` ("": any)."""
+        """Return the next token and move past it.
+
+        Raises _NotASize at the end, or if the token is not `wanted`; "" stands for any token.
+        """
         token = self.peek_token()
         if not token or (wanted and token != wanted):
             raise _NotASize
@@ -680,7 +698,7 @@ class _SizeReader:
         return token
 
     def read_sum(self, depth: int) -> Size:
-        """Read terms joined by + and -, and return their sum; `depth` is the number of brackets around."""
+        """Read terms joined by + and -, and return their sum; `depth` is how many brackets are open."""
         if depth > MAX_SIZE:
             raise _NotASize
         negative = self.peek_token() == "-"
@@ -693,7 +711,7 @@ class _SizeReader:
         return total
 
     def read_product(self, depth: int) -> Size:
-        """Read factors joined by *, and return their product; `depth` is the number of brackets around."""
+        """Read factors joined by *, and return their product; `depth` is how many brackets are open."""
         result = self.read_factor(depth)
         while self.peek_token() == "*":
             self.take_token()
@@ -701,7 +719,7 @@ class _SizeReader:
         return result
 
     def read_factor(self, depth: int) -> Size:
-        """Read a number, variable, function or sum in brackets; `depth` is the number of brackets around."""
+        """Read a number, variable, function or sum in brackets as a size; `depth` is how many brackets are open."""
         token = self.take_token()
         if token == "(":
             inner = self.read_sum(depth + 1)

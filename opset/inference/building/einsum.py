@@ -15,10 +15,11 @@ Label = int | str
 
 
 class Contraction(NamedTuple):
-    """The meaning of an equation for operands: the labels of their dimensions, and the labels of the output's.
+    """The meaning of an Einsum equation for given operands.
 
-    `output` is None if an ellipsis stands for an unknown number of dimensions. A size in `sizes` is a number if all
-    operands have numbers; it is None or left out if it is not known.
+    - `terms`: for each operand, the labels of its dimensions; `output`: the labels of the output's dimensions, None if
+      an ellipsis in it stands for an unknown number of dimensions;
+    - `sizes`: the size of each label, a number if all operands have numbers; None or left out if it is unknown.
     """
 
     terms: list[list[Label]]
@@ -27,9 +28,9 @@ class Contraction(NamedTuple):
 
 
 def parse_equation(equation: str, shapes: Sequence[tuple[Size, ...] | None]) -> Contraction:
-    """Return the labels and sizes in an equation for operands of these shapes; a shape is None if its rank is unknown.
+    """Return the meaning of an Einsum equation for operands of these shapes; a shape is None if its rank is unknown.
 
-    Raises Violation C1 to C5 if the equation is malformed or does not fit.
+    Raises Violation C1 to C5 if the equation is malformed or does not fit the shapes.
     """
     left, arrow, right = equation.replace(" ", "").partition("->")
     words = left.split(",")
@@ -69,8 +70,9 @@ def _sizes_of_labels(
 ) -> dict[Label, Size | None]:
     """Return the size of each label, None if unknown. Raises Violation C3 or C4 if the shapes do not fit the labels.
 
-    `operands` are (term, labels, shape) of the operands of known rank; without `complete`, one with an ellipsis is of
-    unknown rank, so that the sizes of ellipses are uncertain.
+    Args:
+        operands: (term, labels, shape) of each operand whose rank is known.
+        complete: whether the rank of every operand with an ellipsis is known; otherwise its sizes are uncertain.
     """
     sizes: dict[Label, Size | None] = {}
     several: dict[Label, list[Size]] = {}

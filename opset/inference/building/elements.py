@@ -16,12 +16,12 @@ ElementFunction = Callable[..., Element]
 
 
 def strides_of(shape: Sequence[int]) -> list[int]:
-    """Return for each axis the distance between neighbors along it, in elements of row-major order."""
+    """Return the strides of a tensor in row-major order: for each axis, the distance in elements between neighbors."""
     return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
 def offsets_of(shape: Iterable[int], strides: Iterable[int]) -> list[int]:
-    """Return the offsets of a tensor's elements, in row-major order, if neighbors along axes are `strides` apart."""
+    """Return the offset of each element of a tensor, in row-major order, if its axes have these strides."""
     offsets = [0]
     charge(prod(shape))
     for size, stride in zip(shape, strides, strict=True):
@@ -39,7 +39,10 @@ def broadcast_elements(data: Constant, shape: tuple[int, ...]) -> list[Element]:
 
 
 def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the shape that shapes broadcast to, without a check: of sizes that do not fit, the first one counts."""
+    """Return the shape to which shapes broadcast.
+
+    Nothing is raised if they cannot be broadcast: of the sizes of an axis, the first that is not 1 counts.
+    """
     rank = max(map(len, shapes), default=0)
     padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
     return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
@@ -48,11 +51,11 @@ def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 def pick_elements(
     data: Constant, positions: Mapping[int, Sequence[int]], order: Sequence[int] | None = None, fill: Element = None
 ) -> tuple[Element, ...] | None:
-    """Return the elements at positions along axes, in row-major order of the result; None if they are too many.
+    """Return the elements at given positions along axes, in row-major order of the result; None if they are too many.
 
     Args:
         data: the tensor.
-        positions: the positions by axis; axes without positions stay whole.
+        positions: the positions by axis; an axis without positions is taken whole.
         order: the axes of the data in the order in which the result has them, by default unchanged.
         fill: the element for positions outside of the tensor.
     """
@@ -77,9 +80,9 @@ def pick_elements(
 
 
 def map_elements(call: Call, function: ElementFunction) -> tuple[Element, ...] | None:
-    """Return `function` of the elements of all inputs, broadcast together; None if an input is not known at all.
+    """Return `function` applied to the elements of all inputs, broadcast together, or None if an input is unknown.
 
-    One element of the result is None if an element that it is computed from is not known, or if `function` raises.
+    An element of the result is None if one of its operands is unknown, or if `function` raises.
     """
     constants = [call.constant(index) for index in range(call.input_count)]
     if any(data is None for data in constants) or not constants:
@@ -92,7 +95,7 @@ def map_elements(call: Call, function: ElementFunction) -> tuple[Element, ...] |
 
 
 def apply_to_elements(function: ElementFunction, *elements: Element) -> Element:
-    """Return `function(*elements)`, or None if an element is not known or if the function returns None or raises."""
+    """Return `function(*elements)`, or None if an element is unknown, or if the function returns None or raises."""
     if any(element is None for element in elements):
         return None
     try:
@@ -102,7 +105,7 @@ def apply_to_elements(function: ElementFunction, *elements: Element) -> Element:
 
 
 def map_and_round(function: ElementFunction, call: Call) -> tuple[Element, ...] | None:
-    """Return the result of `map_elements`, which may be None, rounded to the first input's element type."""
+    """Return the result of `map_elements`, rounded to the first input's element type; None if there is no result."""
     results = map_elements(call, function)
     if results is None:
         return None
@@ -111,9 +114,10 @@ def map_and_round(function: ElementFunction, call: Call) -> tuple[Element, ...] 
 
 
 def round_to_type(element: Element, type_: str | None) -> Element:
-    """Return a number rounded to an element type, or None if it does not fit or inference does not compute in the type.
+    """Return a number rounded to an element type, or None if it does not fit.
 
-    A symbolic size is returned unchanged, even for floats, which hold all integers only up to 2**24.
+    The result is also None for types in which inference does not compute. A symbolic size is returned unchanged, even
+    for floats, which hold all integers only up to 2**24.
     """
     if isinstance(element, Dim) or element is None:
         return element

@@ -27,7 +27,7 @@ def is_gradient(node: Any) -> bool:
 
 
 def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Body:
-    """Return the graph that the Gradient node at `index` of a body differentiates.
+    """Return the graph that the Gradient node at `index` of a body differentiates, as a Body of its own.
 
     Args:
         body: the body of the node.
@@ -67,7 +67,10 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
 
 
 def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[Finding]:
-    """Return findings for duplicates in `inputs`, and for names (`y`, too) that no value in or around the body has."""
+    """Return a finding for each name that `inputs` has twice, and for each of `inputs` and `y` that is no value's name.
+
+    Values of the body and of the bodies around it count. `place` is the location in the findings.
+    """
     findings = [
         Finding("R202", f"'{safe_text(name)}' is a duplicate in xs and zs", place, help="name each value once")
         for name, count in Counter(inputs).items()
@@ -90,7 +93,10 @@ def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[
 
 
 def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str) -> list[int]:
-    """Return the indices of nodes that `y` depends on, if they depend on `inputs` or follow the node `gradient`."""
+    """Return in order the indices of the nodes that `y` depends on and that depend on `inputs`.
+
+    Nodes after the node `gradient` count as depending on `inputs`.
+    """
     reads = []
     for node in nodes:
         has_graphs = node.attribute and any(True for _ in subgraphs(node))

@@ -10,11 +10,11 @@ from opset.inference.building.types import Type
 
 
 class GraphRequest(NamedTuple):
-    """A request to infer a graph, with the types of its inputs, and their elements if they are known.
+    """The request of a rule to infer a graph of its node, with the types of the graph's inputs, and elements if known.
 
     - `repeated`: the graph is run repeatedly; `unused`: it is never run; `guarded`: a condition decides whether it is
       run;
-    - `varied`: inputs with types that the graph states for one iteration alone, so that they do not count.
+    - `varied`: the indices of inputs whose stated shapes may hold for one iteration only, so that they do not count.
     """
 
     graph: Any
@@ -27,9 +27,10 @@ class GraphRequest(NamedTuple):
 
 
 class Outputs(list["Type | None"]):
-    """The types of the outputs of a graph, or of a node that has graphs; `data` has elements if they are known.
+    """The types of the outputs of a graph, or of a node that has graphs, as a list.
 
-    `inputs` are the types of a graph's inputs, combined from the request and the types that the graph states.
+    `data` has the elements of each output, None if unknown. `inputs` are the types of a graph's inputs, combined from
+    the request and the types that the graph states.
     """
 
     def __init__(

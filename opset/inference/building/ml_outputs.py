@@ -17,12 +17,12 @@ infer_ml = partial(infer, domain=ML)
 
 
 def list_length(call: Call, attribute: str) -> int:
-    """Return the length of a list attribute, 0 if the node does not have it."""
+    """Return the length of a list attribute, 0 if the node does not have the attribute."""
     return len(call.attribute(attribute) or ())
 
 
 def count_rows_and_features(call: Call) -> tuple[Size | None, Size | None]:
-    """Return the numbers of rows and features of the first input, [N, C] or one row [C]; each is None if unknown."""
+    """Return N and C for a first input of shape [N, C], 1 and C for a single row [C]; each is None if unknown."""
     shape = call.shape(0)
     if shape is None:
         return None, None
@@ -30,18 +30,24 @@ def count_rows_and_features(call: Call) -> tuple[Size | None, Size | None]:
 
 
 def label_type_and_count(call: Call, strings: str, integers: str) -> tuple[str, int]:
-    """Return the element type and number of labels; `strings` and `integers` name the attributes that may hold them."""
+    """Return the element type of a classifier's labels, "string" or "int64", and their number.
+
+    `strings` and `integers` are the names of the two list attributes, one of which holds the labels.
+    """
     names = list_length(call, strings)
     return ("string", names) if names else ("int64", list_length(call, integers))
 
 
 def classifier_outputs(element: str, rows: Size | None, scores: int) -> list[Type]:
-    """Return the types of a classifier's outputs: a label of type `element` and `scores` numbers for each row."""
+    """Return the types of a classifier's two outputs: for each row, a label of type `element`, and `scores` floats."""
     return [tensor(element, (rows,)), tensor("float", (rows, scores))]
 
 
 def check_one_or_each(call: Call, count: int, label: str, what: str) -> None:
-    """Raise Violation `label` if `count` is neither 1 nor the first input's last size; `what` is counted."""
+    """Raise Violation `label` if `count` is certainly neither 1 nor the number of features.
+
+    The features are the first input's last dimension. `what` names in the message the things that are counted.
+    """
     shape = call.shape(0)
     if shape is None or count == 1:
         return
@@ -51,9 +57,9 @@ def check_one_or_each(call: Call, count: int, label: str, what: str) -> None:
 
 
 def tensor_length(tensor: Any) -> int:
-    """Return the number of elements of a tensor attribute (a TensorProto), 0 if it is None.
+    """Return the number of elements of a tensor attribute (a TensorProto), 0 for None.
 
-    Raises Violation, which names no constraint, for a negative size or too great a rank.
+    Raises Violation, without a label, for a negative size or too great a rank.
     """
     dims = tensor.dims if tensor is not None else (0,)
     if len(dims) > MAX_RANK or any(size < 0 for size in dims):

@@ -12,10 +12,17 @@ from opset.schemas.constraints.violation import Violation
 def ngram_sizes(
     pool: Sequence[Any], counts: Sequence[int], indexes: Sequence[int], weights: Sequence[float]
 ) -> tuple[list[int], int]:
-    """Return how many elements of a pool are in n-grams of 1, 2, … elements, and the number of all n-grams.
+    """Return how many elements of a pool belong to n-grams of 1, 2, … elements, and the total number of n-grams.
 
-    `counts` are the positions in the pool at which n-grams of each length begin. Raises Violation C5 if these do not
-    cut the pool into whole n-grams, C6 or C7 if there are not as many indexes or weights as n-grams.
+    Args:
+        pool: the elements of all n-grams, one after another, the shortest n-grams first.
+        counts: for each length of n-grams, the position in the pool at which they begin.
+        indexes: the output index of each n-gram.
+        weights: the weight of each n-gram, or nothing.
+
+    Raises:
+        Violation: C5 if `counts` does not cut the pool into whole n-grams; C6 or C7 if there are not as many indexes or
+            weights as n-grams.
     """
     bounds = [*counts, len(pool)]
     sizes = [end - begin for begin, end in pairwise(bounds)]

@@ -29,9 +29,9 @@ from opset.schemas.constraints.violation import Violation
 
 
 def common_size(left: Size | None, right: Size | None, label: str = "", what: str = "") -> Size | None:
-    """Return the value of two sizes that must be equal: a number if one is a number, None only if both are None.
+    """Return the value of two sizes that must be equal: the number if one is a number, None only if both are None.
 
-    Raises Violation `label`, such as "C1", if the sizes certainly differ; the message calls them `what`.
+    Raises Violation `label`, such as "C1", if the sizes certainly differ; `what` names them in the message.
     """
     if left is None or right is None:
         return right if left is None else left
@@ -41,7 +41,10 @@ def common_size(left: Size | None, right: Size | None, label: str = "", what: st
 
 
 def normalize_axis(axis: int, rank: int, label: str = "") -> int:
-    """Return an axis counted from the front, not negative. Raises Violation `label` if it is out of range."""
+    """Return an axis counted from 0, as negative ones count from the end.
+
+    Raises Violation `label`, such as "C1", if the axis is out of range.
+    """
     if not -rank <= axis < rank:
         raise Violation(label, f"axis {axis}, rank {rank}")
     return axis % rank
@@ -53,7 +56,7 @@ def normalize_axis(axis: int, rank: int, label: str = "") -> int:
 def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], allow_zero: bool) -> Shape:
     """Return the output shape of Reshape: the sizes `wanted`, with 0 and -1 replaced by the sizes that they mean.
 
-    `shape` is the input's, None if its rank is not known; with `allow_zero`, 0 means 0. A symbolic size counts as
+    `shape` is the input's shape, None if its rank is unknown; with `allow_zero`, 0 means 0. A symbolic size counts as
     neither 0 nor -1, which it would be only by chance; one that is always negative must be -1. Raises Violation C1 to
     C4.
     """
@@ -87,10 +90,11 @@ def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None
 
 
 def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None], shape: Sequence[Size]) -> None:
-    """Set in `sizes` the size of a Reshape that is unknown: the product of the input's `shape` divided by the others.
+    """Set the one unknown size in `sizes`, Reshape's output shape, to the number of elements divided by the others.
 
-    Nothing is set if several are unknown, or if another one may be 0. If all are known, the size that a variable gives
-    in `wanted`, the sizes before 0 and -1 were replaced, counts as the unknown one.
+    Nothing is set if several sizes are unknown, or if another one may be 0. If none is unknown, but exactly one is
+    given by a variable in `wanted` (the shape asked for, before 0 and -1 were replaced), this one is set if the
+    division is exact. `shape` is the input's.
     """
     unknown = [axis for axis, size in enumerate(sizes) if size is None]
     unknown = unknown or [axis for axis, size in enumerate(wanted) if isinstance(size, Dim)]
@@ -105,9 +109,9 @@ def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None]
 
 
 def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]) -> tuple[Size | None, Size | None]:
-    """Return the product of `shape` divided by the product of `others`, and the remainder; None if they are not known.
+    """Return the product of `shape` divided by the product of `others`, and the remainder; each is None if unknown.
 
-    Common symbolic sizes are cancelled before the products are formed, which may become too complex.
+    Symbolic sizes that both have are cancelled first, since the products may become too complex.
     """
     if None in others or 0 in others:
         return None, None
@@ -121,7 +125,7 @@ def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]
 
 
 def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None]) -> list[Size | None]:
-    """Return `sizes` without symbolic ones, each removed as many times as `removed` counts."""
+    """Return `sizes` without the symbolic sizes that `removed` counts, each as many times; numbers are kept."""
     left = removed.copy()
     kept = []
     for size in sizes:
@@ -133,7 +137,7 @@ def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None])
 
 
 def squeeze_shape(shape: Shape, axes: Sequence[int]) -> Shape:
-    """Return a shape without these axes, which are not negative. Raises Violation C2 if a size is certainly not 1."""
+    """Return a shape without `axes`, which are not negative. Raises Violation C2 if one certainly has not size 1."""
     removed = set(axes)
     for axis in removed:
         size = shape[axis]
@@ -146,7 +150,10 @@ def squeeze_shape(shape: Shape, axes: Sequence[int]) -> Shape:
 
 
 def concat_shapes(shapes: Sequence[Shape], axis: int) -> Shape:
-    """Return the shape of tensors joined along an axis. Raises Violation C2 if they differ along another axis."""
+    """Return the shape of tensors joined along `axis`.
+
+    Raises Violation C2 if their ranks, or their sizes along another axis, certainly differ.
+    """
     first = shapes[0]
     for shape in shapes:
         if len(shape) != len(first):
@@ -163,9 +170,10 @@ def concat_shapes(shapes: Sequence[Shape], axis: int) -> Shape:
 
 
 def complete_parts(stated: Sequence[Size | None], whole: Size | None, label: str) -> list[Size | None]:
-    """Return the sizes of parts of a dimension `whole`; a single unknown one (None) is computed from the others.
+    """Return the sizes of all parts into which a dimension of size `whole` is split; one unknown size is computed.
 
-    Raises Violation `label` if one is negative, or they certainly do not add up to the whole.
+    An unknown size in `stated` is None; it stays None if there are several. Raises Violation `label` if a size is
+    negative, or if the sizes certainly do not add up to `whole`.
     """
     known = [size for size in stated if size is not None]
     if any(size < 0 if isinstance(size, int) else less(size, 0) for size in known):
@@ -184,9 +192,9 @@ def complete_parts(stated: Sequence[Size | None], whole: Size | None, label: str
 
 
 def equal_parts(whole: Size, count: int, *, last_smaller: bool) -> list[Size]:
-    """Return the sizes of `count` equal parts of `whole`; with `last_smaller`, the last may be less.
+    """Return the sizes of `count` equal parts of a dimension of size `whole`.
 
-    Raises Violation C2 if `whole` cannot be cut so.
+    With `last_smaller`, the last part may be smaller. Raises Violation C2 if such parts certainly do not exist.
     """
     if not last_smaller:
         if equal(whole % count, 0) is False:
@@ -200,7 +208,10 @@ def equal_parts(whole: Size, count: int, *, last_smaller: bool) -> list[Size]:
 
 
 def expand_shape(shape: Shape, wanted: Shape) -> Shape:
-    """Return the shape to which two shapes broadcast, unknown sizes as None. Raises Violation C2 if they do not."""
+    """Return the shape to which two shapes broadcast together; a size that is unknown is None.
+
+    Raises Violation C2 if the shapes cannot be broadcast together.
+    """
     rank = max(len(shape), len(wanted))
     pairs = zip((1,) * (rank - len(shape)) + shape, (1,) * (rank - len(wanted)) + wanted, strict=True)
     try:
@@ -210,7 +221,7 @@ def expand_shape(shape: Shape, wanted: Shape) -> Shape:
 
 
 def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
-    """Return the size to which two sizes broadcast, or None if not known. Raises ValueError if they do not."""
+    """Return the size to which two sizes broadcast, or None if it is unknown. Raises ValueError if they cannot."""
     for one, other in ((have, want), (want, have)):
         if one is None:
             return other if equal(other, 1) is False else None
@@ -218,9 +229,10 @@ def _broadcast_size(have: Size | None, want: Size | None) -> Size | None:
 
 
 def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequence[int], mode: str) -> Shape:
-    """Return a shape with `axes` padded by the first half of `pads` in front, by the second behind; negative pads crop.
+    """Return a shape with `axes` padded; negative pads crop.
 
-    Raises Violation C3 if more is cropped than there is, C6 if there is nothing to pad with.
+    `pads` has the padding before each axis, then the padding after each. Raises Violation C3 if an axis is cropped by
+    more than its size, C6 if `mode` repeats elements of an axis that has none.
     """
     sizes: list[Size | None] = list(shape)
     for axis, begin, end in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
@@ -239,7 +251,10 @@ def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequen
 
 
 def check_indices_shape(shape: Sequence[Size], indices: Sequence[Size], axis: int) -> None:
-    """Raise Violation C2 unless indices have the rank of the data, and no larger size along any axis but `axis`."""
+    """Raise Violation C2 if `indices` has another rank than `shape`, or certainly a larger size, except along `axis`.
+
+    `shape` is the shape of the data, `indices` the shape of the indices.
+    """
     fits = len(indices) == len(shape) and all(
         number == axis or at_most(size, limit) is not False
         for number, (size, limit) in enumerate(zip(indices, shape, strict=True))
@@ -249,9 +264,16 @@ def check_indices_shape(shape: Sequence[Size], indices: Sequence[Size], axis: in
 
 
 def shape_of_slices(shape: Sequence[Size], indices: Sequence[Size], batch: int, length: int) -> Shape:
-    """Return the shape of the slices that index tuples of `length` select, after `batch` axes that the data shares.
+    """Return the shape of the slices that index tuples select from a tensor, as GatherND does.
 
-    Raises Violation C2 if shared axes have different sizes.
+    Args:
+        shape: the shape of the tensor.
+        indices: the shape of the indices, the last size of which is the length of a tuple.
+        batch: the number of leading axes that tensor and indices share.
+        length: the number of indices in a tuple.
+
+    Raises:
+        Violation: C2 if shared axes have different sizes.
     """
     pairs = zip(shape[:batch], indices, strict=False)
     shared = [common_size(a, b, "C2", "a dimension of batch_dims") for a, b in pairs]
@@ -259,7 +281,10 @@ def shape_of_slices(shape: Sequence[Size], indices: Sequence[Size], batch: int, 
 
 
 def check_updates_shape(shape: Sequence[Size], indices: Sequence[Size], length: int, updates: Sequence[Size]) -> None:
-    """Raise Violation C2 unless updates have the shape of the slices that index tuples of `length` select."""
+    """Raise Violation C2 if updates do not have the shape of the slices that index tuples select, as in ScatterND.
+
+    `shape`, `indices` and `updates` are the shapes of the three inputs, `length` is the number of indices in a tuple.
+    """
     expected = shape_of_slices(shape, indices, 0, length)
     if len(updates) != len(expected) or any(equal(a, b) is False for a, b in zip(updates, expected, strict=True)):
         raise Violation("C2", f"updates of shape {shape_text(tuple(updates))}, not {shape_text(expected)}")
@@ -269,7 +294,10 @@ def check_updates_shape(shape: Sequence[Size], indices: Sequence[Size], length: 
 
 
 def check_slopes(shape: Sequence[Size], slopes: Sequence[Size]) -> None:
-    """Raise Violation C1 unless there is one slope, or one for each channel, which dimension 1 counts."""
+    """Raise Violation C1 unless PRelu has one slope, or one for each channel, the size of axis 1.
+
+    `shape` and `slopes` are the shapes of the two inputs.
+    """
     several = any(equal(size, 1) is False for size in slopes)
     if several and (len(slopes) != 1 or len(shape) < 2 or equal(slopes[0], shape[1]) is False):
         raise Violation("C1", f"the shapes are {shape_text(tuple(shape))} and {shape_text(tuple(slopes))}")

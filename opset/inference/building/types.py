@@ -61,7 +61,7 @@ class Type(NamedTuple):
 
 
 def drop_shapes(type_: Type | None) -> Type | None:
-    """Return a type with all ranks unknown, also those inside of it."""
+    """Return a type with all shapes unknown, also the shapes of types inside it."""
     return type_ and type_._replace(shape=None, inner=drop_shapes(type_.inner))
 
 
@@ -75,23 +75,23 @@ def unwrap_layers(type_: Type | None) -> tuple[list[Type], Type | None]:
 
 
 def _wrap_text(around: Iterable[Type], inside: str) -> str:
-    """Return the text of a type: `inside` in the sequences, optionals and maps `around`, from the outside in."""
+    """Return the text of a type: `inside` within the sequences, optionals and maps `around`, outermost first."""
     words = [f"map({layer.element or '?'}, " if layer.kind == "map" else f"{layer.kind}(" for layer in around]
     return "".join(words) + inside + ")" * len(words)
 
 
 def tensor(element: str | None, shape: Iterable[Size | None] | None = None) -> Type:
-    """Return the type of tensors of an element type and a shape; None stands for an unknown one."""
+    """Return the type of tensors with this element type and shape; None stands for an unknown one."""
     return Type("tensor", element, None if shape is None else tuple(shape))
 
 
 def is_rankless(type_: Type | None) -> bool:
-    """Whether a type is not known at all (None), or is a tensor type without a known rank."""
+    """Whether a type is entirely unknown (None), or is a tensor type of unknown rank."""
     return type_ is None or (type_.kind == "tensor" and type_.shape is None)
 
 
 def shape_of_dims(dims: Sequence[int]) -> Shape | None:
-    """Return the shape with the dims of a TensorProto, negative ones as None, or None if the rank is too great."""
+    """Return the dims of a TensorProto as a shape, negative ones as None; None if the rank is above MAX_RANK."""
     return tuple([size if size >= 0 else None for size in dims]) if len(dims) <= MAX_RANK else None
 
 
@@ -106,7 +106,7 @@ def optional(inner: Type | None) -> Type:
 
 
 def shape_text(shape: Shape | None) -> str:
-    """Return a shape as text, such as "[2, N, ?]", cut if it is very long; "" if the rank is not known."""
+    """Return a shape as text, such as "[2, N, ?]", shortened if it is very long; "" for None."""
     if shape is None:
         return ""
     text = f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
@@ -115,7 +115,7 @@ def shape_text(shape: Shape | None) -> str:
 
 @lru_cache(maxsize=4096)
 def parse_type(text: str) -> Type | None:
-    """Return the type, without shapes, for a string such as "seq(tensor(float))"; None for text that is no type."""
+    """Return the type, with unknown shapes, for text such as "seq(tensor(float))", or None for text that is no type."""
     if text.startswith(("tensor(", "sparse_tensor(")):
         return Type(text[: text.index("(")], text[text.index("(") + 1 : -1])
     for kind in ("seq", "optional"):
@@ -198,7 +198,10 @@ def type_to_proto(type_: Type) -> Any:
 
 
 def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
-    """Complete a TypeProto in place by a type; with `overwrite`, replace parts that differ, too. Denotations stay."""
+    """Set the parts of a TypeProto that it leaves open from `type_`; with `overwrite`, replace parts that differ, too.
+
+    The TypeProto is changed in place. Denotations stay.
+    """
     while type_.kind in _LAYERS:
         field = {"seq": "sequence_type", "optional": "optional_type", "map": "map_type"}[type_.kind]
         if proto.WhichOneof("value") != field:
@@ -235,7 +238,10 @@ def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
 
 
 def join_types(left: Type | None, right: Type | None) -> Type | None:
-    """Return the type that holds for values of both types: parts that differ are None; None alone if kinds differ."""
+    """Return the type that covers the values of both types: an element type, rank or size that differs is unknown.
+
+    Returns None if one of the types is unknown, or if their kinds differ, such as a tensor and a sequence.
+    """
     if left == right or left is None or right is None:
         return left if left == right else None
     if left.kind != right.kind:
@@ -248,7 +254,7 @@ def join_types(left: Type | None, right: Type | None) -> Type | None:
 
 
 def map_sizes(type_: Type | None, replace: Callable[[Size | None], Size | None]) -> Type | None:
-    """Return a type with `replace` applied to every size, also inside of sequences, optionals and maps."""
+    """Return a type with `replace` applied to every size, also in sequences, optionals and maps; None for None."""
     if type_ is None:
         return None
     shape = None if type_.shape is None else tuple([replace(size) for size in type_.shape])
@@ -258,12 +264,14 @@ def map_sizes(type_: Type | None, replace: Callable[[Size | None], Size | None])
 def combine_types(
     stated: Type | None, inferred: Type | None, better: Callable[[Size, Size], bool]
 ) -> tuple[Type | None, str]:
-    """Return a stated and an inferred type combined, and "", or the inferred type and how they contradict each other.
+    """Return the combination of a stated and an inferred type, and "" or how they contradict each other.
+
+    If they do, the first of the two results is the inferred type.
 
     Args:
         stated: the type that the model states, None if it states none.
-        inferred: the inferred type, None if it is not known.
-        better: `better(stated, inferred)` says whether the inferred size is preferred; an inferred number always is.
+        inferred: the inferred type, None if it is unknown.
+        better: `better(stated, inferred)` says whether the inferred of two sizes is preferred; a number always is.
     """
     if stated is None or inferred is None or stated == inferred:
         return stated if inferred is None else inferred, ""

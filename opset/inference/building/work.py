@@ -45,13 +45,13 @@ _current_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def default_budget(size: int, limits: Limits) -> Budget:
-    """Return the budget of an inference of a model of `size` bytes, without its weights; `limits` replace defaults."""
+    """Return the budget for inferring a model of `size` bytes without its weights; `limits` replace its numbers."""
     return Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size)
 
 
 @contextmanager
 def charge_to(budget: Budget) -> Iterator[None]:
-    """Make a budget the current one for `charge` inside of the `with` block."""
+    """Make a budget the one that `charge` charges inside of the `with` block."""
     token = _current_budget.set(budget)
     try:
         yield
@@ -60,13 +60,16 @@ def charge_to(budget: Budget) -> Iterator[None]:
 
 
 def can_follow_elements() -> bool:
-    """Whether elements are still computed; after half of the budget's steps, only types and shapes are."""
+    """Whether the budget still allows to compute elements; after half of its steps, only types are inferred."""
     budget = _current_budget.get()
     return budget is None or 2 * budget.steps < budget.max_steps
 
 
 def charge(steps: int, kept: int = 0) -> None:
-    """Charge `steps`, and `kept` bytes, to the current budget if there is one. Raises BudgetExceeded if it is spent."""
+    """Charge `steps` of work and `kept` bytes of memory to the current budget. Raises BudgetExceeded if it is spent.
+
+    Outside of a `charge_to` block, nothing is charged.
+    """
     if (budget := _current_budget.get()) is not None:
         budget.charge(steps)
         if kept:
@@ -74,6 +77,6 @@ def charge(steps: int, kept: int = 0) -> None:
 
 
 def charge_body(body: Body) -> None:
-    """Charge one inference of a body to the current budget. Raises BudgetExceeded if it is spent."""
+    """Charge the current budget for inferring a body once, by the body's size. Raises BudgetExceeded if it is spent."""
     size = body.proto.ByteSize()
     charge(1 + size // BYTES_PER_STEP, SCOPE_BYTES * size)

@@ -25,7 +25,7 @@ _INNER = {"sequence_type": "elem_type", "optional_type": "elem_type", "map_type"
 
 
 def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
-    """Return a copy of a model in which the named sizes are these numbers.
+    """Return a copy of a model in which the sizes named in `dims` are numbers.
 
     Args:
         model: the model; it is returned itself if `dims` is empty.
@@ -61,14 +61,17 @@ def bind_dims(model: Model, dims: Mapping[str, int]) -> Model:
 
 
 def open_dim_names(model: Model) -> set[str]:
-    """Return the names by which `bind_dims` knows the sizes that a model's inputs leave open: a variable, or "x.0"."""
+    """Return the names that `bind_dims` takes for the sizes of a model's inputs that are no numbers.
+
+    A name is a dim_param, or "x.0" for the first size of x.
+    """
     values = [value for graph in root_graphs(model.proto) for value in graph.input]
     names = (dim.dim_param or name for name, dim in _open_dims(values))
     return variables_of(values) | {name for name in names if isinstance(name, str)}
 
 
 def stated_dim_names(model: Model) -> set[str]:
-    """Return the names of the sizes that a model's inputs state as numbers, such as "x.0" for the first size of x."""
+    """Return a name for each size that a model's inputs state as a number, such as "x.0" for the first size of x."""
     return {
         f"{value.name}.{axis}"
         for value in model.proto.graph.input
@@ -78,7 +81,7 @@ def stated_dim_names(model: Model) -> set[str]:
 
 
 def check_dim_names(names: Iterable[str], known: Iterable[str], stated: Iterable[str] = ()) -> None:
-    """Raise UsageError U103 if a name is not among the known names; the help names `stated` ones, too."""
+    """Raise UsageError U103 if one of `names` is not in `known`; the message lists `known` and `stated` names."""
     wanted = set(names)
     others = {*known, *stated} - wanted
 
@@ -97,7 +100,7 @@ def check_dim_names(names: Iterable[str], known: Iterable[str], stated: Iterable
 
 
 def root_graphs(message: Any) -> list[Any]:
-    """Return the graphs of a ModelProto that are not in a node: the main graph, then the training graphs."""
+    """Return the graphs of a ModelProto that no node holds: the main graph, then the training graphs."""
     graphs = [message.graph]
     for training in message.training_info:
         graphs += [getattr(training, part) for part in ("initialization", "algorithm") if training.HasField(part)]
@@ -105,7 +108,10 @@ def root_graphs(message: Any) -> list[Any]:
 
 
 def _open_dims(values: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield (name, Dimension message) for each size without a number in ValueInfoProtos; "x.0" is the first of x."""
+    """Yield (name, Dimension message) for each size of the ValueInfoProtos `values` that is no number.
+
+    "x.0" names the first size of x.
+    """
     for value in values:
         kind = value.type
         while (field := kind.WhichOneof("value")) in _INNER:

@@ -23,9 +23,9 @@ from opset.model.graph.index import FunctionKey, ModelIndex
 
 @dataclass(eq=False)
 class FunctionCalls:
-    """The calls of one model's functions, by the parts of the engine that infer operators, elements and stated types.
+    """Infers the calls of one model's functions.
 
-    - `scopes`: for each function, the scopes of its different calls;
+    - `scopes`: for each function, the scopes of its calls; calls that differ only in names share a scope;
     - `omitted`: functions with calls that were not reached, since the inference was stopped before.
     """
 
@@ -38,13 +38,17 @@ class FunctionCalls:
     _outputs: dict[Any, tuple[list[str], Outputs, Scope]] = field(default_factory=dict)
 
     def all_scopes(self) -> Iterator[Scope]:
-        """Yield the scopes of functions, one for each call that differs in more than names."""
+        """Yield the scopes of called functions, one for each call that differs from the others in more than names."""
         return chain.from_iterable(self.scopes.values())
 
     def infer_call(
         self, scope: Scope, index: int, key: FunctionKey, inputs: Sequence[Type | None]
     ) -> Generator[Scope, None, Outcome]:
-        """Return the outcome of the call at `index`; yield the scope of the function `key` if it has to be inferred."""
+        """Return the outcome of the node at `index`, which calls the function `key` with inputs of these types.
+
+        Yields a new scope of the function, whose body the caller has to infer, unless an equal call was inferred
+        before.
+        """
         function = self._index.functions[key]
         attributes = {default.name: default for default in function.proto.attribute_proto}
         for attribute in scope.body.attributes[index]:

@@ -32,7 +32,7 @@ class ConstantElements:
         self._model = model
 
     def find(self, scope: Scope, name: str) -> Constant | None:
-        """Return the elements of a value that is visible in a scope, or None if they are not known or too many."""
+        """Return the elements of a value that is visible in a scope, or None if they are unknown or too many."""
         around: Scope | None = scope
         while around is not None:
             if name in around.constants:
@@ -61,7 +61,11 @@ class ConstantElements:
         return Constant(element_name(message.data_type) or "undefined", dims, values)
 
     def find_for_body(self, scope: Scope, name: str, type_: Type | None) -> Constant | None:
-        """Return the elements of a value that enters or leaves a body; None if unknown, or unlikely to be sizes."""
+        """Return the elements of the value `name`, which enters or leaves a body; None if they are unknown.
+
+        Weights are not passed on: the result is also None if no node computed the elements and their type or number
+        shows that they are no sizes.
+        """
         count = small_element_count(type_.shape) if name and type_ is not None else None
         if count is None or type_ is None or not can_follow_elements():
             return None
@@ -115,7 +119,7 @@ class ConstantElements:
         return tuple([self._output_constant(type_, elements) for type_, elements in outputs])
 
     def _output_constant(self, type_: Type | None, elements: Sequence[Any] | None) -> Constant | None:
-        """Return an output with its elements, or None if no element is known or `type_` has another number of them."""
+        """Return an output's elements as a Constant, or None if none is known or their number does not fit `type_`."""
         shape = type_.shape if type_ is not None else None
         count = small_element_count(shape)
         if elements is None or count != len(elements) or (elements and all(element is None for element in elements)):

@@ -68,11 +68,11 @@ class Engine:
             budget: the steps and bytes that the inference may take.
             data_prop: whether elements of small tensors are computed.
             check_type: whether inputs of nodes are checked against the signatures of their operators.
-            use_stated: whether types count that the model states of values other than inputs.
-            cautious: whether stated sizes count for inputs alone; if the batch of a model has become variable, its
+            use_stated: whether the types that the model states for values other than inputs are used.
+            cautious: whether stated sizes are used for inputs only; if the batch of a model has become variable, its
                 value_info may still state the batch with which it was exported.
             limited: whether `run` raises BudgetExceeded if the budget is used up.
-            strict: whether nodes that runtimes accept against the standard do not fit their operators.
+            strict: whether a node that violates the standard is a problem even if runtimes accept it.
             index: the index of the model if there is one already.
             progress: a function that is called with the number of nodes done and the number of all nodes of the main
                 graph.
@@ -98,11 +98,13 @@ class Engine:
         self.calls = FunctionCalls(self.index, self._operators, self.constants, self._stated)
 
     def run(self) -> None:
-        """Infer everything, or as much as the budget allows, and store the results in `scopes` and `calls`.
+        """Infer the whole model, or as much as the budget allows, and store the results in `scopes` and `calls`.
+
+        If the budget is used up, `stopped` has the place and the reason, and later values stay unknown.
 
         Raises:
             InferenceError: hooks of a user's domain cannot be used.
-            BudgetExceeded: the budget is used up, and `limited` is set.
+            BudgetExceeded: the budget is used up, and the engine was made with `limited`.
         """
         with charge_to(self.budget):
             roots = self._infer_graphs()
@@ -114,11 +116,11 @@ class Engine:
             pending.extend(reversed(scope.subgraphs.values()))
 
     def all_scopes(self) -> list[Scope]:
-        """Return the scopes of all graphs, then of functions, one for each different call."""
+        """Return the scopes of all graphs, then the scopes of called functions, one for each different call."""
         return [*self.scopes.values(), *self.calls.all_scopes()]
 
     def _infer_graphs(self) -> list[Scope]:
-        """Infer the main graph, then the training graphs, with graphs and functions in them; return their scopes."""
+        """Infer the main graph and the training graphs, with all subgraphs and functions; return the graphs' scopes."""
         imports = self.index.opsets
         overridable = self.model.proto.ir_version >= 4
         for body in self.index.graphs:
@@ -143,7 +145,10 @@ class Engine:
     def node_types(
         self, node: Any, schema: OpSchema, inputs: Sequence[Type | None], constants: Sequence[Constant | None]
     ) -> tuple[Type | None, ...]:
-        """Return the output types of a node outside the model from its inputs' types and elements, None if unknown."""
+        """Return the output types of a node that is not in the model, from the types and elements of its inputs.
+
+        A type that is unknown is None, in `inputs` as well as in the result.
+        """
         try:
             with charge_to(self.budget):
                 return self._nodes.infer_separate_node(node, self._operators.of_schema_alone(schema), inputs, constants)
@@ -153,16 +158,17 @@ class Engine:
             return (None,) * len(node.output)
 
     def call_of(self, scope: Scope, index: int, types: Sequence[Type | None]) -> Call | None:
-        """Return the node at `index` of an inferred body as a Call, None if its operator has no schema."""
+        """Return the node at `index` of an inferred body as a Call with these input types; None without a schema."""
         inference = scope.operators.get(scope.body.operators[index])
         if inference is None or inference.schema is None:
             return None
         return self._nodes.call_of(scope, index, inference, types)
 
     def outcome_of(self, scope: Scope, index: int, call: Call) -> Outcome | None:
-        """Return the outcome of the node at `index` of an inferred body with inputs of another call, None without rule.
+        """Infer the node at `index` of an inferred body again, with the inputs of `call`, and return the new outcome.
 
-        The elements of all inputs count as computed, as sizes are.
+        Returns None if its operator has no rule, or one that infers subgraphs. Elements of outputs are computed as if
+        all inputs were sizes.
         """
         inference = scope.operators[scope.body.operators[index]]
         if inference.rule is None or inference.rule.is_generator:
@@ -202,7 +208,7 @@ class Engine:
             raise
 
     def _abandon_rest(self, scope: Scope) -> None:
-        """Record in a graph's scope that nothing is known of the node at which inference stopped and later ones."""
+        """Record in a graph's scope that outputs are unknown from the node on at which inference stopped."""
         assert self.stopped is not None
         doubts = (f"inference stopped at {self.stopped[0]}: {self.stopped[1].why}",)
         body = scope.body
@@ -216,7 +222,10 @@ class Engine:
         scope.subgraphs = {key: inner for key, inner in scope.subgraphs.items() if key[0] < self._reached}
 
     def _keep_outcome(self, scope: Scope, index: int, outcome: Outcome) -> None:
-        """Store a node's outcome in its scope; stated types complete its types, and unknown sizes become variables."""
+        """Store the outcome of the node at `index` in its scope; types that the model states complete its types.
+
+        Sizes that stay unknown get a variable each.
+        """
         inferred, constants, doubts, problems, has_unnamed, warnings = outcome
         if warnings:
             scope.warnings[index] = warnings
@@ -243,7 +252,7 @@ class Engine:
             )
 
     def _run_tasks(self, scope: Scope) -> None:
-        """Infer a scope's body, after all bodies that it needs, however deep. Raises any error of their inference."""
+        """Infer a scope's body, and before it all bodies that it needs, without recursion. Raises their errors."""
         tasks: list[InferenceTask] = [self._infer_body(scope)]
         value: Any = None
         error: BaseException | None = None

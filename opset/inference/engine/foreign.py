@@ -25,10 +25,10 @@ SAME = frozenset((
 
 
 def foreign_type(operator: tuple[str, str], inputs: Sequence[Type | None], attributes: Sequence[Any]) -> Type | None:
-    """Return the type of the first output of a com.microsoft node, or None if it is not known or of another domain.
+    """Return the type of the first output of a com.microsoft node; None if it is unknown, or for any other domain.
 
     Args:
-        operator: its name and domain.
+        operator: the name and the domain of its operator.
         inputs: the types of its inputs, None if unknown.
         attributes: its AttributeProtos.
     """

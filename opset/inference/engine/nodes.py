@@ -48,7 +48,10 @@ class NodeInference:
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Outcome:
-        """Return the outcome of the node at `index` of a body; nodes of equal attributes and input types share one."""
+        """Return the outcome of the node at `index` of a body; nodes with equal attributes and inputs share one.
+
+        `inference` says how the operator is inferred, `inputs` are the types of the node's inputs.
+        """
         body = scope.body
         if inference.rule is None:
             return self._infer_by_signature(scope, index, inference, inputs)
@@ -91,7 +94,7 @@ class NodeInference:
         return outcome
 
     def call_of(self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]) -> Call:
-        """Return the node at `index` of a body as a Call, which its rule takes; `inputs` are its input types."""
+        """Return the node at `index` of a body, with inputs of these types, as the Call that a rule takes."""
         assert inference.schema is not None
         body = scope.body
         attributes = {message.name: message for message in reversed(body.attributes[index])}
@@ -114,7 +117,10 @@ class NodeInference:
         inputs: Sequence[Type | None],
         constants: Sequence[Constant | None],
     ) -> tuple[Type | None, ...]:
-        """Return the output types of a node outside the model from its inputs' types and elements, None if unknown."""
+        """Return the output types of a node that is not in the model, from the types and elements of its inputs.
+
+        A type that is unknown is None. `inference` says how the operator is inferred.
+        """
         schema = inference.schema
         assert schema is not None
         if inference.rule is None or inference.rule.is_generator:
@@ -139,7 +145,7 @@ class NodeInference:
     def _infer_by_signature(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Outcome:
-        """Return the outcome of a node without a rule, as far as its operator's schema shows the output types."""
+        """Return the outcome of a node whose operator has no rule: the output types that its schema shows."""
         count = len(scope.body.computes[index])
         if inference.schema is None:
             body = scope.body
@@ -150,9 +156,9 @@ class NodeInference:
         return Outcome(types, doubts=(inference.why,), problems=problems)
 
     def _infer_constant(self, scope: Scope, index: int, schema: OpSchema | None) -> Outcome | None:
-        """Return the outcome of a Constant that holds a tensor, and record the tensor; None for any other Constant.
+        """Return the outcome of a Constant whose value is a tensor, and record the tensor in the scope.
 
-        The rule of Constant reports several values.
+        Returns None for other Constants, also for one with several values, which its rule reports.
         """
         outputs = scope.body.computes[index]
         messages = scope.body.attributes[index]
@@ -173,9 +179,9 @@ class NodeInference:
         return None
 
     def run_rule(self, call: Call, output_count: int, inference: OperatorInference, followed: Sequence[int]) -> Outcome:
-        """Return a node's outcome by the rule of its operator; the data function computes elements of small outputs.
+        """Return the outcome of a node, by its operator's rule, and by its data function for elements of small outputs.
 
-        `followed` are the indices of inputs whose elements nodes computed.
+        `followed` are the indices of inputs whose elements were computed by nodes.
         """
         assert inference.rule is not None
         charge(SIGNATURE_STEPS + sum([len(type_.shape) for type_ in call.types if type_ is not None and type_.shape]))
@@ -212,7 +218,7 @@ class NodeInference:
     def find_misfits(
         self, schema: OpSchema, names: Sequence[str], inputs: Sequence[Type | None]
     ) -> tuple[Problem, ...]:
-        """Return a problem for each misfit of a node's inputs in number or type, () if types are not to be checked."""
+        """Return a problem for each misfit of a node's inputs, in number or type; () if types are not checked."""
         if not self._check_types:
             return ()
         texts = [
@@ -224,9 +230,9 @@ class NodeInference:
     def find_output_misfits(
         self, schema: OpSchema, inputs: Sequence[Type | None], outputs: Sequence[Type | None]
     ) -> tuple[Problem, ...]:
-        """Return a problem for each output of a type that the operator does not have, () if types are not checked.
+        """Return a problem for each output whose type the operator does not allow; () if types are not checked.
 
-        The type may follow from an attribute, so that the inputs alone do not show it.
+        The type may follow from an attribute, so that checking the inputs does not suffice.
         """
         if not self._check_types:
             return ()
@@ -235,7 +241,7 @@ class NodeInference:
 
 
 def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[str, ...]:
-    """Return a line for each attribute of a node that the schema does not have, or has with another type."""
+    """Return a warning for each attribute of a node that the schema does not have, or has with another type."""
     types = {
         attribute.name: None if attribute.ref_attr_name else attribute_type(attribute)
         for attribute in attributes
@@ -246,9 +252,9 @@ def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[st
 
 
 def _infer_tolerated_node(call: Call, inference: OperatorInference) -> tuple[Call, Any] | None:
-    """Infer a node that runtimes accept against the standard as the standard node that it stands for.
+    """Infer a node that runtimes accept although it violates the standard, like the standard node that means the same.
 
-    Returns the standard node's Call and its rule's result, or None for any other node.
+    Returns the Call of this standard node and the result of its rule, or None if runtimes do not accept the node.
     """
     fallback = inference.fallback
     if fallback is None or fallback.schema is None or fallback.rule is None:
@@ -265,7 +271,10 @@ def _infer_tolerated_node(call: Call, inference: OperatorInference) -> tuple[Cal
 
 
 def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | None]:
-    """Return the input types that the standard requires of a node; runtimes accept others (schemas/quirks.py)."""
+    """Return a node's input types as the standard requires them, if runtimes accept others, too (schemas/quirks.py).
+
+    For example, the bounds of a Clip become scalars if they are tensors of one element.
+    """
     if op_type == "Clip":
         bounds = types[1:]
         return [*types[:1], *[bound._replace(shape=()) if bound and bound.shape == (1,) else bound for bound in bounds]]
@@ -277,9 +286,11 @@ def _standard_types(op_type: str, types: Sequence[Type | None]) -> list[Type | N
 def _memo_of(
     inference: OperatorInference, identities: tuple[Any, ...], names: Sequence[str], inputs: Sequence[Type | None]
 ) -> Memo:
-    """Return the Memo that keeps the outcomes of nodes of this signature; record it under the key `identities`, too.
+    """Return the Memo for the outcomes of nodes with this signature, a new one if there is none yet.
 
-    The Memo is new if there is none yet. The key is compared faster than the signature."""
+    It is also stored under the key `identities`, which is compared faster than the signature: it holds the identities
+    of the input types in place of the types `inputs`.
+    """
     attributes, outputs, followed, *_ = identities
     absent = tuple([i for i, type_ in enumerate(inputs) if type_ is None and names[i]])
     signature = (attributes, outputs, followed, absent, tuple(inputs))

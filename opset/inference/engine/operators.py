@@ -18,8 +18,8 @@ from opset.schemas.names import domain_name, normalize_domain
 def find_schema(registry: Registry, op_type: str, version: int, domain: str, strict: bool) -> OpSchema | None:
     """Return an operator's schema at an opset version, or None if there is none.
 
-    Unless `strict`, the schema includes amendments of releases, and an operator that only runtimes know has the schema
-    of the standard operator that stands in for it.
+    Unless `strict`, the schema includes amendments of releases, and an operator that only runtimes know gets the schema
+    of the standard operator that it stands for.
     """
     schema = registry.schema(op_type, version, domain)
     if strict:
@@ -39,7 +39,7 @@ class Operators:
         Args:
             registry: the operators.
             follow_data: whether elements of small tensors are computed.
-            strict: whether nodes that violate the standard fail, although runtimes accept them.
+            strict: whether a node that violates the standard is a problem even if runtimes accept it.
         """
         self._registry = registry
         self._follow_data = follow_data
@@ -49,13 +49,17 @@ class Operators:
         self._by_schema: dict[OpSchema, OperatorInference] = {}
 
     def table(self, imports: Mapping[str, int]) -> dict[Operator, OperatorInference]:
-        """Return the table of how operators are inferred with these imports, empty at first; callers add to it."""
+        """Return a cache with the inference of each operator that was met with these imports (versions by domain).
+
+        It is empty at first, and callers add to it.
+        """
         return self._tables.setdefault(tuple(sorted(imports.items())), {})
 
     def find(self, operator: Operator, imports: Mapping[str, int]) -> OperatorInference:
-        """Return how an operator is inferred at its version in `imports`; if schema or rule are missing, `why` says so.
+        """Return how an operator is inferred at its version in `imports` (versions by domain).
 
-        Raises InferenceError if its hooks cannot be used.
+        If it has no schema or no rule, `why` of the result says so. Raises InferenceError if the hooks of its domain
+        cannot be used.
         """
         op_type, domain = operator
         domain = normalize_domain(domain)
@@ -84,7 +88,7 @@ class Operators:
         return inference
 
     def of_schema_alone(self, schema: OpSchema) -> OperatorInference:
-        """Return how a node outside the model is inferred: by its schema and rule, without elements of outputs."""
+        """Return how a node outside the model is inferred: by this schema and its rule, without elements of outputs."""
         if schema not in self._by_schema:
             self._by_schema[schema] = OperatorInference(schema, self._rules.find(schema))
         return self._by_schema[schema]

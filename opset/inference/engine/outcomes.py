@@ -80,9 +80,9 @@ class OperatorInference:
 def signature_types(
     inference: OperatorInference, output_count: int, inputs: Sequence[Type | None]
 ) -> tuple[Type | None, ...]:
-    """Return the types of outputs that follow from the schema alone, or None for an output that it leaves open.
+    """Return the output types of a node as its operator's signature shows them; None for a type that it leaves open.
 
-    An output has the only type that is legal, or the type of an input with the same type constraint; shapes are
+    An output has the only type that is allowed, or the type of an input with the same type constraint; shapes are
     unknown.
     """
     schema = inference.schema
@@ -111,7 +111,7 @@ def signature_types(
 def complete_results(
     raw: Any, by_signature: Sequence[Type | None], call: Call
 ) -> tuple[tuple[Type | None, ...], tuple[Problem, ...]]:
-    """Return the types of a node's outputs, and the problems in the result of its rule.
+    """Return the types of a node's outputs, and the problems with the result of its rule.
 
     Args:
         raw: the result of the rule: a shape, a type or None, or a list of these.
@@ -140,7 +140,10 @@ def complete_results(
 
 
 def _result_as_type(result: Any, base: Type | None) -> Type:
-    """Return a rule's result as a type, completed by the signature's type `base`. Raises TypeError for a wrong size."""
+    """Return a rule's result, a Type or a shape, as a type; `base`, the type by the signature, completes it.
+
+    Raises TypeError if a size in it is no size.
+    """
     if not isinstance(result, Type):
         shape = tuple(map(_as_size, result))
         return Type("tensor", base.element if base is not None and base.kind == "tensor" else None, shape)
@@ -151,12 +154,16 @@ def _result_as_type(result: Any, base: Type | None) -> Type:
 
 
 def _as_size(size: Any) -> Size | None:
-    """Return a size in a rule's result, with numpy integers as ints. Raises TypeError if it is no size."""
+    """Return a size of a rule's result, a numpy integer as an int. Raises TypeError if it is no size and not None."""
     return size if size is None or size.__class__ is int or isinstance(size, Dim) else index_of(size)
 
 
 def _drop_impossible_sizes(type_: Type, index: int, call: Call) -> tuple[Type, list[Problem]]:
-    """Return output `index`'s type without sizes that are negative or too large, and a problem if one is negative."""
+    """Return the type of output `index` without impossible sizes, and a list with a problem if a size is negative.
+
+    The whole shape is dropped for a negative size or too great a rank, which is also a doubt of the call; a size beyond
+    64 bits becomes None.
+    """
     shape = type_.shape
     if shape is None:
         return type_, []
@@ -173,14 +180,15 @@ def _drop_impossible_sizes(type_: Type, index: int, call: Call) -> tuple[Type, l
 
 
 def _unfit_problem(schema: OpSchema, why: str) -> Problem:
-    """Return the problem I201, that the inputs of a node do not fit its operator; `why` is the reason shown."""
+    """Return the problem I201: the inputs of a node do not fit its operator, for the reason `why`."""
     return Problem("I201", f"the inputs do not fit {schema.name} {schema.since_version}", why)
 
 
 def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]:
-    """Return the problems that an exception of a rule (`hook`) stands for; for some, add a doubt to the call instead.
+    """Return the problem with a node that an exception of its operator's rule (`hook`) shows, as a tuple.
 
-    Raises the exception itself if no node can be at fault.
+    The result is () if the exception only means that something is unknown; a doubt of the call then says so. Raises the
+    exception itself if no node can cause it.
     """
     schema = call.schema
     if isinstance(error, (BudgetExceeded, OpsetError, MemoryError)):
@@ -204,7 +212,7 @@ def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]
 
 
 def has_unnamed_sizes(types: Iterable[Type | None]) -> bool:
-    """Whether a tensor type in `types`, also inside an optional, has unknown sizes, which get variables."""
+    """Whether a tensor type in `types`, also inside an optional, has a size that is None and is to get a variable."""
     for type_ in types:
         if type_ is not None and type_.kind == "optional":
             type_ = type_.inner
@@ -214,7 +222,10 @@ def has_unnamed_sizes(types: Iterable[Type | None]) -> bool:
 
 
 def small_element_count(shape: Shape | None) -> int | None:
-    """Return the number of elements of a shape, or None if it is not known or too large for elements to be computed."""
+    """Return the number of elements of a tensor of this shape, or None if it is unknown or above the limit.
+
+    The limit is the size of the largest tensor whose elements inference computes with.
+    """
     if shape is None:
         return None
     count = around = 1
@@ -228,9 +239,9 @@ def small_element_count(shape: Shape | None) -> int | None:
 
 
 def is_representable(element: Element, integers: bool) -> bool:
-    """Whether inference computes exactly with an element of a tensor, of an integer type if `integers`.
+    """Whether inference computes exactly with an element of a tensor, which has an integer type if `integers`.
 
-    It does not for fractions or numbers beyond 64 bits in an integer type, nor for -0.0, as Python takes it for 0.
+    It does not with fractions or numbers beyond 64 bits in an integer type, nor with -0.0, which Python takes for 0.
     """
     if isinstance(element, float):
         return not integers and (element != 0 or copysign(1, element) > 0)

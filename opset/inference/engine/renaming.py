@@ -12,7 +12,7 @@ from opset.inference.building.types import Type, map_sizes
 
 
 def number_variables(types: Sequence[Type | None], data: Sequence[Constant | None]) -> tuple[Any, list[str]]:
-    """Return (types, elements) with variables renamed to $0, $1, …, and the list of former names in this order."""
+    """Return (types, elements) with variables renamed to $0, $1, …, and the list of the former names in this order."""
     names: list[str] = []
     seen: set[str] = set()
 
@@ -37,7 +37,7 @@ def number_variables(types: Sequence[Type | None], data: Sequence[Constant | Non
 
 
 def replace_variables(outputs: Outputs, values: Mapping[str, Dim]) -> Outputs:
-    """Return types and elements with the variables in `values` replaced; a size that becomes too complex is None."""
+    """Return types and elements with variables replaced by their `values`; a size that becomes too complex is None."""
     replaced: dict[Size, Size | None] = {}
 
     def replace(size: Size | None) -> Size | None:
@@ -51,7 +51,7 @@ def replace_variables(outputs: Outputs, values: Mapping[str, Dim]) -> Outputs:
 
 
 def map_outputs(outputs: Outputs, replace: Callable[[Size | None], Size | None]) -> Outputs:
-    """Return types and elements with `replace` applied to each size in a type, and each symbolic one among elements."""
+    """Return types and elements with `replace` applied to each size in a type, and to each symbolic element."""
 
     def replace_element(element: Element) -> Element:
         return replace(element) if isinstance(element, Dim) else element

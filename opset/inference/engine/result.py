@@ -132,7 +132,7 @@ class Inference:
             raise missing_attribute("Inference", name, _PLACES, dir(type(self)))
 
     def findings_in_branches(self) -> FindingList:
-        """Return the findings in bodies that may not run: a condition guards them, or they are never reached."""
+        """Return the findings in bodies that may not be run: a condition guards them, or they are never reached."""
         return FindingList(_findings_of(self._engine, certain=False))
 
     def type(self, name: str) -> Type | None:
@@ -149,7 +149,7 @@ class Inference:
 
     @property
     def scopes(self) -> list[Scope]:
-        """The scopes of all graphs, the main one first, then those of functions, one for each different call."""
+        """The scopes of all graphs, the main graph first, then of called functions, one for each different call."""
         return self._engine.all_scopes()
 
     @property
@@ -181,7 +181,7 @@ class Inference:
 
     @property
     def gaps(self) -> list[Gap]:
-        """The values of which too little is known, in node order, unless an input of unknown rank explains that."""
+        """The values that are not fully known, in node order, except outputs of nodes with an input of unknown rank."""
         return [gap for scope in self._engine.all_scopes() if not scope.unused for gap in _gaps_in(scope)]
 
     def written(self, overwrite: bool = False) -> Model:
@@ -221,13 +221,14 @@ def infer(
             `change_sizes` does it.
         data_prop: Whether elements are followed through shape arithmetic.
         check_type: Whether inputs of nodes are checked against the signatures of their operators.
-        overwrite: Whether the types that the model states of computed values are ignored.
+        overwrite: Whether the types that the model states for computed values are ignored.
         schemas: Folders of operator YAML, for domains of your own.
         allow_external_roots: Folders outside the model's own from which external data may be read.
         limits: How much the inference may take. Without them, that is in proportion to the model; if it does not
             suffice, the rest is unknown, and `stopped` of the result says so.
         freeze: Names of initializers that a caller could override, and that count as constants; "all" for all of them.
-        strict: Whether a node that runtimes accept against the standard is a finding (`opset explain quirks`).
+        strict: Whether a node that violates the standard is a finding even if runtimes accept it (see `opset explain
+            quirks`).
         progress: Called at times with the number of nodes done and of all nodes of the main graph.
 
     Returns:
@@ -269,7 +270,7 @@ def infer(
 
 
 def infer_strictly(model: Model, index: ModelIndex, registry: Registry, limits: Limits | None = None) -> Inference:
-    """Return the types and shapes of a model that was read, with everything against the standard as findings.
+    """Return the inference of a model that has been read, in which everything against the standard is a finding.
 
     Args:
         model: The model.
@@ -289,7 +290,7 @@ def infer_strictly(model: Model, index: ModelIndex, registry: Registry, limits: 
 
 
 def _run_engine(engine: Engine) -> None:
-    """Run an inference; raise InferenceError I401 if the caller's limits do not suffice."""
+    """Run an inference. Raises InferenceError I401 if the caller's limits do not suffice."""
     try:
         engine.run()
     except BudgetExceeded as exhausted:
@@ -342,9 +343,10 @@ def _coverage_of(type_: Type | None) -> str:
 
 
 def _findings_of(engine: Engine, certain: bool = True) -> Iterator[Finding]:
-    """Yield a finding for each contradiction and problem of an inference in bodies that run, or in all others.
+    """Yield a finding for each contradiction and problem in bodies that certainly run; in all others if not `certain`.
 
-    A condition decides whether a guarded body runs, and an unused one never does: the model avoids it on purpose.
+    A condition decides whether a guarded body runs, and an unused one never does: there, the model avoids errors on
+    purpose.
     """
     for scope in engine.all_scopes():
         if (scope.unused or scope.guarded) == certain:
@@ -364,14 +366,17 @@ def _findings_of(engine: Engine, certain: bool = True) -> Iterator[Finding]:
 
 
 def _warnings_of(engine: Engine) -> list[str]:
-    """Return a line for each node that harmlessly differs from its schema; one stands for all beyond MAX_WARNINGS."""
+    """Return a line for each node that harmlessly differs from its schema.
+
+    After MAX_WARNINGS lines, one more counts the rest.
+    """
     warned = [(scope, index, warnings) for scope in engine.all_scopes() for index, warnings in scope.warnings.items()]
     shown = [f"{scope.body.location(index)}: {'; '.join(warnings)}" for scope, index, warnings in warned[:MAX_WARNINGS]]
     return shown + ([f"{len(warned) - len(shown):,} more such nodes"] if len(warned) > len(shown) else [])
 
 
 def _gaps_in(scope: Scope) -> Iterator[Gap]:
-    """Yield a Gap for each node output of which too little is known, unless an input's unknown rank explains it."""
+    """Yield a Gap for each node output that is not fully known, unless an input of unknown rank explains that."""
     for index, names in enumerate(scope.body.computes):
         coverages = {name: _coverage_of(scope.types.get(name)) for name in names if name}
         missing = [

@@ -63,16 +63,16 @@ class Scope:
     """How the stated type of a value contradicts the inferred one, by name of the value."""
 
     def without_local(self, size: Size | None) -> Size | None:
-        """Return the size, or None if it has a variable of this body alone, which means nothing outside."""
+        """Return `size`, or None if it contains a variable that has a meaning only inside of this body."""
         return None if size is None or not self.local.isdisjoint(variables(size)) else size
 
     def reads(self, index: int) -> Sequence[str]:
-        """Return the names that the node at `index` reads, "" for an input that the call of the function leaves out."""
+        """Return the input names of the node at `index`; "" for an input of the function that its call leaves out."""
         names = self.body.reads[index]
         return names if self.absent.isdisjoint(names) else ["" if name in self.absent else name for name in names]
 
     def type_of(self, name: str) -> Type | None:
-        """Return the type of a value of this body or of one around it, or None if nothing is known of it."""
+        """Return the type of a value of this body or of a body around it, or None if nothing is known of it."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.types:
@@ -81,7 +81,7 @@ class Scope:
         return None
 
     def is_followed(self, name: str) -> bool:
-        """Whether elements of a value of this body, or of one around it, were computed by a node or passed in."""
+        """Whether the elements of a value, of this body or one around it, were computed by a node or passed in."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.constants:
@@ -92,7 +92,10 @@ class Scope:
         return False
 
     def resolve_attribute(self, attribute: Any) -> Any:
-        """Return the attribute, or the one in the enclosing function's call that it refers to; None if absent."""
+        """Return the attribute itself, or the attribute of the enclosing function's call to which it refers.
+
+        The result is None if the call does not have that attribute.
+        """
         if not attribute.ref_attr_name:
             return attribute
         scope: Scope | None = self

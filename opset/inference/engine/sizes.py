@@ -42,7 +42,7 @@ class Sizes:
     def read_dimension(self, dim: Any) -> Size | None:
         """Return the size that a Dimension message states, or None if it states none or a negative number.
 
-        A name is the same variable in the whole model, or its number if it is bound.
+        A dim_param is the same variable in the whole model, or its number if it is bound to one.
         """
         if dim.WhichOneof("value") == "dim_value":
             # Some exporters write -1 for a size that they do not know.
@@ -56,7 +56,7 @@ class Sizes:
         return self._stated[text]
 
     def _parse_dim_param(self, text: Any) -> Size | None:
-        """Return the size that a dim_param stands for, or None if it is too complex, negative or not valid text."""
+        """Return the size that the text of a dim_param means, or None if it is negative, too complex or malformed."""
         try:
             if text.__class__ is bytes:
                 return None
@@ -83,7 +83,7 @@ class Sizes:
         return type_._replace(shape=tuple(shape))
 
     def _variable_of(self, scope: Scope, name: str, axis: int) -> Size:
-        """Return the variable `<value>_d<axis>` for an unknown size, or its bound number; note it in `scope.local`."""
+        """Return the variable "<name>_d<axis>" for an unknown size, or its number if bound; add it to `scope.local`."""
         key = (scope.key, name, axis)
         if key not in self._made:
             charge(NAME_STEPS, NAME_BYTES)

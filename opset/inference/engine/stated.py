@@ -34,9 +34,9 @@ class StatedTypes:
     """Whether only the sizes of inputs and initializers count; of other values, ranks and element types do."""
 
     def enter_graph(self, scope: Scope, overridable: bool) -> None:
-        """Record in a scope the inputs, initializers and stated types of a main or training graph.
+        """Record in a scope the inputs, initializers and stated types of its body, a main or training graph.
 
-        If `overridable`, elements of initializers that are inputs, too, do not count, as a caller may replace them.
+        If `overridable`, a caller may replace initializers that are also inputs, so that their elements do not count.
         """
         graph = scope.body.proto
         for value in graph.input:
@@ -49,9 +49,9 @@ class StatedTypes:
         scope.types[name] = self._sizes.name_unknown_sizes(scope, type_, name)
 
     def enter_initializers(self, scope: Scope, passed: Collection[str]) -> None:
-        """Record a graph's initializers and their types in its scope.
+        """Record in a scope the initializers of its graph, with their types.
 
-        `passed` names initializers that a caller may replace: only their element type counts.
+        `passed` has the names of initializers that a caller may replace: of these, only the element type counts.
         """
         types = scope.types
         tensors = scope.tensors
@@ -68,7 +68,8 @@ class StatedTypes:
     def note_stated_types(self, scope: Scope) -> None:
         """Record in a scope the types that its body states for computed values, unless stated types are ignored.
 
-        A stated type of a value that comes from outside has to agree with the type of that value.
+        If the body also states the type of a value from outside, and contradicts its known type, a conflict is
+        recorded.
         """
         body, proto = scope.body, scope.body.proto
         if self._ignored:
@@ -86,10 +87,10 @@ class StatedTypes:
             scope.stated.update((each.name, each.type) for each in outputs if each.type.WhichOneof("value"))
 
     def read_type(self, scope: Scope, proto: Any) -> Type | None:
-        """Return the type that a TypeProto of a body states, or None if it states none.
+        """Return the type that a TypeProto in a scope's body states, or None if it states none.
 
         A variable that is met first inside a loop is local, as it may have another value in each iteration. Variables
-        in a function are not the variables of its callers, so they are unknown sizes.
+        in a function are not the variables of its callers, so they become unknown sizes.
         """
         type_ = type_from_proto(proto, self._sizes.read_dimension)
         if scope.body.root.function:
@@ -110,7 +111,10 @@ class StatedTypes:
         return size
 
     def combine_computed(self, scope: Scope, name: str, inferred: Type | None) -> Type | None:
-        """Return the stated and the inferred type of the value `name` combined; record a contradiction in the scope."""
+        """Return the combination of the stated and the inferred type of the value `name`.
+
+        A contradiction between the two is recorded in the scope.
+        """
         type_, why = self.combine(scope, scope.stated[name], inferred)
         if why:
             scope.conflicts[name] = why
@@ -119,7 +123,7 @@ class StatedTypes:
         return type_
 
     def combine(self, scope: Scope, proto: Any, inferred: Type | None) -> tuple[Type | None, str]:
-        """Return the type in `proto` combined with the inferred one, and "" or how they contradict each other."""
+        """Return the combination of the TypeProto `proto` and an inferred type, and "" or how they contradict."""
 
         def is_better(stated: Size, inferred: Size) -> bool:
             if isinstance(stated, int) or has_function(inferred, "broadcast"):
@@ -135,7 +139,7 @@ class StatedTypes:
         return combine_types(map_sizes(stated, lambda size: None) if self._inputs_only else stated, inferred, is_better)
 
     def find_element_conflict(self, scope: Scope, proto: Any, inferred: Type | None) -> str:
-        """Return how the type in `proto` contradicts the inferred one, shapes left aside, or "" if it does not."""
+        """Return how the TypeProto `proto` contradicts an inferred type, shapes not compared, or "" if it does not."""
         return combine_types(drop_shapes(self.read_type(scope, proto)), inferred, lambda stated, inferred: False)[1]
 
 

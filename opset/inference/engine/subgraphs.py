@@ -39,7 +39,10 @@ class SubgraphInference:
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Generator[Scope, None, Outcome]:
-        """Return the outcome of the node at `index`, which has graphs; yield the scope of each graph to be inferred."""
+        """Return the outcome of the node at `index`, which has subgraphs and inputs of these types.
+
+        Yields a new scope for each subgraph that the node's rule requests; the caller has to infer its body.
+        """
         assert inference.rule is not None
         call = self._nodes.call_of(scope, index, inference, inputs)
         call.memory = self._memories.setdefault((scope.key, index), {})
@@ -65,7 +68,10 @@ class SubgraphInference:
         return Outcome(types, constants, tuple(call.doubts), problems, has_unnamed_sizes(types))
 
     def _open_scope(self, scope: Scope, index: int, request: GraphRequest) -> tuple[Scope, list[str]]:
-        """Return a new scope for the graph that a rule requests, and the names of inputs typed by the request."""
+        """Return a new scope for the subgraph that a node's rule requests, and the names of the subgraph's inputs.
+
+        Initializers that IR version 3 lists as inputs are left out of the names if the rule passes nothing for them.
+        """
         around = scope.body
         node = around.nodes[index]
         held_name = next((name for name, held in subgraphs(node) if held is request.graph), None)
@@ -98,7 +104,10 @@ class SubgraphInference:
         return inner, names
 
     def _enter_input(self, inner: Scope, value: Any, index: int, request: GraphRequest) -> None:
-        """Record a graph's input (`value`) in its scope, with its type in the request and its stated type combined."""
+        """Record input number `index` of a subgraph, the ValueInfoProto `value`, in the scope `inner`.
+
+        Its type is the combination of the requested and the stated type; a contradiction is recorded as a conflict.
+        """
         name = value.name
         type_ = request.types[index] if index < len(request.types) else None
         if index in request.varied:  # the stated shape may be that of the first iteration
@@ -118,7 +127,7 @@ def outputs_of_body(
 ) -> Outputs:
     """Return the types and elements of outputs of a body, and the types of inputs, for use outside of the body.
 
-    `outputs` and `inputs` are names. Sizes with variables of the body alone become unknown.
+    `outputs` and `inputs` are names. Sizes with variables that have a meaning only in the body become unknown.
     """
     types = [scope.type_of(name) for name in outputs]
     passed = [constants.find_for_body(scope, name, type_) for name, type_ in zip(outputs, types, strict=True)]

@@ -33,7 +33,7 @@ _VALUE_INFO, _NAME, _TYPE = (
 
 
 def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
-    """Return a copy of the model with inferred types written in, and the number of types that are too large for that.
+    """Return a copy of the model with inferred types written in, and the number of types left out for lack of room.
 
     With `overwrite`, stated types are replaced if they contradict the inferred ones or are less precise.
     """
@@ -54,7 +54,7 @@ def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
 
 
 def _graph_of(roots: Sequence[Any], key: Any) -> Any:
-    """Return the GraphProto in or below the graphs `roots` whose scope has this key; None for one in a function."""
+    """Return the GraphProto among `roots` or their subgraphs whose scope has this key; None for one in a function."""
     steps = []
     while len(key) == 3:
         key, index, name = key
@@ -70,7 +70,10 @@ def _graph_of(roots: Sequence[Any], key: Any) -> Any:
 
 
 def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tuple[int, int]:
-    """Write types of computed values into a graph, at most `room` bytes; return the bytes and the types left over."""
+    """Write the types of computed values into a GraphProto, at most `room` bytes.
+
+    Returns the number of bytes that are left of the room, and the number of types that were left out.
+    """
     stated = {value.name: value.type for value in graph.value_info} | {value.name: value.type for value in graph.output}
     types = scope.types
     entries: list[bytes] = []
@@ -110,7 +113,7 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
 
 
 def _type_field(type_: Type | None) -> tuple[bytes, int]:
-    """Return a type encoded as a field of a ValueInfoProto, and the type's length; (b"", 0) if nothing is known."""
+    """Return a type encoded as a field of a ValueInfoProto, and its length in bytes; (b"", 0) if nothing is known."""
     _, inside = unwrap_layers(type_)
     if type_ is None or inside is None or inside.element is None:
         return b"", 0
@@ -119,7 +122,7 @@ def _type_field(type_: Type | None) -> tuple[bytes, int]:
 
 
 def _rewrite_function(function: Any, calls: Sequence[Scope], engine: Engine) -> None:
-    """Replace types stated in a function, and in graphs in it, by types that hold in the scopes of all its `calls`."""
+    """Replace the types stated in a FunctionProto and its subgraphs by types that hold in the scopes of all `calls`."""
 
     def number(size: Size | None) -> Size | None:
         return size if isinstance(size, int) else None

@@ -18,7 +18,7 @@ MaybeSize = Size | None
 
 @infer("Attention")
 def attention_23(call: Call) -> list[Any]:
-    """Return the shapes of Y, present key, present value and scores (QK), with unknown sizes as None."""
+    """Return the shapes of Y, present key, present value and scores (QK); a size or shape that is unknown is None."""
     if call.version >= 25 and call.wants(1) != call.wants(2):
         raise Violation("C10", "only one of the present outputs is named")
     if call.version >= 25 and call.has(6) and call.wants(1):
@@ -54,12 +54,15 @@ def attention_23(call: Call) -> list[Any]:
 
 
 def _quotient(size: MaybeSize, parts: MaybeSize) -> MaybeSize:
-    """Return size // parts, or None if one is not known or `parts` is 0."""
+    """Return `size // parts`, or None if one of them is unknown or `parts` is 0."""
     return None if size is None or not parts else size // parts
 
 
 def _unify_with_mask(call: Call, scores: Shape) -> Shape:
-    """Return the shape of the scores completed by the mask's. Raises Violation C5 if the mask does not fit."""
+    """Return the shape `scores` of the attention scores, with unknown sizes taken from the mask's shape.
+
+    Raises Violation C5 if the mask certainly does not fit.
+    """
     mask = call.shape(3)
     if mask is None or call.version < 24 or not mask:
         return complete_broadcast_target(call, 3, scores, "C5")
@@ -71,7 +74,7 @@ def _unify_with_mask(call: Call, scores: Shape) -> Shape:
 
 @infer("FlexAttention", domain="ai.onnx.preview")
 def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
-    """Yield requests to infer the graphs that edit scores and weights, and return the shape of Y."""
+    """Return the shape of Y, after requests to infer the graphs `score_mod` and `prob_mod`, which are yielded."""
     batch, heads, length, total = (call.size(name) for name in ("batch", "q_heads", "q_length", "kv_length"))
     precision = call.attribute("softmax_precision")
     dtype = next(filter(None, map(call.dtype, range(3))), None)
@@ -88,7 +91,7 @@ def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
 
 
 def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:
-    """Raise Violation C5 unless a graph's outputs may be one tensor of the type `before`, which its input has."""
+    """Raise Violation C5 unless a graph has one output, which may have the type `before` of the graph's input."""
     if len(outputs) != 1:
         raise Violation("C5", f"the graph returns {len(outputs)} outputs")
     after = outputs[0]
@@ -101,7 +104,7 @@ def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:
 
 @infer("LinearAttention")
 def linear_attention_27(call: Call) -> list[Any]:
-    """Return the types of the output, and of the state after the last token, with unknown sizes as None."""
+    """Return the shape of the output, and the type of the state after the last token; an unknown size is None."""
     heads, shared = call.attribute("q_num_heads"), call.attribute("kv_num_heads")
     q_features, k_features, v_features = (call.size(name) for name in ("q_features", "k_features", "v_features"))
     size = call.same(call.same(_quotient(q_features, heads), _quotient(k_features, shared)), call.size("key_size"))
@@ -118,7 +121,10 @@ def linear_attention_27(call: Call) -> list[Any]:
 
 @infer("TensorScatter")
 def tensor_scatter_24(call: Call) -> Shape:
-    """Return the shape of the cache, completed by the update along all axes but `axis`. Raises Violation C1 or C2."""
+    """Return the shape of the cache, with unknown sizes taken from the update, except along `axis`.
+
+    Raises Violation C1 or C2 if the update does not fit.
+    """
     shape = call.shape(0)
     rank = len(shape if shape is not None else call.require_shape(1))
     axis = call.axis(call.attribute("axis"), rank, "C1")  # the rank may be that of the update alone

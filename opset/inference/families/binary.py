@@ -31,7 +31,10 @@ LOGIC = ("And", "Or", "Xor", "Equal", "Greater", "Less")
 
 @infer(*ARITHMETIC, *LOGIC)
 def add_1(call: Call) -> Shape:
-    """Return the shape of A, to which B is broadcast if `broadcast` is set. Raises Violation C1 if it does not fit."""
+    """Return the shape of A, to which B is broadcast if the attribute `broadcast` is set, as before version 7.
+
+    Raises Violation C1 if the shapes do not fit.
+    """
     shape = call.require_shape(0)
     other = call.shape(1)
     if other is None:
@@ -53,14 +56,14 @@ def add_1(call: Call) -> Shape:
 
 @infer("Mod")
 def mod_10(call: Call) -> Shape:
-    """Return the shape to which A and B broadcast. Raises Violation C1 if they do not, C4 for floats with `fmod` 0."""
+    """Return the shape to which A and B broadcast. Raises Violation C1 if they cannot, C4 for floats with `fmod` 0."""
     if attribute_if_known(call, "fmod") == 0 and call.dtype(0) in _FLOATS:
         raise Violation("C4", f"fmod is 0, and the type is {call.dtype(0)}")
     return broadcast_shapes(call.require_shape(0), call.require_shape(1))
 
 
 def _divide(a: Any, b: Any) -> Element:
-    """Return a / b, truncated toward zero for integers, or None if the quotient of symbolic sizes is not known."""
+    """Return a / b, truncated toward zero for integers; None if variables decide how symbolic sizes are truncated."""
     quotient: Element
     if isinstance(a, float) or isinstance(b, float):
         if isinstance(a, Dim) or isinstance(b, Dim):
@@ -75,7 +78,7 @@ def _divide(a: Any, b: Any) -> Element:
 
 
 def _multiply(a: Any, b: Any) -> Element:
-    """Return a * b, or None for a symbolic size times a fraction."""
+    """Return a * b, or None for a symbolic size times a number that is not whole."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Dim) and isinstance(other, float):
             return one * int(other) if other.is_integer() else None
@@ -92,7 +95,7 @@ def _add(a: Any, b: Any) -> Element:
 
 
 def _raise_to_power(a: Any, b: Any) -> Element:
-    """Return a ** b, or None if it may be rounded, or if a is symbolic and b not 1 or 2."""
+    """Return a ** b, or None if libraries may round it differently, or if `a` is symbolic and `b` neither 1 nor 2."""
     if isinstance(a, Dim):
         if b == 1:
             return a
@@ -104,7 +107,7 @@ def _raise_to_power(a: Any, b: Any) -> Element:
 
 
 def _exact_power(a: float, b: float) -> Element:
-    """Return a ** b if it is exact in single precision, else None, as libraries may round it differently."""
+    """Return a ** b if it is exact in single precision; otherwise None, as libraries may round it differently."""
     if not (math.isfinite(a) and float(b).is_integer() and abs(b) <= 64) or not (a or b >= 0):
         return None
     result = math.pow(a, b)
@@ -113,7 +116,10 @@ def _exact_power(a: float, b: float) -> Element:
 
 @data("Mod")
 def mod_10_data(call: Call) -> Any:
-    """Return a % b for each pair of elements, with the sign of b, or of a if `fmod` is 1; None if not known."""
+    """Return a % b for each pair of elements, with the sign of b, or of a if `fmod` is 1.
+
+    A result is None if it is unknown; the whole is None if an input is.
+    """
 
     def fmod(a: Any, b: Any) -> Element:
         if isinstance(a, float):
@@ -125,9 +131,10 @@ def mod_10_data(call: Call) -> Any:
 
 
 def _comparison(symbolic: Any, plain: Any) -> Any:
-    """Return a function that compares two elements by `symbolic` if one is a Dim, else by `plain`.
+    """Return a function that compares two elements by `symbolic` if one is a symbolic size, and by `plain` if none is.
 
-    The function returns None if variables decide the result."""
+    The function returns None if variables decide the result.
+    """
 
     def compare(a: Any, b: Any) -> Element:
         result: Element = symbolic(a, b) if isinstance(a, Dim) or isinstance(b, Dim) else bool(plain(a, b))
@@ -165,7 +172,10 @@ for _name, _function in _LOGICAL.items():
 
 @data("Where")
 def where_9_data(call: Call) -> Any:
-    """Return the selected elements, each None if condition or element is unknown; None if an input is unknown."""
+    """Return the elements selected by the condition, or None if an input is unknown.
+
+    An element is None if the condition, or the element selected, is unknown.
+    """
     constants = [constant for index in range(3) if (constant := call.constant(index)) is not None]
     if len(constants) < 3:
         return None

@@ -22,18 +22,21 @@ _CODES = {name: ELEMENTS[NUMBERS[name]].code for name in (*_INTEGERS, "bool", "f
 
 @infer("Cast")
 def cast_1(call: Call) -> Type:
-    """Return the output type, which has the shape of the input and the element type that `to` names."""
+    """Return the type with the input's shape and the element type that `to` names."""
     return _type_of_result(call, dtype_of_attribute(call, "to"))
 
 
 @infer("CastLike")
 def cast_like_15(call: Call) -> Type:
-    """Return the output type, which has the shape of the first input and the element type of the second."""
+    """Return the type with the first input's shape and the second input's element type."""
     return _type_of_result(call, call.dtype(1))
 
 
 def _type_of_result(call: Call, target: str | None) -> Type:
-    """Return the type with the first input's shape and element type `target`; add a doubt if the rank is not known."""
+    """Return the type with the first input's shape and the element type `target`, None if unknown.
+
+    A doubt is added to the call if the rank is not known.
+    """
     shape = call.shape(0)
     if shape is None:
         call.doubt("the rank of input is not known")
@@ -42,7 +45,10 @@ def _type_of_result(call: Call, target: str | None) -> Type:
 
 @infer("BitCast")
 def bit_cast_26(call: Call) -> Type:
-    """Return the input's shape with the element type `to`. Raises Violation C2 if the number of bits changes."""
+    """Return the type with the input's shape and the element type `to`.
+
+    Raises Violation C2 if the two element types differ in their number of bits.
+    """
     source = call.dtype(0)
     target = dtype_of_attribute(call, "to")
     if source is not None and target is not None:
@@ -56,18 +62,18 @@ def bit_cast_26(call: Call) -> Type:
 
 @data("Cast")
 def cast_1_data(call: Call) -> Any:
-    """Return each element converted to the type that `to` names, or None if the input's elements are not known."""
+    """Return the input's elements converted to the type that `to` names, or None if they are unknown."""
     return _convert_elements(call, dtype_of_attribute(call, "to"))
 
 
 @data("CastLike")
 def cast_like_15_data(call: Call) -> Any:
-    """Return each element converted to the type of the second input, or None if the first input's are not known."""
+    """Return the first input's elements converted to the second input's element type, or None if they are unknown."""
     return _convert_elements(call, call.dtype(1))
 
 
 def _convert_elements(call: Call, target: str | None) -> Any:
-    """Return the first input's elements converted to the type `target`, or None if they are not known."""
+    """Return the first input's elements converted to the element type `target`, or None if they are unknown."""
     elements = call.elements(0)
     if elements is None:
         return None
@@ -75,7 +81,10 @@ def _convert_elements(call: Call, target: str | None) -> Any:
 
 
 def _convert_element(element: Any, target: str | None) -> Element:
-    """Return one element converted to the type `target`, or None for a string or an undefined or unknown result."""
+    """Return an element converted to the element type `target`.
+
+    The result is None for a string, and if the conversion is undefined or not known to be exact.
+    """
     if isinstance(element, str | bytes):
         return None
     if isinstance(element, Dim):
@@ -92,7 +101,7 @@ def _convert_element(element: Any, target: str | None) -> Element:
 
 
 def _lowest_bits(number: int, target: str) -> int:
-    """Return a number reduced to the bits of the integer type `target`: 257 is 1 in int8."""
+    """Return a number reduced to the bits of the integer type `target`; for int8, 257 becomes 1."""
     bits = ELEMENTS[NUMBERS[target]].bits
     low = number % (1 << bits)
     return low - (1 << bits) if target[0] == "i" and low >> (bits - 1) else low
@@ -100,7 +109,10 @@ def _lowest_bits(number: int, target: str) -> int:
 
 @data("BitCast")
 def bit_cast_26_data(call: Call) -> Any:
-    """Return the elements with their bits read as the type `to`, each None if unknown; None if no bits are known."""
+    """Return the input's elements with their bits read as the type `to`, or None if a type is not followed.
+
+    A single element is None if it is unknown; all are if the input is.
+    """
     elements = call.elements(0)
     source = call.dtype(0)
     target = dtype_of_attribute(call, "to")

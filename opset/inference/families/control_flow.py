@@ -38,7 +38,10 @@ _FOLLOWED = ("int64", "int32", "bool")  # element types of states whose elements
 
 @infer("If")
 def if_1(call: Call) -> GraphRule:
-    """Yield requests to infer the branches; return the output types of the one that runs, or those that both share."""
+    """Return the output types of an If: of the branch that runs, or what both branches have in common.
+
+    Requests to infer the branches are yielded. Raises Violation C2 if no branch has enough outputs.
+    """
     branches = {name: _graph_of_attribute(call, name) for name in ("then_branch", "else_branch")}
     check_graphs("If", call.version, 0, 0, branches)
     graphs = list(branches.values())
@@ -65,7 +68,10 @@ def if_1(call: Call) -> GraphRule:
 
 @infer("Loop")
 def loop_1(call: Call) -> GraphRule:
-    """Yield requests to infer the body; return the types of loop-carried values, then of stacked scan outputs."""
+    """Return the output types of a Loop: the loop-carried values, then the stacked scan outputs.
+
+    Requests to infer the body are yielded. Raises Violation for a body that does not fit.
+    """
     body = _graph_of_attribute(call, "body")
     states = max(call.input_count - 2, 0)
     check_graphs("Loop", call.version, call.input_count, call.output_count, {"body": body})
@@ -114,7 +120,10 @@ def loop_1(call: Call) -> GraphRule:
 
 @infer("Scan", since=9)
 def scan_9(call: Call) -> GraphRule:
-    """Yield requests to infer the body; return the types of the states, then of scan outputs stacked along axes."""
+    """Return the output types of a Scan: the states, then the scan outputs stacked along `scan_output_axes`.
+
+    Requests to infer the body are yielded. Raises Violation for attributes or a body that do not fit.
+    """
     body = _graph_of_attribute(call, "body")
     scans, states = _count_scans_and_states(call, body, 0)
     stacks = len(body.output) - states
@@ -149,7 +158,10 @@ def scan_9(call: Call) -> GraphRule:
 
 @infer("Scan", since=8)
 def scan_8(call: Call) -> GraphRule:
-    """Yield requests to infer the body; return the types of states and of scan outputs for a batch of samples."""
+    """Return the output types of a Scan of version 8, for a batch of samples: the states, then the scan outputs.
+
+    Requests to infer the body are yielded. Raises Violation for attributes or a body that do not fit.
+    """
     body = _graph_of_attribute(call, "body")
     scans, states = _count_scans_and_states(call, body, 1)
     _numbers_of_attribute(call, "directions", scans, "C3")
@@ -183,7 +195,7 @@ def scan_8(call: Call) -> GraphRule:
 
 @infer("SequenceMap")
 def sequence_map_17(call: Call) -> GraphRule:
-    """Yield a request to infer the body; return a sequence type for each of its outputs."""
+    """Return a sequence type for each output of the body; a request to infer the body is yielded."""
     body = _graph_of_attribute(call, "body")
     check_graphs("SequenceMap", call.version, call.input_count, call.output_count, {"body": body})
     types = []
@@ -213,18 +225,19 @@ def _infer_iterations(
 ) -> Generator[GraphRequest, Outputs, tuple[list[Type | None], Outputs]]:
     """Infer the body of a loop repeatedly, until the types and elements of the loop-carried values no longer change.
 
-    Sizes, ranks and types that differ between iterations become unknown. Returns the types carried to the first
-    iteration, combined with those that the body states, and the body's outputs in any iteration.
+    Requests to infer the body are yielded. Sizes, ranks and types that differ between iterations become unknown.
+    Returns the types carried to the first iteration, combined with those that the body states, and the body's outputs
+    in any iteration.
 
     Args:
         call: the node.
         body: the GraphProto of the loop.
         before: the types of the body's inputs before the carried values.
         initial: the types of the carried values before the first iteration.
-        data: the elements of the first carried values, None if not known.
+        data: their elements, None if unknown; values at the end may be left out.
         after: the types of the body's inputs after the carried values.
         once: whether there is just one iteration.
-        first: returns the elements of the first carried value, the same in every iteration, from its type.
+        first: returns from the type of the first carried value its elements, if these are the same in every iteration.
     """
     # Values that an earlier inference of the node widened are widened from the beginning: otherwise each level of
     # nested loops would double the number of iterations.
@@ -269,7 +282,7 @@ def _infer_iterations(
 
 
 def _drop_lost_parts(type_: Type | None, before: Type | None, after: Type | None) -> Type | None:
-    """Return a type without the ranks and sizes that are known in the type `before`, but not in the type `after`."""
+    """Return a type without the rank or sizes that the type `before` has and the type `after` lacks."""
     if type_ is None or before is None or before == after:
         return type_
     if after is None:
@@ -285,14 +298,15 @@ def _drop_lost_parts(type_: Type | None, before: Type | None, after: Type | None
 
 
 def _widen_type(type_: Type | None, rankless: bool) -> Type | None:
-    """Return a type with all sizes unknown, or if `rankless` with all ranks unknown."""
+    """Return a type with all sizes unknown, or with all ranks unknown if `rankless`."""
     return drop_shapes(type_) if rankless else map_sizes(type_, lambda size: None)
 
 
 def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
-    """Return the types and elements that `left` and `right` share; if a rank or type is lost, add the doubt `why`.
+    """Return the types and elements that `left` and `right` have in common, as joined by `join_types`.
 
-    In `why`, {} is replaced by "rank" or "type"."""
+    If a rank or type is lost, the doubt `why` is added to the call, in which {} is replaced by "rank" or "type".
+    """
     types = [join_types(a, b) for a, b in zip(left, right, strict=False)]
     for type_ in types:
         if is_rankless(type_):
@@ -301,7 +315,10 @@ def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Output
 
 
 def _common_elements(left: Constant | None, right: Constant | None) -> Constant | None:
-    """Return the elements that two constants share, others None; None alone if they share none or shapes differ."""
+    """Return the Constant whose elements two constants have in common; an element in which they differ is None.
+
+    Returns None if they have no element in common, if their shapes differ, or if one of them is None.
+    """
     if left == right or left is None or right is None or left.dims != right.dims:
         return left if left == right else None
     elements = tuple([a if a == b else None for a, b in zip(left.values, right.values, strict=True)])
@@ -309,7 +326,7 @@ def _common_elements(left: Constant | None, right: Constant | None) -> Constant 
 
 
 def _count_iterations(call: Call) -> tuple[Size | None, int]:
-    """Return the most (None: unknown) and the fewest iterations of a Loop that its input M allows."""
+    """Return the greatest number of iterations that the input M of a Loop allows, None if unknown, and the least."""
     if not call.has(0):
         return None, 1
     _check_one_element(call.type(0), "C2", "M")
@@ -321,9 +338,10 @@ def _count_iterations(call: Call) -> tuple[Size | None, int]:
 
 
 def _limit_iterations(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
-    """Return the most (None: unknown) and the fewest iterations of a Loop if its body returns `condition`.
+    """Return the greatest number of iterations of a Loop, None if unknown, and the least.
 
-    `most` and `least` are these numbers without the condition."""
+    `condition` has the body's first output, None if it is unknown. `most` and `least` are the numbers that M allows.
+    """
     holds = None if condition is None else condition.values
     if holds == (True,):
         return most, least
@@ -336,21 +354,24 @@ def _limit_iterations(condition: Constant | None, most: Size | None, least: int)
 
 
 def _true_constant(type_: Type | None) -> Constant | None:
-    """Return a Constant of the element True with the shape in `type_`, or None unless it certainly has one element."""
+    """Return a Constant of the element True with the shape of `type_`; None unless that certainly has one element."""
     if type_ is None or type_.shape is None or any(size != 1 for size in type_.shape):
         return None
     return Constant("bool", (1,) * len(type_.shape), (True,))
 
 
 def _constant_condition(call: Call, index: int) -> bool | None:
-    """Return a condition if it is known, else None. Raises Violation C1 if the input cannot be a single boolean."""
+    """Return the boolean that the input at `index` has, or None if it is unknown.
+
+    Raises Violation C1 if the input cannot be a single boolean.
+    """
     _check_condition(call.type(index), "C1")
     element = call.element(index)
     return element if isinstance(element, bool) else None
 
 
 def _initial_elements(call: Call, index: int) -> Constant | None:
-    """Return the elements of an initial state of type int64, int32 or bool if they are known, else None."""
+    """Return the elements of an initial state of type int64, int32 or bool; None if unknown, or for any other type."""
     return call.constant(index) if call.dtype(index) in _FOLLOWED else None
 
 
@@ -358,7 +379,10 @@ def _initial_elements(call: Call, index: int) -> Constant | None:
 
 
 def _count_scans_and_states(call: Call, body: Any, leading: int) -> tuple[int, int]:
-    """Return the numbers of scan inputs and of states; `leading` is the number of inputs before the states."""
+    """Return the number of scan inputs and the number of states; `leading` is the number of inputs before the states.
+
+    Raises Unknown if the number of scan inputs is not known, Violation if `body` does not fit.
+    """
     scans = call.attribute("num_scan_inputs")
     if scans is None:
         raise Unknown("the number of scan inputs is not known")
@@ -367,7 +391,7 @@ def _count_scans_and_states(call: Call, body: Any, leading: int) -> tuple[int, i
 
 
 def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequence[int]:
-    """Return the `count` numbers of an attribute, all 0 if it is absent. Raises Violation `label` for another count."""
+    """Return the `count` numbers in an attribute, all 0 if it is absent. Raises Violation `label` for another count."""
     numbers = call.attribute(name)
     if not numbers:
         return [0] * count
@@ -377,9 +401,11 @@ def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequ
 
 
 def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
-    """Return the size that `batch` and `sequence_lens` agree on, and whether all sequences certainly have a step.
+    """Return the size of the batch, and whether all sequences certainly have at least one step.
 
-    `length` is the size of the sequences. Raises Violation C8 if the input `sequence_lens` fits neither."""
+    `batch` is the size by other inputs, and `length` the size of the sequences. Raises Violation C8 if the input
+    `sequence_lens` fits neither.
+    """
     (batch,) = unify_shape(call, 0, (batch,), "C8")
     if not call.has(0):
         return batch, length is not None and (lower_bound(length) or 0) > 0
@@ -393,14 +419,17 @@ def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) 
 
 
 def _stack_samples(batch: Size | None, states: Iterable[Type | None], stacked: Iterable[Type | None]) -> Outputs:
-    """Return the types of states and scan outputs of one sample with a new first dimension of the size `batch`."""
+    """Return the types `states` and `stacked` with a new first dimension of size `batch`, for a batch of samples."""
     return Outputs([_stack_type(type_, 0, batch) for type_ in (*states, *stacked)])
 
 
 def _stack_slices(
     call: Call, slices: Sequence[Type | None], axes: Sequence[int], length: Size | None
 ) -> list[Type | None]:
-    """Return the types of scan outputs: `length` slices each, stacked along axes. Raises Violation C2 or C5."""
+    """Return the types of scan outputs: `length` values of the types `slices`, stacked along `axes`.
+
+    Raises Violation C2 for an axis that does not exist, C5 for a sequence or map.
+    """
     types = []
     for type_, axis in zip(slices, axes, strict=True):
         _check_scan_output(type_)
@@ -413,7 +442,7 @@ def _stack_slices(
 
 
 def _graph_of_attribute(call: Call, name: str) -> Any:
-    """Return the GraphProto in an attribute. Raises Unknown if there is none."""
+    """Return the GraphProto in an attribute. Raises Unknown if it has none."""
     graph = call.attribute(name)
     if getattr(graph, "node", None) is None:
         raise Unknown(f"there is no graph {name}")
@@ -421,7 +450,7 @@ def _graph_of_attribute(call: Call, name: str) -> Any:
 
 
 def _stack_type(type_: Type | None, axis: int, length: Size | None) -> Type | None:
-    """Return the type of `length` tensors stacked along a new axis, an unknown one if `type_` is no tensor type."""
+    """Return the type of `length` tensors stacked along a new axis; an unknown tensor type if `type_` is no tensor."""
     if type_ is None or type_.kind != "tensor":
         return tensor(None)
     shape: Shape | None = type_.shape
@@ -429,13 +458,16 @@ def _stack_type(type_: Type | None, axis: int, length: Size | None) -> Type | No
 
 
 def _check_scan_output(type_: Type | None) -> None:
-    """Raise Violation C5 if a scan output is a sequence or a map."""
+    """Raise Violation C5 if the type of a scan output is a sequence or a map."""
     if type_ is not None and type_.kind in ("seq", "map"):
         raise Violation("C5", f"a scan output is {type_}")
 
 
 def _check_states(before: Sequence[Type | None], after: Sequence[Type | None], label: str) -> None:
-    """Raise Violation `label` if a tensor in `before` is a sequence or map, or of another element type, in `after`."""
+    """Raise Violation `label` if a tensor in `before` is a sequence or map in `after`, or of another element type.
+
+    The two lists hold the types of loop-carried values before and after an iteration.
+    """
     for number, (was, now) in enumerate(zip(before, after, strict=True)):
         if was is None or now is None or was.kind != "tensor":
             continue

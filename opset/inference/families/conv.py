@@ -22,7 +22,10 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("DeformConv")
 def deform_conv_19(call: Call) -> Shape:
-    """Return the shape of a convolution; offset and mask complete it. Raises Violation C2, C4, C8 or C9."""
+    """Return the output shape of a convolution, with unknown sizes taken from offset and mask.
+
+    Raises Violation C2, C4, C8 or C9 if inputs or attributes do not fit.
+    """
     batch, count, *spatial = conv(call, 0, 0, 1, 3)
     rank = len(spatial)
     groups = call.attribute("offset_group")
@@ -35,7 +38,10 @@ def deform_conv_19(call: Call) -> Shape:
 
 @infer("ConvTranspose")
 def conv_transpose_1(call: Call) -> Shape:
-    """Return the shape of a transposed convolution: by `output_shape`, else SAME padding, else filters and pads."""
+    """Return the output shape of a transposed convolution, by `output_shape`, by SAME padding, or by filters and pads.
+
+    Raises Violation C4 if pads remove more elements than there are.
+    """
     shape, bias = call.shape(0), call.shape(2)
     windows = windows_of(call, filter_sizes(call, 0, 1))
     spatial = (None,) * len(windows.kernel) if shape is None else shape[2:]
@@ -61,7 +67,10 @@ def conv_transpose_1(call: Call) -> Shape:
 
 @infer("Col2Im")
 def col2im_18(call: Call) -> Shape:
-    """Return (N, C, *image_shape), C by the elements of a block. Raises Violation C3 if blocks do not fit the input."""
+    """Return (N, C, *image_shape), in which C is the number of values for each position divided by the size of a block.
+
+    A size is None if it is unknown. Raises Violation C3 if the blocks do not fit the input.
+    """
     if call.dtype(0) == "string":
         raise Violation("C5", "input holds strings")
     image, block = call.sizes(1), call.sizes(2)
@@ -82,7 +91,10 @@ def col2im_18(call: Call) -> Shape:
 
 @infer("CausalConvWithState")
 def causal_conv_with_state_27(call: Call) -> list[Shape]:
-    """Return the shapes of the output (the input's) and of the state, (N, channels, k - 1); unknown sizes are None."""
+    """Return the shape of the output, which the input has, too, and of the state, (N, channels, k - 1).
+
+    A size is None if it is unknown.
+    """
     batch, channels, length = (call.size(name) for name in ("batch", "channels", "length"))
     past = call.shape(3)
     state = apply_to_sizes(lambda size: size - 1, call.size("k")) if past is None else past[2]

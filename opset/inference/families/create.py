@@ -30,7 +30,7 @@ def _value_of_constant(call: Call) -> tuple[str, Any]:
 
 @infer("Constant")
 def constant_1(call: Call) -> Type:
-    """Return the type of the value that the node holds; a sparse one becomes dense."""
+    """Return the type of the value that a Constant holds; a sparse tensor gives the type of a dense one."""
     name, value = _value_of_constant(call)
     if name in CONSTANT_FORMS:
         return tensor(CONSTANT_FORMS[name], (len(value),) if name.endswith("s") else ())
@@ -40,7 +40,7 @@ def constant_1(call: Call) -> Type:
 
 @data("Constant")
 def constant_1_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of a value that the node holds as numbers or strings; None if it is a tensor."""
+    """Return the elements of a Constant that holds numbers or strings, or None if it holds a tensor."""
     name, value = _value_of_constant(call)
     if name not in CONSTANT_FORMS:
         return None
@@ -51,7 +51,7 @@ def constant_1_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("ConstantOfShape")
 def constant_of_shape_9(call: Call) -> Type:
-    """Return the type with the first input as sizes, and the element type of `value`, by default float."""
+    """Return the type with the first input's elements as sizes, and the element type of `value`, by default float."""
     value = call.attribute("value")
     if value is not None and any(size != 1 for size in value.dims):
         raise Violation("C2", f"value has the shape {list(value.dims)}")
@@ -64,7 +64,7 @@ def constant_of_shape_9(call: Call) -> Type:
 
 @data("ConstantOfShape")
 def constant_of_shape_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the element of `value`, by default 0.0, once for each element of the output; None if sizes are unknown."""
+    """Return the element of `value`, by default 0.0, once for each element of the output; None if a size is unknown."""
     value = call.attribute("value")
     sizes = call.numbers(0)
     if sizes is None:
@@ -81,7 +81,7 @@ def constant_of_shape_9_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("Range")
 def range_11(call: Call) -> Shape:
-    """Return (length,) for numbers from start in steps of delta below limit; None in it if an input is not known."""
+    """Return (length,) of a Range, or (None,) if the length is unknown. Raises Violation C3 if it is not finite."""
     start, limit, delta = map(call.element, range(3))
     stash = call.attribute("stash_type")
     if stash not in (None, 1, 11) and call.dtype(0) in ("float16", "bfloat16"):
@@ -93,7 +93,7 @@ def range_11(call: Call) -> Shape:
 
 
 def _range_length(start: Any, limit: Any, delta: Any) -> Size | None:
-    """Return the length of a range, or None if it is not known. Raises Violation C3 if it is not finite."""
+    """Return the length of a range, or None if it is unknown. Raises Violation C3 if it is not finite."""
     bounds = (start, limit, delta)
     if not all(isinstance(bound, int | float | Dim) for bound in bounds):
         return None
@@ -112,7 +112,7 @@ def _range_length(start: Any, limit: Any, delta: Any) -> Size | None:
 
 @data("Range")
 def range_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the numbers of a range, each rounded to the element type, or None if the length is not known."""
+    """Return the numbers of a range, each rounded to the element type, or None if their number is unknown."""
     start, limit, delta = map(call.element, range(3))
     count = _range_length(start, limit, delta)
     type_ = call.dtype(0)
@@ -137,7 +137,10 @@ def range_11_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _dtype_of_result(call: Call) -> str | None:
-    """Return the element type `dtype`, by default the input's. Raises Violation C2 if the output cannot have that."""
+    """Return the element type `dtype`, by default the first input's; None if unknown.
+
+    Raises Violation C2 if the output cannot have the first input's.
+    """
     stated = dtype_of_attribute(call, "dtype")
     dtype = call.dtype(0)
     if stated is None and dtype is not None and not can_output(call, dtype):

@@ -9,5 +9,5 @@ from opset.inference.registration import infer
 
 @infer("ImageDecoder")
 def image_decoder_20(call: Call) -> Shape:
-    """Return (None, None, channels): height and width of the image depend on the data."""
+    """Return (None, None, channels), as the height and width of the image depend on the data."""
     return (None, None, 1 if call.attribute("pixel_format") == "Grayscale" else 3)

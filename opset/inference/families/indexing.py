@@ -19,7 +19,7 @@ from opset.schemas.constraints.violation import Violation
 
 
 def _check_range(size: Size, label: str, indices: Sequence[Element], least: int | None = None) -> None:
-    """Raise Violation `label` if an index is certainly not from `least`, by default -size, to size - 1."""
+    """Raise Violation `label` if a known index is certainly below `least`, by default -size, or above size - 1."""
     known = [index for index in indices if isinstance(index, int)]
     least_index = -size if least is None else least
     if known and (less(max(known), size) is False or at_most(least_index, min(known)) is False):
@@ -27,7 +27,7 @@ def _check_range(size: Size, label: str, indices: Sequence[Element], least: int 
 
 
 def _known_integers(elements: Sequence[Element] | None) -> list[int] | None:
-    """Return elements as a list of ints, or None if one is not a known integer."""
+    """Return the elements as a list of ints, or None if any of them is no known integer, or if `elements` is None."""
     integers = [index for index in elements or () if isinstance(index, int)]
     return integers if elements is not None and len(integers) == len(elements) else None
 
@@ -37,7 +37,10 @@ def _known_integers(elements: Sequence[Element] | None) -> list[int] | None:
 
 @infer("Gather")
 def gather_1(call: Call) -> Shape:
-    """Return the shape of the data with the size of `axis` replaced by the indices' shape. Raises Violation C2."""
+    """Return the shape of the data with the size of `axis` replaced by the shape of the indices.
+
+    Raises Violation C2 if an index is out of range.
+    """
     shape = call.require_shape(0)
     axis = call.attribute("axis") % len(shape)
     # Before version 11 no index is negative.
@@ -47,7 +50,10 @@ def gather_1(call: Call) -> Shape:
 
 @data("Gather")
 def gather_1_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements at the indices, None for each at an unknown index; None alone if an input is not known."""
+    """Return the elements at the indices, or None if the data, or the number of indices, is unknown.
+
+    Elements at an unknown index are None.
+    """
     constant = call.constant(0)
     indices = call.elements(1)
     if constant is None or indices is None:
@@ -67,7 +73,10 @@ def gather_1_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _check_element_indices(call: Call, least: int | None = None) -> None:
-    """Raise Violation C1 to C3 if axis or indices do not fit the data; `least` is the lowest legal index."""
+    """Raise Violation C1 if there is no such `axis`, C2 if the indices' shape does not fit, C3 if an index does not.
+
+    `least` is the lowest legal index, None for -size.
+    """
     shape, indices = call.shape(0), call.shape(1)
     rank = call.rank(1) if shape is None else len(shape)
     if rank is None:
@@ -82,7 +91,10 @@ def _check_element_indices(call: Call, least: int | None = None) -> None:
 
 @infer("GatherElements")
 def gather_elements_11(call: Call) -> Shape:
-    """Return the shape of the indices, or sizes of None if only the data's rank is known. Raises Violation C1 to C3."""
+    """Return the shape of the indices; if it is unknown, a shape of unknown sizes with the data's rank.
+
+    Raises Unknown if neither rank is known, Violation C1 to C3 if axis or indices do not fit the data.
+    """
     _check_element_indices(call)
     indices = call.shape(1)
     rank = call.rank(0)
@@ -92,7 +104,7 @@ def gather_elements_11(call: Call) -> Shape:
 
 
 def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
-    """Return for each index the offset of its element in data of this shape, or None if an index is not known."""
+    """Return for each index the offset of its element in data of this shape, or None if an index is unknown."""
     indices = call.constant(1)
     numbers = _known_integers(call.elements(1))
     if indices is None or numbers is None:
@@ -105,7 +117,7 @@ def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
 
 @data("GatherElements")
 def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the element at each index, or None if data or indices are not known."""
+    """Return the element at each index, or None if data or indices are unknown."""
     constant = call.constant(0)
     offsets = _element_offsets(call, constant.dims) if constant is not None else None
     return None if constant is None or offsets is None else tuple(constant.values[offset] for offset in offsets)
@@ -113,7 +125,10 @@ def gather_elements_11_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("GatherND")
 def gather_nd_11(call: Call) -> Shape:
-    """Return the indices' shape without its last size, followed by a slice's shape. Raises Violation C2 or C4."""
+    """Return the shape of the indices without the last size, followed by the shape of the slices that they select.
+
+    Raises Unknown if a rank or the length of the index tuples is not known, Violation C2 or C4 if indices do not fit.
+    """
     shape = call.shape(0)
     indices = call.shape(1)
     batch = call.attribute("batch_dims") or 0
@@ -133,7 +148,7 @@ def gather_nd_11(call: Call) -> Shape:
 
 @data("GatherND")
 def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of the slices at index tuples, or None if data or indices are not known."""
+    """Return the elements of the slices at the index tuples, or None if data or indices are unknown."""
     constant = call.constant(0)
     indices = call.constant(1)
     numbers = _known_integers(call.elements(1))
@@ -152,7 +167,10 @@ def gather_nd_11_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) -> list[int]:
-    """Return for each index tuple the offset of its slice in data of this shape; `numbers` joins tuples of `length`."""
+    """Return the offset of the slice that each index tuple selects in data of this shape.
+
+    `numbers` has the tuples one after another, each of `length` numbers.
+    """
     strides = strides_of(shape)
     firsts = range(0, len(numbers), length)
     return [sum(numbers[first + axis] % shape[axis] * strides[axis] for axis in range(length)) for first in firsts]
@@ -160,7 +178,10 @@ def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) ->
 
 @infer("Compress")
 def compress_9(call: Call) -> Shape:
-    """Return the shape of the slices along `axis`, or of the elements without it, for which the condition is true."""
+    """Return the shape of the slices along `axis` for which the condition is true, or of elements without `axis`.
+
+    Their number is None if the condition is unknown.
+    """
     axis = call.attribute("axis")
     truths = call.elements(1)
     count = None if truths is None or None in truths else sum(bool(truth) for truth in truths)
@@ -173,7 +194,7 @@ def compress_9(call: Call) -> Shape:
 
 @data("Compress")
 def compress_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return elements, or slices along `axis`, for which the condition is true, or None if an input is not known."""
+    """Return the elements for which the condition is true, or of slices along `axis`; None if an input is unknown."""
     constant = call.constant(0)
     truths = call.elements(1)
     axis = call.attribute("axis")
@@ -188,7 +209,7 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _nonzero_flags(call: Call) -> list[bool] | None:
-    """Return for each element of the input whether it is not zero, or None if that is not known of one."""
+    """Return for each element of the input whether it is not zero, or None if that is unknown for any of them."""
     flags = []
     for element in call.elements(0) or ():
         is_zero = equal(element, 0) if isinstance(element, Dim) else not element
@@ -200,7 +221,7 @@ def _nonzero_flags(call: Call) -> list[bool] | None:
 
 @infer("NonZero")
 def non_zero_9(call: Call) -> Shape:
-    """Return (rank of the input, number of elements that are not zero), each None if it is not known."""
+    """Return (rank of the input, number of its elements that are not zero); each is None if it is unknown."""
     shape = call.shape(0)
     count: int | None = None
     if shape is not None and 0 in shape:
@@ -213,7 +234,7 @@ def non_zero_9(call: Call) -> Shape:
 
 @data("NonZero")
 def non_zero_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the coordinates of elements that are not zero, axis by axis, or None if the input is not known."""
+    """Return the coordinates of the elements that are not zero, axis by axis, or None if the elements are unknown."""
     constant = call.constant(0)
     truths = _nonzero_flags(call)
     if constant is None or truths is None:
@@ -230,9 +251,9 @@ _REDUCTIONS: dict[str, Any] = {"add": operator.add, "mul": operator.mul, "max": 
 
 @infer("Scatter", "ScatterElements")
 def scatter_9(call: Call) -> Shape:
-    """Return the shape of the data, with sizes of None if only its rank is known, from the indices or updates.
+    """Return the shape of the data, with unknown sizes if only its rank is known, from the indices or the updates.
 
-    Raises Unknown if it has no known rank, Violation C1 to C3.
+    Raises Unknown if no rank is known, Violation C1 to C3 if axis or indices do not fit the data.
     """
     # Before version 11 no index is negative.
     _check_element_indices(call, 0 if call.version < 11 else None)
@@ -246,7 +267,10 @@ def scatter_9(call: Call) -> Shape:
 
 @data("Scatter", "ScatterElements")
 def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the data with updates written to, or combined with, the elements at indices, or None if not known."""
+    """Return the data's elements after updates were written to the indices, or None if shape or indices are unknown.
+
+    With `reduction`, an update is combined with the element. An unknown element is None.
+    """
     shape = _known_integers(call.require_shape(0))
     offsets = _element_offsets(call, shape) if shape is not None else None
     return None if shape is None or offsets is None else _write_updates(call, math.prod(shape), offsets)
@@ -254,7 +278,10 @@ def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("ScatterND")
 def scatter_nd_11(call: Call) -> Shape:
-    """Return the data's shape; if unknown, the sizes that indices and updates show. Raises Violation C2 or C3."""
+    """Return the shape of the data; if it is unknown, the sizes that indices and updates show.
+
+    Raises Violation C2 if the updates' shape does not fit, C3 for an index out of range.
+    """
     shape, indices, updates = call.shape(0), call.shape(1), call.shape(2)
     length = indices[-1] if indices is not None else None
     if indices is None or updates is None or not isinstance(length, int):
@@ -273,7 +300,10 @@ def scatter_nd_11(call: Call) -> Shape:
 
 @data("ScatterND")
 def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the data with updates written to, or combined with, the slices at index tuples, or None if not known."""
+    """Return the data's elements after updates were written to slices, or None if shape or indices are unknown.
+
+    With `reduction`, an update is combined with the element. An unknown element is None.
+    """
     shape = _known_integers(call.require_shape(0))
     indices = call.constant(1)
     numbers = _known_integers(call.elements(1))
@@ -285,9 +315,11 @@ def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Element, ...] | None:
-    """Return the data's `count` elements after updates at `offsets`, or None if there are more or fewer than expected.
+    """Return the data's `count` elements after the updates at `offsets`, an unknown element as None.
 
-    An element is None if several updates of it differ."""
+    An element that gets several different updates is unknown. Returns None if the elements of data or updates are more
+    or fewer than expected.
+    """
     result = list(call.elements(0) or (None,) * count)
     updates = call.elements(2) or (None,) * len(offsets)
     name = call.attribute("reduction") or "none"
@@ -307,7 +339,8 @@ def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Elem
 def _combination(name: str) -> Any:
     """Return the function that combines an element and an update by the reduction `name`, such as "add".
 
-    It returns None for floats."""
+    The function returns None for floats.
+    """
 
     def combine(element: Any, update: Any) -> Element:
         if isinstance(element, float) or isinstance(update, float):
@@ -326,7 +359,7 @@ def _combination(name: str) -> Any:
 
 @infer("OneHot")
 def one_hot_9(call: Call) -> Shape:
-    """Return the shape of the indices with a new axis of size `depth`, None if that is not known."""
+    """Return the shape of the indices with a new axis of size `depth`, which is None if it is unknown."""
     depth = call.element(1)
     if isinstance(depth, float):
         depth = int(depth) if math.isfinite(depth) else None
@@ -341,7 +374,10 @@ def one_hot_9(call: Call) -> Shape:
 
 @infer("TopK")
 def top_k_1(call: Call) -> list[Shape]:
-    """Return the shape of X with the size of `axis` replaced by k, or None if unknown, for values and for indices."""
+    """Return the shape of X in which `axis` has the size k, twice: for the values and for the indices.
+
+    The size is None if k is unknown.
+    """
     k = required_attribute(call, "k") if call.version == 1 else call.element(1)
     size = k if isinstance(k, int | Dim) else None
     shape = call.require_shape(0)
@@ -352,7 +388,10 @@ def top_k_1(call: Call) -> list[Shape]:
 
 @infer("Unique")
 def unique_11(call: Call) -> list[Shape | None]:
-    """Return the shapes of all outputs; the number of distinct elements, or slices along `axis`, is None if unknown."""
+    """Return the shapes of the four outputs; None for a shape without known rank.
+
+    The number of distinct elements, or of distinct slices along `axis`, is None unless it is certain.
+    """
     shape = call.shape(0)
     axis = call.attribute("axis")
     if shape is not None and axis is not None:

@@ -21,25 +21,25 @@ from opset.inference.registration import data, infer
 
 @infer("Shape")
 def shape_1(call: Call) -> Shape:
-    """Return (n,) for the n dimensions from `start` to `end`, or (None,) if the rank is not known."""
+    """Return (n,), in which n is the number of dimensions from `start` to `end`, or None if the rank is unknown."""
     shape = call.shape(0)
     return (None,) if shape is None else (len(_selected_dimensions(call, shape)),)
 
 
 @data("Shape")
 def shape_1_data(call: Call) -> Any:
-    """Return the dimensions from `start` to `end`, as in a Python slice. Raises Unknown if the rank is not known."""
+    """Return the input's sizes from `start` to `end`, as in a Python slice. Raises Unknown if the rank is not known."""
     return _selected_dimensions(call, call.require_shape(0))
 
 
 def _selected_dimensions(call: Call, shape: tuple[Size, ...]) -> tuple[Size, ...]:
-    """Return the dimensions between the attributes `start` and `end`, or all before version 15."""
+    """Return the sizes in `shape` from the attribute `start` to `end`, or all before version 15."""
     return shape[call.attribute("start") : call.attribute("end")] if call.version >= 15 else shape
 
 
 @data("Size")
 def size_1_data(call: Call) -> Any:
-    """Return (number of elements,), or (None,) if the number is not known."""
+    """Return (number of elements,), or (None,) if a size is unknown. Raises Unknown if the rank is not known."""
     return (product_if_known(call.require_shape(0)),)
 
 
@@ -48,7 +48,7 @@ def size_1_data(call: Call) -> Any:
 
 @infer("Transpose")
 def transpose_1(call: Call) -> Shape:
-    """Return the sizes in the order `perm`, by default reversed. Raises Unknown if the rank is not known."""
+    """Return the input's sizes in the order `perm`, by default reversed. Raises Unknown if the rank is not known."""
     perm = call.attribute("perm")
     shape: Shape | None = call.shape(0)
     if shape is None:
@@ -59,13 +59,13 @@ def transpose_1(call: Call) -> Shape:
 
 
 def _axis_order(perm: Sequence[int] | None, rank: int) -> Sequence[int]:
-    """Return the axes in the order that they have in the result: `perm`, by default reversed."""
+    """Return the input's axes in the order that the output has: `perm`, or reversed if it is None."""
     return range(rank)[::-1] if perm is None else perm
 
 
 @data("Transpose")
 def transpose_1_data(call: Call) -> Any:
-    """Return the elements in the order of the transposed tensor, or None if they are not known."""
+    """Return the input's elements in the order of the transposed tensor, or None if they are unknown."""
     constant = call.constant(0)
     if constant is None:
         return None
@@ -75,7 +75,7 @@ def transpose_1_data(call: Call) -> Any:
 
 @infer("DepthToSpace")
 def depth_to_space_1(call: Call) -> Shape:
-    """Return (N, C / b**2, H * b, W * b) for a `blocksize` of b, each None if it is not known."""
+    """Return (N, C / b**2, H * b, W * b) for a `blocksize` of b; each size is None if it is unknown."""
     block = required_attribute(call, "blocksize")
     count, channels, height, width = map(call.size, "NCHW")
     depth = apply_to_sizes(operator.floordiv, channels, block * block)
@@ -84,7 +84,7 @@ def depth_to_space_1(call: Call) -> Shape:
 
 @infer("SpaceToDepth")
 def space_to_depth_1(call: Call) -> Shape:
-    """Return (N, C * b**2, H / b, W / b) for a `blocksize` of b, each None if it is not known."""
+    """Return (N, C * b**2, H / b, W / b) for a `blocksize` of b; each size is None if it is unknown."""
     block = required_attribute(call, "blocksize")
     count, channels, height, width = map(call.size, "NCHW")
     blocks = [apply_to_sizes(operator.floordiv, size, block) for size in (height, width)]
@@ -96,7 +96,10 @@ def space_to_depth_1(call: Call) -> Shape:
 
 @infer("Concat")
 def concat_1(call: Call) -> Shape:
-    """Return the shape of the joined inputs: sizes along `axis` are added. Raises Unknown if no rank is known."""
+    """Return the shape of the joined inputs; the size along `axis` is None if an input's rank is unknown.
+
+    Raises Unknown if no rank is known, Violation if axis or shapes do not fit.
+    """
     indices = [index for index in range(call.input_count) if call.has(index)]
     shapes = [call.shape(index) for index in indices]
     known = [shape for shape in shapes if shape is not None]
@@ -108,7 +111,7 @@ def concat_1(call: Call) -> Shape:
 
 
 def _concat_axis(call: Call, rank: int) -> int:
-    """Return the axis counted from the front. Raises Violation C1 if it is out of range."""
+    """Return the attribute `axis`, counted from 0. Raises Violation C1 if it is out of range."""
     axis = call.attribute("axis")
     # The declared range has not been checked if the axis is absent or the rank of the first input unknown.
     return call.axis(1 if axis is None and call.version < 4 else int(required_attribute(call, "axis")), rank, "C1")
@@ -116,7 +119,10 @@ def _concat_axis(call: Call, rank: int) -> int:
 
 @data("Concat")
 def concat_1_data(call: Call) -> Any:
-    """Return the joined elements, each None if not known; None alone if the shape of an input is not known either."""
+    """Return the joined elements, or None if neither the elements nor the shape of an input are known.
+
+    An element that is unknown is None.
+    """
     parts = [_elements_or_unknown(call, index) for index in range(call.input_count)]
     if any(part is None for part in parts) or not parts:
         return None
@@ -131,7 +137,10 @@ def concat_1_data(call: Call) -> Any:
 
 
 def _elements_or_unknown(call: Call, index: int) -> Constant | None:
-    """Return an input with its elements, each None if only its shape is known; None if not even that is known."""
+    """Return an input with its elements; if only its shape is known, each element is None.
+
+    Returns None if not even all sizes are known.
+    """
     constant = call.constant(index)
     shape = call.shape(index)
     if constant is not None or shape is None:
@@ -148,7 +157,7 @@ def _elements_or_unknown(call: Call, index: int) -> Constant | None:
 
 @infer("Tile", since=6)
 def tile_6(call: Call) -> Shape:
-    """Return each size times its number of repeats, None for each that is not known."""
+    """Return each size of the input times its number of repeats; each is None if it is unknown."""
     shape = call.shape(0)
     repeats = call.sizes(1)
     if shape is None:
@@ -162,7 +171,10 @@ def tile_6(call: Call) -> Shape:
 
 @infer("Tile")
 def tile_1(call: Call) -> Shape:
-    """Return the shape with one size multiplied: the second input is the factor, the third the axis."""
+    """Return the input's shape with one size multiplied: by the second input, along the axis in the third.
+
+    A size is None if it is unknown whether it is multiplied.
+    """
     shape = call.require_shape(0)
     tiles, axis = call.element(1), call.element(2)
     count: Any = int(tiles) if isinstance(tiles, int | float) else tiles
@@ -174,7 +186,7 @@ def tile_1(call: Call) -> Shape:
 
 @data("Tile", since=6)
 def tile_6_data(call: Call) -> Any:
-    """Return the elements repeated along each axis, or None if elements or repeats are not known."""
+    """Return the input's elements repeated along each axis, or None if elements or repeats are unknown or empty."""
     constant = call.constant(0)
     repeats = call.numbers(1)
     if constant is None or repeats is None or 0 in constant.dims or 0 in repeats:
@@ -185,7 +197,10 @@ def tile_6_data(call: Call) -> Any:
 
 @infer("Expand")
 def expand_8(call: Call) -> Shape:
-    """Return the shape to which the first input and the sizes in the second broadcast. Raises Violation C2."""
+    """Return the shape to which the first input and the shape in the second broadcast.
+
+    Raises Unknown if a rank is not known, Violation C2 if the two cannot be broadcast together.
+    """
     shape = call.shape(0)
     wanted = call.sizes(1)
     if wanted is None:
@@ -197,7 +212,7 @@ def expand_8(call: Call) -> Shape:
 
 @data("Expand")
 def expand_8_data(call: Call) -> Any:
-    """Return the elements of the input, broadcast, or None if elements or sizes are not known."""
+    """Return the input's elements, broadcast to the shape in the second input, or None if either is unknown."""
     constant = call.constant(0)
     wanted = call.numbers(1)
     if constant is None or wanted is None or 0 in wanted:

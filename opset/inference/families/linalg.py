@@ -10,19 +10,22 @@ from opset.inference.registration import infer
 
 @infer("Det")
 def det_11(call: Call) -> Shape:
-    """Return the shape of the input, square matrices, without the last two dimensions."""
+    """Return the shape of the input without its last two dimensions, the rows and columns of a matrix."""
     return call.require_shape(0)[:-2]
 
 
 @infer("Gemm")
 def gemm_1(call: Call) -> Shape:
-    """Return (M, N), rows of A and columns of B after transposition, each None if no input shows it."""
+    """Return (M, N), the rows of A and columns of B after transposition; each is None if no input shows it."""
     return (call.size("M"), call.size("N"))
 
 
 @infer("Einsum")
 def einsum_12(call: Call) -> Shape:
-    """Return the sizes of the output's labels in the equation. Raises Unknown if equation or rank are not known."""
+    """Return the sizes of the labels in the equation's output; each is None if it is unknown.
+
+    Raises Unknown if the equation, or a rank that decides the output's rank, is not known.
+    """
     equation = call.attribute("equation")
     if not isinstance(equation, str):
         raise Unknown("the equation is not known")

@@ -9,7 +9,7 @@ from opset.inference.registration import infer
 
 @infer("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 def negative_log_likelihood_loss_12(call: Call) -> list[Shape | None]:
-    """Return the shape of the loss, () if it is reduced, and the shape of log_prob, None if it is not known.
+    """Return the shape of the loss, () if it is reduced, and the shape of log_prob, None if it is unknown.
 
     Only SoftmaxCrossEntropyLoss has the second output, log_prob. Raises Unknown if the loss is not reduced and its rank
     is not known.

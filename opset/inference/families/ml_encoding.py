@@ -18,7 +18,10 @@ from opset.schemas.constraints.violation import Violation
 
 @infer_ml("ArrayFeatureExtractor")
 def array_feature_extractor_1(call: Call) -> Shape:
-    """Return X's shape with the number of indices as last size; a vector becomes a row. Raises Violation C1 or C2."""
+    """Return the shape of X with the number of indices as last size; a vector counts as one row.
+
+    Raises Violation C1 if there are no indices, C2 if one is out of range.
+    """
     indices = call.shape(1)
     count = None if indices is None else product_if_known(indices)
     if count == 0:
@@ -35,7 +38,7 @@ def array_feature_extractor_1(call: Call) -> Shape:
 
 @infer_ml("CastMap")
 def cast_map_1(call: Call) -> Type:
-    """Return the type of one row, whose length is `max_map` for a sparse map, else None (not known)."""
+    """Return the type of one row; its length is `max_map` for a sparse map, and unknown for a dense one."""
     elements = {"TO_FLOAT": "float", "TO_STRING": "string", "TO_INT64": "int64"}
     count = call.attribute("max_map") if call.attribute("map_form") == "SPARSE" else None
     return tensor(elements[call.attribute("cast_to")], (1, count))
@@ -43,13 +46,13 @@ def cast_map_1(call: Call) -> Type:
 
 @infer_ml("CategoryMapper", "LabelEncoder")
 def category_mapper_1(call: Call) -> Type:
-    """Return the type of the output, of X's shape: int64 for strings, strings for int64."""
+    """Return the type of the output, which has the shape of X: int64 if X has strings, strings if X has int64."""
     return tensor({"string": "int64", "int64": "string"}.get(call.dtype(0) or ""), call.shape(0))
 
 
 @infer_ml("DictVectorizer")
 def dict_vectorizer_1(call: Call) -> Type:
-    """Return the type of one row with an element for each word of the vocabulary, of the map's value type."""
+    """Return the type of one row with an element for each key of the vocabulary, of the map's value type."""
     _, count = label_type_and_count(call, "string_vocabulary", "int64_vocabulary")
     map_ = call.type(0)
     return tensor(map_.inner.element if map_ is not None and map_.inner is not None else None, (1, count))
@@ -57,7 +60,10 @@ def dict_vectorizer_1(call: Call) -> Type:
 
 @infer_ml("FeatureVectorizer")
 def feature_vectorizer_1(call: Call) -> Shape:
-    """Return (rows, number of features in `inputdimensions`, else in all inputs). Raises Violation C1 or C2."""
+    """Return (rows, features); the features are the sum of `inputdimensions`, or of the inputs' columns without it.
+
+    Either is None if it is unknown. Raises Violation C1 or C2 if inputs do not fit.
+    """
     dimensions = call.attribute("inputdimensions")
     if dimensions is not None and len(dimensions) != call.input_count:
         raise Violation("C1", f"inputdimensions {list(dimensions[:8])}, {call.input_count} inputs")
@@ -85,7 +91,10 @@ def imputer_1(call: Call) -> Shape:
 
 @infer_ml("LabelEncoder", since=2)
 def label_encoder_2(call: Call) -> Type:
-    """Return the shape of X with the element type of the values. Raises Violation C1 to C4 for illegal attributes."""
+    """Return the type with the shape of X and the element type of the values.
+
+    Raises Violation C1 to C4 if keys, values, default and X do not fit together.
+    """
     (keys, key_count), (values, value_count) = _dtype_and_count(call, "keys"), _dtype_and_count(call, "values")
     if key_count != value_count:
         raise Violation("C2", f"{key_count} keys and {value_count} values")
@@ -101,7 +110,10 @@ def label_encoder_2(call: Call) -> Type:
 
 
 def _dtype_and_count(call: Call, what: str) -> tuple[str | None, int]:
-    """Return the type and number of "keys" or "values" (`what`). Raises Violation C1 unless one attribute has them."""
+    """Return the element type and the number of the "keys" or "values" (`what`) that a LabelEncoder has.
+
+    Raises Violation C1 unless exactly one attribute has them.
+    """
     forms: list[tuple[str | None, int]] = [
         (element, list_length(call, f"{what}_{element}s")) for element in ("float", "int64", "string")
     ]
@@ -116,7 +128,10 @@ def _dtype_and_count(call: Call, what: str) -> tuple[str | None, int]:
 
 @infer_ml("OneHotEncoder")
 def one_hot_encoder_1(call: Call) -> Shape:
-    """Return X's shape followed by the number of categories. Raises Violation C1 if categories are of another type."""
+    """Return the shape of X followed by the number of categories.
+
+    Raises Violation C1 if only one of X and categories has strings.
+    """
     categories, count = label_type_and_count(call, "cats_strings", "cats_int64s")
     element = call.dtype(0)
     if element is not None and (element == "string") != (categories == "string"):
@@ -126,6 +141,6 @@ def one_hot_encoder_1(call: Call) -> Shape:
 
 @infer_ml("ZipMap")
 def zip_map_1(call: Call) -> Type | None:
-    """Return the type of a sequence of maps, one for each row, from labels to float scores."""
+    """Return the type of a sequence of maps from labels to float scores, one for each row."""
     element, _ = label_type_and_count(call, "classlabels_strings", "classlabels_int64s")
     return sequence(Type("map", element, None, tensor("float", ())))

@@ -18,7 +18,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer_ml("Normalizer")
 def normalizer_1(call: Call) -> Shape:
-    """Return the shape of X, which the output has, too. Raises Unknown if its rank is not known."""
+    """Return the shape of X. Raises Unknown if its rank is not known."""
     return call.require_shape(0)
 
 
@@ -33,7 +33,7 @@ def scaler_1(call: Call) -> Shape:
 
 @infer_ml("LinearRegressor")
 def linear_regressor_1(call: Call) -> Shape:
-    """Return (rows of X, targets). Raises Violation C2 if coefficients or intercepts are not as many as these need."""
+    """Return (rows of X, targets). Raises Violation C2 if the number of coefficients or intercepts is wrong."""
     rows, features = count_rows_and_features(call)
     targets = call.attribute("targets")
     intercepts = list_length(call, "intercepts")
@@ -47,7 +47,10 @@ def linear_regressor_1(call: Call) -> Shape:
 
 @infer_ml("LinearClassifier")
 def linear_classifier_1(call: Call) -> list[Type]:
-    """Return the types of a label for each row and a score for each label. Raises Violation C2 or C5."""
+    """Return the types of the two outputs: a label for each row of X, and a score for each row and label.
+
+    Raises Violation C2 or C5 if the number of coefficients, intercepts or labels is wrong.
+    """
     element, labels = label_type_and_count(call, "classlabels_strings", "classlabels_ints")
     rows, features = count_rows_and_features(call)
     numbers, intercepts = list_length(call, "coefficients"), list_length(call, "intercepts")

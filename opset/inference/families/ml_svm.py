@@ -17,7 +17,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer_ml("SVMRegressor")
 def svm_regressor_1(call: Call) -> Shape:
-    """Return (rows of X, 1). Raises Violation C2 if coefficients or support vectors are not as many as stated."""
+    """Return (rows of X, 1). Raises Violation C2 if the number of coefficients or support vectors is wrong."""
     rows, features = count_rows_and_features(call)
     supports = call.attribute("n_supports")
     weights = list_length(call, "coefficients")
@@ -32,7 +32,11 @@ def svm_regressor_1(call: Call) -> Shape:
 
 @infer_ml("SVMClassifier")
 def svm_classifier_1(call: Call) -> list[Type]:
-    """Return the types of a label and scores for each row: a score for each class, or pair without probabilities."""
+    """Return the types of the two outputs: a label for each row, and scores for each class, or pair of classes.
+
+    There are scores for pairs if the node has support vectors, but no probabilities. Raises Violation C2 if the length
+    of an attribute is wrong.
+    """
     element, labels = label_type_and_count(call, "classlabels_strings", "classlabels_ints")
     rows, features = count_rows_and_features(call)
     counts = call.attribute("vectors_per_class") or ()

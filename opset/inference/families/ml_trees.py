@@ -38,7 +38,10 @@ def tree_ensemble_5(call: Call) -> Shape:
 
 
 def _check_numbers_below(numbers: Iterable[int], limit: Size | None, label: str, what: str) -> None:
-    """Raise Violation `label` if a number is negative, or not below a limit that is known; `what` begins the reason."""
+    """Raise Violation `label` if a number is negative or not below `limit`; the message begins with `what`.
+
+    If `limit` is unknown, only negative numbers raise it.
+    """
     known = set(numbers)
     low = min(known, default=0)
     high = max(known, default=0)
@@ -47,7 +50,10 @@ def _check_numbers_below(numbers: Iterable[int], limit: Size | None, label: str,
 
 
 def _check_features(compared: Iterable[int], features: Size | None) -> None:
-    """Raise Violation C4 if an index of a feature is not in X; index 0 is allowed even if X has no features."""
+    """Raise Violation C4 if an index in `compared` is not below the number of features in X.
+
+    Nothing is raised if that number, `features`, is unknown; index 0 is allowed even if X has no features.
+    """
     limit = max(features, 1) if isinstance(features, int) else None
     _check_numbers_below(compared, limit, "C4", "nodes_featureids holds")
 
@@ -65,7 +71,10 @@ def tree_ensemble_regressor_1(call: Call) -> Shape:
 
 @infer_ml("TreeEnsembleClassifier")
 def tree_ensemble_classifier_1(call: Call) -> list[Type]:
-    """Return the types of a label for each row, and of a score for each label. Raises Violation C2, C4 or C5."""
+    """Return the types of the two outputs: a label for each row of X, and a score for each row and label.
+
+    Raises Violation C2, C4 or C5 if attributes do not fit each other or X.
+    """
     element, labels = label_type_and_count(call, "classlabels_strings", "classlabels_int64s")
     rows, features = count_rows_and_features(call)
     # Where all votes are for the first of two classes, there may be one base value.
@@ -75,7 +84,7 @@ def tree_ensemble_classifier_1(call: Call) -> list[Type]:
 
 
 def _check_trees(call: Call, prefix: str, count: int, features: Size | None, base_counts: set[int]) -> None:
-    """Raise Violation C2, C4 or C5 if attributes of nodes and leaves differ in length, or name what does not exist.
+    """Raise Violation C2, C4 or C5 if attributes of nodes and leaves differ in length, or hold an index out of range.
 
     Attributes of leaves begin with `prefix` ("target" or "class"); there are `count` targets or classes, and X has
     `features`. `base_counts` are the legal numbers of base values.

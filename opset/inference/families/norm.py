@@ -9,7 +9,7 @@ from opset.model.elements import element_name
 
 
 def _shape_of_values(call: Call) -> KnownShape | None:
-    """Return the shape of the first input; if its rank is not known, return None and add a doubt to the call."""
+    """Return the shape of the first input; if its rank is unknown, return None and add a doubt to the call."""
     shape = call.shape(0)
     if shape is None:
         call.doubt(f"the rank of {call.parameter(0)} is not known")
@@ -18,7 +18,7 @@ def _shape_of_values(call: Call) -> KnownShape | None:
 
 @infer("BatchNormalization")
 def batch_normalization_1(call: Call) -> list[Shape | None]:
-    """Return the shape of Y, None if it is not known, and the shape of each mean or variance (the other outputs)."""
+    """Return the shape of Y, None if unknown, and the shape of each further output, a mean or variance of channels."""
     x = _shape_of_values(call)
     trains = call.version < 7 and not call.attribute("is_test")
     if trains and not call.attribute("spatial") and (x is None or len(x) > 2):
@@ -30,7 +30,7 @@ def batch_normalization_1(call: Call) -> list[Shape | None]:
 
 @infer("LayerNormalization")
 def layer_normalization_17(call: Call) -> list[Shape | Type | None]:
-    """Return the shape of Y, and the type of mean and deviation, whose sizes from `axis` on are 1."""
+    """Return the shape of Y, None if unknown, and the type of mean and deviation, whose sizes from `axis` on are 1."""
     shape = _shape_of_values(call)
     axis = call.attribute("axis") % len(shape) if shape else 0
     kept = None if shape is None else (*shape[:axis], *[1] * (len(shape) - axis))
@@ -40,5 +40,5 @@ def layer_normalization_17(call: Call) -> list[Shape | Type | None]:
 
 @infer("MeanVarianceNormalization")
 def mean_variance_normalization_9(call: Call) -> Shape:
-    """Return the shape of the input, which the output has, too. Raises Unknown if its rank is not known."""
+    """Return the shape of the input. Raises Unknown if its rank is not known."""
     return call.require_shape(0)

@@ -18,7 +18,10 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("QuantizeLinear")
 def quantize_linear_10(call: Call) -> Type:
-    """Return the type of y: the shape of x, the element type `output_dtype` or the zero point's, by default uint8."""
+    """Return the type with the shape of x and the element type `output_dtype`, the zero point's, or by default uint8.
+
+    Raises Violation C1 to C4 if scale, zero point or attributes do not fit.
+    """
     stated = dtype_of_attribute(call, "output_dtype")
     zero_point = call.dtype(2)
     if stated is not None and zero_point is not None and stated != zero_point:
@@ -28,7 +31,10 @@ def quantize_linear_10(call: Call) -> Type:
 
 @infer("DequantizeLinear")
 def dequantize_linear_10(call: Call) -> Type:
-    """Return the type of y: the shape of x, the element type `output_dtype`, by default the scale's."""
+    """Return the type with the shape of x and the element type `output_dtype`, by default the scale's.
+
+    Raises Violation C1 to C4 if scale, zero point or attributes do not fit.
+    """
     stated = dtype_of_attribute(call, "output_dtype")
     element = stated or call.dtype(1)
     if element is not None and not can_output(call, element):
@@ -37,7 +43,10 @@ def dequantize_linear_10(call: Call) -> Type:
 
 
 def _shape_by_scales(call: Call) -> Shape | None:
-    """Return the shape of x, completed by the scales', or None if unknown. Raises Violation C1 to C3 for a misfit."""
+    """Return the shape of x, with unknown sizes taken from the scales' shape, or None if it is unknown.
+
+    Raises Violation C1 to C3 if the scales or zero points do not fit x.
+    """
     shape: Shape | None = call.shape(0)
     scale, zero_point = call.shape(1), call.shape(2)
     if call.version >= 13 and scale is not None and zero_point is not None and certainly_differ(zero_point, scale):

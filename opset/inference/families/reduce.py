@@ -19,9 +19,10 @@ _EXACT = 1 << 24  # up to here, floats add and multiply integers exactly in any 
 
 
 def _accumulate(fold: Fold, identity: int, call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of CumSum or CumProd, or None if inputs are not known.
+    """Return the elements of CumSum or CumProd, or None if the input or the axis is unknown.
 
-    `fold` adds or multiplies; `identity` (0 or 1) is the total before the first element."""
+    `fold` adds or multiplies; `identity` (0 or 1) is the total before the first element.
+    """
     constant = call.constant(0)
     axis = call.element(1)
     if constant is None or not isinstance(axis, int):
@@ -47,12 +48,12 @@ def _accumulate(fold: Fold, identity: int, call: Call) -> tuple[Element, ...] | 
 
 
 def _fold_group(fold: Fold, elements: Sequence[Element], type_: str | None) -> Element:
-    """Return the one element to which `fold` reduces elements of type `type_`, or None if one is not known."""
+    """Return the element to which `fold` reduces elements of the element type `type_`, or None if one is unknown."""
     return apply_to_elements(lambda *known: round_to_type(fold(known, type_), type_), *elements)
 
 
 def _sum(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the sum of elements, or None if `type_` is a float type that may round so large a sum."""
+    """Return the sum of elements, or None if `type_` is a float type, in which such a sum may be rounded."""
     sizes = [as_size(element) for element in elements]
     if type_ in _FLOATS and sum(abs(size) for size in sizes if isinstance(size, int)) > _EXACT:
         return None
@@ -60,7 +61,7 @@ def _sum(elements: Sequence[Any], type_: str | None) -> Element:
 
 
 def _product(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the product of elements, or None if `type_` is a float type that may round so large a product."""
+    """Return the product of elements, or None if `type_` is a float type, in which such a product may be rounded."""
     sizes = [as_size(element) for element in elements]
     if type_ in _FLOATS and math.prod(max(abs(size), 1) for size in sizes if isinstance(size, int)) > _EXACT:
         return None
@@ -68,7 +69,7 @@ def _product(elements: Sequence[Any], type_: str | None) -> Element:
 
 
 def _mean(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the mean of elements, truncated towards zero if `type_` is an integer type, or None if it is not exact."""
+    """Return the mean of elements, truncated towards zero if `type_` is an integer type; None if it is not exact."""
     total = _sum(elements, type_)
     if type_ in _FLOATS:
         if len(elements) == 1:
@@ -89,7 +90,7 @@ _FOLDS: dict[str, Fold] = {
 
 
 def _reduce_elements(fold: Fold, call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of a reduction such as ReduceSum, or None if the input's elements or axes are not known."""
+    """Return the elements of a reduction by `fold`, such as ReduceSum; None if elements or axes are unknown."""
     constant = call.constant(0)
     axes = stated_axes(call)
     if constant is None or axes is None:
@@ -105,7 +106,7 @@ def _reduce_elements(fold: Fold, call: Call) -> tuple[Element, ...] | None:
 
 
 def _group_elements(constant: Constant, axes: set[int]) -> list[list[Element]]:
-    """Return, for each element of a reduction in row-major order, the elements of the input that are reduced to it."""
+    """Return the groups of elements that a reduction along `axes` combines, in row-major order of its output."""
     count = 1
     strides = [0] * len(constant.dims)
     for axis in reversed(range(len(constant.dims))):

@@ -22,7 +22,7 @@ def roi_align_10(call: Call) -> Shape:
 
 @infer("NonMaxSuppression")
 def non_max_suppression_10(call: Call) -> Shape:
-    """Return (number of selected boxes, 3); the number depends on data, so it is None unless it is certainly 0."""
+    """Return (number of selected boxes, 3); the number is None unless it is certainly 0, as it depends on the data."""
     max_boxes = (call.elements(2) or (None,))[0] if call.has(2) else 0
     is_empty = 0 in map(call.size, ("num_batches", "num_classes", "num_boxes"))
     return (0 if is_empty or (isinstance(max_boxes, int) and max_boxes <= 0) else None, 3)

@@ -17,13 +17,16 @@ from opset.schemas.constraints.violation import Violation
 
 @data("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity")
 def reshape_1_data(call: Call) -> Any:
-    """Return the elements of the output, which are the input's, or None if these are not known."""
+    """Return the elements of the first input, which the output has, too, or None if they are unknown."""
     return call.elements(0)
 
 
 @infer("Reshape", since=5)
 def reshape_5(call: Call) -> Shape:
-    """Return the shape that the second input states. Raises Unknown if not even the number of sizes is known."""
+    """Return the shape that the second input states, with 0 and -1 replaced by the sizes that they mean.
+
+    Raises Unknown if not even the number of its sizes is known, Violation C1 to C4 if it does not fit.
+    """
     wanted = call.sizes(1)
     if wanted is None:
         raise Unknown("the number of sizes in shape is not known")
@@ -32,7 +35,10 @@ def reshape_5(call: Call) -> Shape:
 
 @infer("Reshape")
 def reshape_1(call: Call) -> Shape:
-    """Return the shape that the attribute `shape` states; an absent one is the same as an empty one."""
+    """Return the shape that the attribute `shape` states, with 0 and -1 replaced by the sizes that they mean.
+
+    An absent attribute counts as an empty one. Raises Violation C1 to C3 if it does not fit.
+    """
     wanted = call.attribute("shape") or ()
     if len(wanted) > MAX_RANK:
         raise Unknown(f"shape has {len(wanted):,} sizes")
@@ -41,7 +47,7 @@ def reshape_1(call: Call) -> Shape:
 
 @infer("Flatten")
 def flatten_1(call: Call) -> Shape:
-    """Return (rows, columns): the products of the sizes before `axis` and of the others, None if not known."""
+    """Return (rows, columns): the product of the sizes before `axis` and the product of the others, None if unknown."""
     axis = call.attribute("axis")
     shape = call.shape(0)
     if shape is None:
@@ -52,10 +58,11 @@ def flatten_1(call: Call) -> Shape:
 
 @infer("Squeeze", since=13)
 def squeeze_13(call: Call) -> Shape | None:
-    """Return the shape without the axes in the second input, or without all of size 1 if it is left out.
+    """Return the input's shape without the axes in the second input, or without all sizes of 1 if that is left out.
 
-    Returns None if axes are left out and a size may be 1. Raises Unknown if they are not constant. If one axis is given
-    that is not, sizes from the first to the last that may be 1 are None. Raises Violation C1 or C2.
+    Returns None if it is left out and variables decide whether a size is 1. A single axis that is unknown gives a shape
+    of which some sizes are None. Raises Unknown if several axes are unknown, Violation C1 or C2 if a size is certainly
+    not 1.
     """
     shape = call.require_shape(0)
     if not call.has(1):
@@ -76,7 +83,10 @@ def squeeze_13(call: Call) -> Shape | None:
 
 @infer("Squeeze")
 def squeeze_1(call: Call) -> Shape | None:
-    """Return the shape without the axes in the attribute, by default all of size 1; None if these are not known."""
+    """Return the input's shape without the axes in the attribute, or without all sizes of 1 if it is absent.
+
+    Returns None if it is absent and variables decide whether a size is 1.
+    """
     shape = call.require_shape(0)
     axes = call.attribute("axes")
     if axes is None:
@@ -85,7 +95,7 @@ def squeeze_1(call: Call) -> Shape | None:
 
 
 def _squeeze_all(call: Call, shape: tuple[Size, ...]) -> Shape | None:
-    """Return the sizes that are not 1, or None, with a doubt, if variables decide whether one is 1."""
+    """Return the sizes that are not 1; None, with a doubt added to the call, if variables decide whether one is 1."""
     ones = [equal(size, 1) for size in shape]
     if None in ones:
         call.doubt(f"there are no axes, and {shape[ones.index(None)]} may be 1")
@@ -95,7 +105,10 @@ def _squeeze_all(call: Call, shape: tuple[Size, ...]) -> Shape | None:
 
 @infer("Unsqueeze", since=13)
 def unsqueeze_13(call: Call) -> Shape:
-    """Return the shape with sizes of 1 at the axes in the second input. Raises Unknown if their number is not known."""
+    """Return the input's shape with sizes of 1 inserted at the axes in the second input.
+
+    If only the number of axes is known, all sizes are None; if not even that is known, Unknown is raised.
+    """
     shape = call.require_shape(0)
     axes = call.numbers(1)
     if axes is not None:
@@ -108,12 +121,12 @@ def unsqueeze_13(call: Call) -> Shape:
 
 @infer("Unsqueeze")
 def unsqueeze_1(call: Call) -> Shape:
-    """Return the shape with sizes of 1 at the axes in the attribute. Raises Unknown if the rank is not known."""
+    """Return the input's shape with sizes of 1 inserted at the axes in the attribute. Raises Unknown without a rank."""
     return _unsqueeze_shape(call.require_shape(0), required_attribute(call, "axes"))
 
 
 def _unsqueeze_shape(shape: Shape, axes: Sequence[int]) -> Shape:
-    """Return a shape with sizes of 1 inserted, at axes counted in the result. Raises Unknown for too great a rank."""
+    """Return a shape with sizes of 1 inserted at `axes` of the result. Raises Unknown if the rank becomes too great."""
     rank = len(shape) + len(axes)
     if rank > MAX_RANK:
         raise Unknown(f"the rank would be {rank:,}")

@@ -18,13 +18,13 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("Upsample")
 def upsample_1(call: Call) -> Shape:
-    """Return the output shape: height and width times the attributes `height_scale` and `width_scale`."""
+    """Return the input's shape with height and width multiplied by the attributes `height_scale` and `width_scale`."""
     return _scale_shape(call, (1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")))
 
 
 @infer("Upsample", since=7)
 def upsample_7(call: Call) -> Shape:
-    """Return the output shape: each size times its scale in the attribute `scales`."""
+    """Return the input's sizes, each multiplied by its scale in the attribute `scales`."""
     scales = call.attribute("scales")
     if not isinstance(scales, tuple):
         raise Violation("", "scales is no list of numbers")
@@ -34,12 +34,15 @@ def upsample_7(call: Call) -> Shape:
 @infer("Upsample", since=9)
 @infer("Resize")
 def upsample_9(call: Call) -> Shape:
-    """Return the output shape: each size times its scale in the second input, or None if that is not known."""
+    """Return the input's sizes, each multiplied by its scale in the second input; None for each unknown one."""
     return _scale_shape(call, _elements_of_input(call, 1))
 
 
 def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
-    """Return the first input's shape, each size times its scale; each size is None if `scales` is None, not known."""
+    """Return the first input's sizes, each multiplied by its scale; a size is None if it or its scale is unknown.
+
+    `scales` is None if no scale is known. Raises Violation C4 if elements that cannot be averaged would be.
+    """
     shape = call.shape(0)
     if scales is None:
         return (None,) * len(call.require_shape(0))
@@ -53,7 +56,10 @@ def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
 
 @infer("Resize", since=11)
 def resize_11(call: Call) -> Shape:
-    """Return the shape of X with the sizes of `axes` times the input `scales`, or replaced by the input `sizes`."""
+    """Return the shape of X with the sizes of `axes` multiplied by the input `scales`, or replaced by `sizes`.
+
+    A size is None if it is unknown. Raises Violation if the inputs do not fit.
+    """
     scales, sizes = _elements_of_input(call, 2), _elements_of_input(call, 3)
     # If one has elements, the other is absent or empty.
     if scales is None and sizes:
@@ -81,7 +87,7 @@ def resize_11(call: Call) -> Shape:
 def _output_sizes(
     call: Call, lengths: list[Size | None], scales: tuple[Element, ...] | None, sizes: tuple[Element, ...] | None
 ) -> list[Size | None]:
-    """Return the new sizes of axes that have the sizes `lengths`, by `scales` or by `sizes`, of which the other is ().
+    """Return the new sizes of axes whose sizes are `lengths`, by `scales` or by `sizes`; the other of these is ().
 
     An unknown scale or size is None; `scales` or `sizes` itself is None if not even the number in it is known. Raises
     Violation C1, C5 or C6 if inputs do not fit together.
@@ -110,7 +116,11 @@ def _output_sizes(
 
 
 def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], policy: str) -> list[Size | None]:
-    """Return the wanted sizes; a policy other than "stretch" changes them so that the aspect ratio stays."""
+    """Return the sizes `wanted` for axes of the sizes `lengths`, changed to keep the aspect ratio.
+
+    `policy` is the attribute `keep_aspect_ratio_policy`; "stretch" leaves them unchanged. A size is None if it is
+    unknown.
+    """
     if policy == "stretch" or 0 in lengths or len(wanted) == 1:
         return wanted
     pairs = [(length, want) for length, want in zip(lengths, wanted, strict=True) if isinstance(length, int)]
@@ -124,7 +134,10 @@ def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], poli
 
 
 def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
-    """Return floor(size * span * scale) in single precision, or None if not known; a crop leaves the part `span`."""
+    """Return floor(size * span * scale), computed in single precision, or None if it is unknown.
+
+    `span` is the part of the axis that a crop leaves, 1.0 for all, None if unknown.
+    """
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None
     if isinstance(scale, Dim):
@@ -146,7 +159,7 @@ def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> 
 
 
 def _span_between(first: Element, last: Element) -> float | None:
-    """Return the part of an axis (1.0: all) between two coordinates of a crop, or None if one is not known."""
+    """Return the part of an axis between two coordinates of a crop, 1.0 for all of it; None if one is unknown."""
     if not isinstance(first, int | float) or not isinstance(last, int | float):
         return None
     try:
@@ -156,7 +169,10 @@ def _span_between(first: Element, last: Element) -> float | None:
 
 
 def _elements_of_input(call: Call, index: int) -> tuple[Element, ...] | None:
-    """Return an input's elements, () if it is absent, None if unknown; if only their number is known, each is None."""
+    """Return the elements of an input, or () if it is absent; if only their number is known, each is None.
+
+    Returns None if not even their number is known.
+    """
     if not call.has(index):
         return ()
     elements = call.elements(index)

@@ -11,7 +11,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("AffineGrid")
 def affine_grid_20(call: Call) -> Shape:
-    """Return (N, *spatial sizes, number of spatial axes), the sizes as in the input `size`, None if not known."""
+    """Return (N, *spatial sizes, number of spatial axes), with the sizes in the input `size`, each None if unknown."""
     sizes = call.sizes(1)
     if sizes is None:
         _, rows, columns = call.require_shape(0)
@@ -24,7 +24,7 @@ def affine_grid_20(call: Call) -> Shape:
 
 @infer("GridSample")
 def grid_sample_16(call: Call) -> Shape:
-    """Return (N, C, *spatial sizes of the grid). Raises Violation C4 or C5 if X cannot be sampled as attributes say."""
+    """Return (N, C, *spatial sizes of the grid). Raises Violation C4 or C5 if X cannot be sampled in this mode."""
     output: Shape | None = call.run("D")
     if output is None:
         output = (None,) * ((4 if call.version < 20 else len(call.require_shape(0))) - 2)

@@ -14,14 +14,14 @@ from opset.schemas.constraints.violation import Violation
 
 
 def _type_of_tensors(call: Call) -> Type | None:
-    """Return the type that all tensors in the first input, a sequence, share, or None if it is not known."""
+    """Return the type that covers all tensors of the first input, a sequence, or None if it is unknown."""
     type_ = call.type(0)
     return type_.inner if type_ is not None and type_.kind == "seq" else None
 
 
 @infer("SequenceConstruct")
 def sequence_construct_11(call: Call) -> Type:
-    """Return the type of a sequence of T, the type that all inputs share; add a doubt if the rank of T is not known."""
+    """Return the type of a sequence of the inputs; a doubt is added to the call if their ranks may differ."""
     types = [call.type(index) for index in range(call.input_count)]
     inner = types[0] if types else None
     for type_ in types[1:]:
@@ -41,7 +41,10 @@ def sequence_empty_11(call: Call) -> Type:
 
 @infer("SequenceAt")
 def sequence_at_11(call: Call) -> Type | None:
-    """Return the type that the sequence's tensors share, or None if not known; add a doubt if the rank is unknown."""
+    """Return the type that covers all tensors of the sequence, or None if it is unknown.
+
+    A doubt is added to the call if the rank is not known.
+    """
     inner = _type_of_tensors(call)
     if inner is None or inner.shape is None:
         call.doubt("the rank of the tensors is not known")
@@ -50,7 +53,7 @@ def sequence_at_11(call: Call) -> Type | None:
 
 @infer("SequenceInsert")
 def sequence_insert_11(call: Call) -> Type:
-    """Return the type of the sequence with the new tensor in it. Raises Violation C2 if element types differ."""
+    """Return the type of the sequence with the new tensor in it. Raises Violation C2 if their element types differ."""
     inner = _type_of_tensors(call)
     element = call.dtype(1)
     if inner is not None and None not in (inner.element, element) and inner.element != element:
@@ -63,7 +66,10 @@ def sequence_insert_11(call: Call) -> Type:
 
 @infer("ConcatFromSequence")
 def concat_from_sequence_11(call: Call) -> Type:
-    """Return the type of all tensors joined: the sizes that they share, None along the axis. Raises Violation C3."""
+    """Return the type of all tensors of a sequence joined along `axis`; the size along it is unknown.
+
+    Raises Violation C3 if `axis` is out of range.
+    """
     stacked, axis = call.attribute("new_axis"), call.attribute("axis")
     inner = _type_of_tensors(call)
     if inner is None or inner.shape is None:
@@ -78,7 +84,10 @@ def concat_from_sequence_11(call: Call) -> Type:
 
 @infer("SplitToSequence")
 def split_to_sequence_11(call: Call) -> Type:
-    """Return the type of a sequence of the parts; their size along the axis is None if it differs or is not known."""
+    """Return the type of a sequence of the parts of the input.
+
+    The size of the parts along `axis` is None if they differ or if it is unknown.
+    """
     lengths = call.shape(1)
     shape = call.shape(0)
     size: Size | None = None
@@ -98,7 +107,10 @@ def split_to_sequence_11(call: Call) -> Type:
 
 
 def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
-    """Return the size of equal parts of a dimension, or None if the last may be smaller or the size is not known."""
+    """Return the size of the equal parts into which SplitToSequence splits a dimension of size `size`.
+
+    Returns None if it is unknown, or if the last part may be smaller. An unknown `size` is None.
+    """
     step = (call.sizes(1) or (None,))[0] if call.has(1) else 1
     if step is None or step == 1:
         return step
@@ -110,7 +122,10 @@ def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
 
 
 def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
-    """Return the size that all parts of a dimension have by the second input, or None if they differ or are unknown."""
+    """Return the size that all parts of a dimension of size `size` have, as the second input states them.
+
+    Returns None if the parts differ or one is unknown. An unknown `size` is None. Raises Violation C3 for a wrong sum.
+    """
     parts = call.sizes(1)
     if parts is None:
         return None
@@ -123,7 +138,7 @@ def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
 
 @infer("Optional")
 def optional_15(call: Call) -> Type:
-    """Return the type of an optional value that holds the input, or a value of the type in the attribute."""
+    """Return the type of an optional that holds the input, or without an input a value of the type in the attribute."""
     if call.has(0):
         return optional(call.type(0))
 
@@ -136,7 +151,10 @@ def optional_15(call: Call) -> Type:
 
 @infer("OptionalGetElement")
 def optional_get_element_15(call: Call) -> Type | None:
-    """Return the type inside an optional input, or the type of any other input; None, with a doubt, if not known."""
+    """Return the type inside an optional input, or the type of any other input; None if it is unknown.
+
+    A doubt is added to the call if the type or its rank is unknown.
+    """
     type_ = call.type(0)
     inner = type_.inner if type_ is not None and type_.kind == "optional" else type_
     if is_rankless(inner):
@@ -146,13 +164,13 @@ def optional_get_element_15(call: Call) -> Type | None:
 
 @data("OptionalGetElement")
 def optional_get_element_15_data(call: Call) -> object:
-    """Return the elements of the input, which are the output's, too, or None if they are not known."""
+    """Return the elements of the input, which the output has, too, or None if they are unknown."""
     return call.elements(0)
 
 
 @data("OptionalHasElement")
 def optional_has_element_15_data(call: Call) -> object:
-    """Return (True,) or (False,), whether there is a value, or None if that depends on data."""
+    """Return (True,) or (False,), whether the input holds a value, or None if that depends on the data."""
     type_ = call.type(0)
     if not call.has(0):
         return (False,)

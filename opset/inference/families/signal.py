@@ -12,13 +12,16 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("HannWindow", "HammingWindow", "BlackmanWindow")
 def hann_window_17(call: Call) -> Type:
-    """Return the type of a vector with as many values as the first input says, None if that is not known."""
+    """Return the type of a vector whose size is the first input's element, None if that is unknown."""
     return tensor(dtype_of_attribute(call, "output_datatype"), (element_as_size(call, 0),))
 
 
 @infer("MelWeightMatrix")
 def mel_weight_matrix_17(call: Call) -> Type:
-    """Return the type of a matrix: a row for each bin of the spectrum, a column for each mel band."""
+    """Return the type of a matrix with a row for each bin of the spectrum and a column for each mel band.
+
+    A size is None if it is unknown.
+    """
     bands, length = element_as_size(call, 0), element_as_size(call, 1)
     bins = None if length is None else length // 2 + 1
     return tensor(dtype_of_attribute(call, "output_datatype"), (bins, bands))
@@ -26,7 +29,10 @@ def mel_weight_matrix_17(call: Call) -> Type:
 
 @infer("DFT")
 def dft_17(call: Call) -> Shape:
-    """Return the input's shape with the size of the transform along its axis; the last size is 1 if real, else 2."""
+    """Return the input's shape with the size of the transform along `axis`, and 1 (real) or 2 as last size.
+
+    A size is None if it is unknown. Raises Violation C3 for a length below 1.
+    """
     shape = call.require_shape(0)
     one_sided, inverse = bool(call.attribute("onesided")), bool(call.attribute("inverse"))
     stated = element_as_size(call, 1)
@@ -51,7 +57,10 @@ def dft_17(call: Call) -> Shape:
 
 @infer("STFT")
 def stft_17(call: Call) -> Shape:
-    """Return (N, number of frames that fit, bins, 2). Raises Violation C2 if frame_length differs from the window."""
+    """Return (N, number of frames, number of bins, 2), None for each unknown size.
+
+    Raises Violation C2 if frame_length differs from the size of the window.
+    """
     batch = call.size("N")
     samples = call.size("T")
     step = element_as_size(call, 1)

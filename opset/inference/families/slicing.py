@@ -26,7 +26,7 @@ _Bounds = tuple["Sizes | None", "Sizes | None", "list[int] | None", "Sizes | Non
 
 @infer("Slice")
 def slice_1(call: Call) -> Shape:
-    """Return the sizes between the bounds along axes; a size is None if its bounds, or the axes, are not known."""
+    """Return the input's sizes between the bounds of Slice; a size is None if its bounds, or the axes, are unknown."""
     shape = call.require_shape(0)
     starts, ends, axes, steps = _slice_bounds(call, len(shape))
     if axes is None:
@@ -39,7 +39,10 @@ def slice_1(call: Call) -> Shape:
 
 
 def _slice_bounds(call: Call, rank: int) -> _Bounds:
-    """Return starts, ends, axes and steps, each None if not known; a None in one of them is an unknown number."""
+    """Return the starts, ends, axes and steps of a Slice, each list None if unknown; an unknown number in it is None.
+
+    `rank` is the rank of the data. Axes are counted from 0.
+    """
     starts: Sizes | None
     ends: Sizes | None
     axes: Sizes | None
@@ -61,13 +64,16 @@ def _slice_bounds(call: Call, rank: int) -> _Bounds:
 
 
 def _normalize_axes(axes: Sizes | None, rank: int) -> list[int] | None:
-    """Return axes counted from the front, or None if one is not known or `axes` is None."""
+    """Return axes counted from 0, or None if one of them is unknown or `axes` is None."""
     known = [axis % rank for axis in axes or () if isinstance(axis, int)]
     return known if axes is not None and len(known) == len(axes) else None
 
 
 def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None:
-    """Return the number of elements of a dimension between bounds, or None if the sign of a bound is not known."""
+    """Return the number of elements between the bounds in a dimension of size `size`; None if it is unknown.
+
+    It is unknown if variables decide whether a bound counts from the end, or if the step is symbolic.
+    """
     # Clamped bounds are kept as lists to minimize or maximize over, so that the difference needs only one minimum. With
     # a negative step, a start before the first element is the first.
     if not isinstance(step, int):
@@ -91,7 +97,11 @@ def _slice_length(size: Size, start: Size, end: Size, step: Size) -> Size | None
 
 
 def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size] | None:
-    """Return whether a bound counts from the end, and the bound; None if variables decide whether it does."""
+    """Return (whether a bound counts from the end, the bound), or None if variables decide whether it does.
+
+    `size` is the size of the dimension, `forward` whether the step is positive. The bound may be replaced by an equal
+    one.
+    """
     if isinstance(bound, int):
         if isinstance(size, Dim) and abs(bound) >= _FAR:
             return (False, size) if bound > 0 else (True, -size - 1)
@@ -109,7 +119,7 @@ def _classify_bound(bound: Size, size: Size, forward: bool) -> tuple[bool, Size]
 
 @data("Slice")
 def slice_1_data(call: Call) -> Any:
-    """Return the elements between the bounds, or None if the input or a bound is not known."""
+    """Return the elements between the bounds of Slice, or None if the input or a bound is unknown."""
     constant = call.constant(0)
     if constant is None:
         return None
@@ -136,7 +146,10 @@ def slice_1_data(call: Call) -> Any:
 
 @infer("Split")
 def split_1(call: Call) -> list[Shape]:
-    """Return the shape of each part. Raises Violation C2 if stated sizes, or the number of outputs, do not fit."""
+    """Return the shape of each part; a size is None if it is unknown.
+
+    Raises Violation C2 if the stated sizes, or the number of outputs, do not fit.
+    """
     shape = call.require_shape(0)
     axis = (call.attribute("axis") or 0) % len(shape)
     shapes: dict[Size | None, Shape] = {}
@@ -147,7 +160,10 @@ def split_1(call: Call) -> list[Shape]:
 
 
 def _sizes_of_parts(call: Call, whole: Size) -> Sizes:
-    """Return the size of each part of the dimension `whole`, None if unknown. Raises Violation C2 for a wrong sum."""
+    """Return the sizes of the parts of a dimension of size `whole`, None for each unknown one.
+
+    Raises Violation C2 if they do not add up, or if the number of outputs does not fit.
+    """
     count = call.output_count
     stated: Sizes | None = None
     if call.has(1):
@@ -167,7 +183,7 @@ def _sizes_of_parts(call: Call, whole: Size) -> Sizes:
 
 
 def _sizes_of_version_1(call: Call) -> Sizes | None:
-    """Return the sizes in the second input, each None if unknown, or None if not even their number is known."""
+    """Return the sizes in the second input of Split 1, each None if unknown; None if their number is unknown."""
     elements = call.elements(1)
     if elements is None:
         shape = call.shape(1)
@@ -178,7 +194,10 @@ def _sizes_of_version_1(call: Call) -> Sizes | None:
 
 @data("Split")
 def split_1_data(call: Call) -> Any:
-    """Return a list of the elements of each part, up to the first of unknown size; None if the input is not known."""
+    """Return a list with the elements of each part, or None if the input's elements are unknown.
+
+    The list ends before the first part of unknown size.
+    """
     constant = call.constant(0)
     if constant is None:
         return None
@@ -198,24 +217,27 @@ def split_1_data(call: Call) -> Any:
 
 @infer("Pad", since=11)
 def pad_11(call: Call) -> Shape:
-    """Return the sizes padded by the second input; a size is None if its pads are not known."""
+    """Return the input's sizes padded by the second input; a size is None if its pads are unknown."""
     return _pad_sizes(call, call.sizes(1))
 
 
 @infer("Pad", since=2)
 def pad_2(call: Call) -> Shape:
-    """Return the sizes padded by the attribute `pads`. Raises Violation C3 or C6 if these do not fit."""
+    """Return the input's sizes padded by the attribute `pads`. Raises Violation C3 or C6 if the pads do not fit."""
     return _pad_sizes(call, required_attribute(call, "pads"))
 
 
 @infer("Pad")
 def pad_1(call: Call) -> Shape:
-    """Return the sizes padded by the attribute `paddings`. Raises Violation C3 or C6 if these do not fit."""
+    """Return the input's sizes padded by the attribute `paddings`. Raises Violation C3 or C6 if the pads do not fit."""
     return _pad_sizes(call, required_attribute(call, "paddings"))
 
 
 def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
-    """Return the first input's sizes padded by `pads`; each is None if `pads` is None, or the axes are not known."""
+    """Return the first input's sizes padded by `pads`; all are None if `pads` is None or the axes are unknown.
+
+    Raises Unknown if the rank is not known, Violation C1, C3 or C6 if the pads do not fit.
+    """
     shape = call.shape(0)
     mode = call.attribute("mode")
     if shape is None:
@@ -231,13 +253,13 @@ def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
 
 
 def _pad_axes(call: Call, rank: int) -> Sequence[int] | None:
-    """Return the axes that are padded: all, or those in the fourth input, None if they are not known."""
+    """Return the axes that a Pad pads: the fourth input, or all if there is none; None if they are unknown."""
     return _normalize_axes(call.sizes(3), rank) if call.has(3) else range(rank)
 
 
 @data("Pad")
 def pad_1_data(call: Call) -> Any:
-    """Return the elements padded with a constant, or None if an input is not known or `mode` is not "constant"."""
+    """Return the elements padded with a constant, or None if an input is unknown or `mode` is not "constant"."""
     constant = call.constant(0)
     if constant is None or call.attribute("mode") != "constant":
         return None
@@ -262,7 +284,10 @@ def pad_1_data(call: Call) -> Any:
 
 @infer("CenterCropPad")
 def center_crop_pad_18(call: Call) -> Shape:
-    """Return the input's sizes with the wanted ones along `axes`, by default all; a wanted size may be None."""
+    """Return the input's sizes, along `axes` (by default all) replaced by the sizes in the second input.
+
+    A size is None if it is unknown. Raises Unknown if the rank is not known.
+    """
     shape = call.shape(0)
     wanted = call.sizes(1)
     stated_axes = call.attribute("axes")

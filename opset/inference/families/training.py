@@ -15,7 +15,8 @@ from opset.schemas.constraints.violation import Violation
 def _types_of_update(parts: int, call: Call) -> list[Type]:
     """Return the types of an optimizer's outputs: all new tensors, then for each kind of state all new states.
 
-    `parts` is the number of inputs for each tensor. Raises Violation C2 or C3 if inputs do not fit together.
+    `parts` is the number of inputs for each tensor: it, its gradient and its states. Raises Violation C2 or C3 if the
+    inputs do not fit together.
     """
     # From the third on, the inputs are all tensors, all gradients, then all states of one kind: `parts` lists in all.
     tensors, left = divmod(call.input_count - 2, parts)
@@ -25,7 +26,10 @@ def _types_of_update(parts: int, call: Call) -> list[Type]:
 
 
 def _common_type(call: Call, indices: range) -> Type:
-    """Return the type that the inputs at `indices` share, as far as known. Raises Violation C3 if they differ."""
+    """Return the type that the inputs at `indices` must have in common, as far as it is known.
+
+    Raises Violation C3 if they certainly differ.
+    """
     elements = list(dict.fromkeys(filter(None, map(call.dtype, indices))))
     if len(elements) > 1:
         raise Violation("C3", f"tensors of {' and '.join(elements)}")
@@ -41,7 +45,10 @@ infer("Adam", domain=DOMAIN)(partial(_types_of_update, 4))
 
 @infer("Gradient", domain=DOMAIN)
 def gradient_1(call: Call) -> list[Type]:
-    """Return the types of the derivatives, which are the types of the inputs for `xs`. Raises Violation C1 or C2."""
+    """Return the types of the derivatives, which are the types of the inputs `xs`.
+
+    Raises Violation C1 if the number of inputs is wrong, C2 if one is no float tensor.
+    """
     names = call.attribute("xs") or ()
     others = call.attribute("zs") or ()
     if call.input_count != len(names) + len(others):

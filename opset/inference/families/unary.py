@@ -24,13 +24,13 @@ _FAR = 2**62
 
 @data("Clip")
 def clip_1_data(call: Call) -> Any:
-    """Return the input's elements limited by the attributes `min` and `max`, or None if the elements are not known."""
+    """Return the input's elements limited by the attributes `min` and `max`, or None if they are unknown."""
     return _clip_elements(call, call.attribute("min"), call.attribute("max"))
 
 
 @data("Clip", since=11)
 def clip_11_data(call: Call) -> Any:
-    """Return the elements limited by the second and third input, or None if an input is not known."""
+    """Return the first input's elements limited by the second and third input, or None if any of them is unknown."""
     bounds: list[Element] = []
     for index in (1, 2):
         if call.has(index):
@@ -44,7 +44,7 @@ def clip_11_data(call: Call) -> Any:
 
 
 def _clip_elements(call: Call, low: Any, high: Any) -> Any:
-    """Return the first input's elements clipped to `low` and `high` (None: no bound), or None if they are not known."""
+    """Return the first input's elements limited to `low` and `high` (None: no bound), or None if they are unknown."""
     type_ = call.dtype(0)
 
     def limit(element: Any) -> Element:
@@ -62,9 +62,17 @@ def _clip_elements(call: Call, low: Any, high: Any) -> Any:
 
 
 def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: float, end: float) -> Any:
-    """Return the larger or smaller of an element and a bound: `plain` is max or min, `symbolic` the same for sizes.
+    """Return the larger or the smaller of an element and a bound.
 
     A symbolic size is returned unchanged if the bound is from `start` to `end`, too far away to matter.
+
+    Args:
+        element: the element.
+        bound: the bound.
+        plain: `max` or `min`, for two numbers.
+        symbolic: `maximum` or `minimum`, for symbolic sizes.
+        start: the least bound that does not matter.
+        end: the greatest.
     """
     if not isinstance(element, Dim) and not isinstance(bound, Dim):
         return plain(element, bound)
@@ -74,7 +82,7 @@ def _limit_element(element: Any, bound: Any, plain: Any, symbolic: Any, start: f
 
 
 def _sign(x: Any) -> Element:
-    """Return -1, 0 or 1 by the sign of an element, as a float if it is one; NaN stays."""
+    """Return -1, 0 or 1 by the sign of an element, as a float if the element is one; NaN gives NaN."""
     if isinstance(x, Dim):
         return maximum(minimum(x, 1), -1)
     sign: int = (x > 0) - (x < 0)

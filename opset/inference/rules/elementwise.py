@@ -15,26 +15,32 @@ from opset.schemas.constraints.violation import Violation
 
 @rule("same")
 def same(call: Call, output: int, source: int) -> Shape | None:
-    """Return the shape of the input `source`, for `same(X)`. Raises Unknown if its rank is not known."""
+    """Return the shape of the input at index `source`: the rule `same(X)`. Raises Unknown if its rank is not known."""
     return call.require_shape(source)
 
 
 @rule("same_type")
 def same_type(call: Call, output: int, source: int) -> Type | None:
-    """Return the whole type of the input `source`, also of a sequence or an optional, for `same_type(input)`."""
+    """Return the whole type of the input at index `source`, also of a sequence or optional: the rule `same_type(X)`."""
     return call.type(source)
 
 
 @rule("broadcast")
 def broadcast_all(call: Call, output: int, *sources: int) -> Shape:
-    """Return the shape to which all inputs, or the `sources`, broadcast. Raises Violation C1 if they do not."""
+    """Return the shape to which the inputs `sources` broadcast, or all inputs if there are none: the rule `broadcast`.
+
+    Raises Violation C1 if they cannot be broadcast together.
+    """
     indices = sources or range(call.input_count)
     return broadcast_shapes(*(call.require_shape(index) for index in indices if call.has(index)))
 
 
 @rule("onto")
 def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape:
-    """Return the shape of the input `target`. Raises Violation C1 if one of the `sources` does not broadcast to it."""
+    """Return the shape of the input at index `target`, to which the inputs `sources` are broadcast: the rule `onto`.
+
+    Raises Violation C1 if one of them cannot be broadcast to it.
+    """
     shape = call.require_shape(target)
     for source in sources:
         source_shape = call.shape(source)
@@ -49,7 +55,10 @@ def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape
 
 @rule("all_same")
 def all_same(call: Call, output: int) -> Shape:
-    """Return the shape that all inputs share. Raises Violation C1 if they differ, Unknown if no rank is known."""
+    """Return the shape that all inputs must have: the rule `all_same`.
+
+    Raises Violation C1 if they certainly differ, Unknown if no rank is known.
+    """
     shape = common_shape(call, range(call.input_count), "C1")
     if shape is None:
         raise Unknown("the rank of no input is known")
@@ -58,12 +67,12 @@ def all_same(call: Call, output: int) -> Shape:
 
 @rule("scalar")
 def scalar(call: Call, output: int) -> Shape:
-    """Return (), the shape of a scalar, for every output."""
+    """Return (), the shape of a scalar: the rule `scalar`."""
     return ()
 
 
 def broadcast_shapes(*shapes: tuple[Size, ...]) -> tuple[Size, ...]:
-    """Return the shape to which shapes broadcast. Raises Violation C1 if they do not."""
+    """Return the shape to which shapes broadcast together. Raises Violation C1 if they cannot."""
     if not shapes or all(shape == shapes[0] for shape in shapes):
         return shapes[0] if shapes else ()
     rank = max(map(len, shapes))

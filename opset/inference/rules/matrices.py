@@ -12,10 +12,10 @@ from opset.schemas.constraints.violation import Violation
 
 @rule("matmul")
 def matmul(call: Call, output: int, left: int, right: int, *quantization: int) -> Shape:
-    """Return the shape of products of matrices, as in numpy: `matmul(A, B)`. Raises Violation if shapes do not fit.
+    """Return the shape of products of matrices, as in numpy: the rule `matmul(A, B)`.
 
     The inputs `quantization` are scales or zero points: one value, or one for each row of A, each column of B, or each
-    row of the product.
+    row of the product. Raises Violation if shapes do not fit.
     """
     a = call.require_shape(left)
     b = call.require_shape(right)
@@ -37,10 +37,10 @@ def matmul(call: Call, output: int, left: int, right: int, *quantization: int) -
 
 
 def _shapes_by_row(shape: KnownShape) -> tuple[KnownShape, ...]:
-    """Return the legal shapes of scales that are given for each row of matrices of this shape."""
+    """Return the shapes that scales may have if each row of matrices of this shape has its own."""
     return (shape[-2:-1], (*shape[:-1], 1)) if len(shape) > 1 else ()
 
 
 def _shapes_by_column(shape: KnownShape) -> tuple[KnownShape, ...]:
-    """Return the legal shapes of scales that are given for each column of matrices of this shape."""
+    """Return the shapes that scales may have if each column of matrices of this shape has its own."""
     return (shape[-1:], (*shape[:-2], 1, shape[-1])) if len(shape) > 1 else ()

@@ -12,7 +12,8 @@ from opset.inference.registration import rule
 def reduce(call: Call, output: int) -> Shape:
     """Return the shape of the first input with the sizes of reduced axes replaced by 1, or removed without `keepdims`.
 
-    The axes are an attribute or the second input; without axes, all are reduced, or none if `noop_with_empty_axes`.
+    The axes are an attribute or the second input. Without axes, all are reduced, or none if `noop_with_empty_axes` is
+    set.
     """
     axes = stated_axes(call)
     keep = bool(call.attribute("keepdims"))
@@ -49,12 +50,15 @@ def arg_reduce(call: Call, output: int) -> Shape:
 
 
 def stated_axes(call: Call) -> tuple[Element, ...] | None:
-    """Return a reduction's axes, () if none are stated, each None if unknown; None alone if their number is unknown."""
+    """Return the axes of a reduction, () if none are stated, or None if not even their number is known.
+
+    An axis that is not known is None.
+    """
     if "axes" in call.schema.attributes:
         return tuple(call.attribute("axes") or ())
     return call.sizes(1) if call.has(1) else ()
 
 
 def _one_or_unknown(size: Size) -> int | None:
-    """Return 1 for a size of 1, which is the same if its axis is reduced; None for any other size."""
+    """Return 1 for a size of 1, which reducing its axis does not change, and None for any other size."""
     return 1 if size == 1 else None

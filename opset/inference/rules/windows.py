@@ -24,7 +24,10 @@ _QUANTIZED = ("ConvInteger", "QLinearConv")
 
 
 class SlidingWindows(NamedTuple):
-    """The movement of windows: values for each spatial axis, and `auto_pad`. Pads are 0 unless it is NOTSET."""
+    """The movement of windows over spatial axes: a number for each axis, and `auto_pad`.
+
+    Pads are 0 unless `auto_pad` is NOTSET.
+    """
 
     kernel: tuple[Size | None, ...]
     strides: tuple[int, ...]
@@ -36,7 +39,10 @@ class SlidingWindows(NamedTuple):
 
 @rule("conv")
 def conv(call: Call, output: int, x: int, w: int, bias: int | None = None) -> Shape:
-    """Return (N, filters, *spatial sizes) of a convolution of x with filters w. Raises Violation C2, C4 or C6."""
+    """Return the output shape of a convolution: the batch, the number of filters, and the windows along each axis.
+
+    `x`, `w` and `bias` are the indices of the inputs. Raises Violation C2, C4 or C6 for illegal windows.
+    """
     windows = windows_of(call, filter_sizes(call, x, w), "C6" if call.schema.name in _QUANTIZED else "C2")
     shape, filters = call.shape(x), call.shape(w)
     if filters is None and bias is not None:
@@ -47,7 +53,10 @@ def conv(call: Call, output: int, x: int, w: int, bias: int | None = None) -> Sh
 
 @rule("pool")
 def pool(call: Call, output: int, x: int) -> Shape:
-    """Return the shape of one value for each channel and window of x. Raises Violation C2 or C4 for illegal windows."""
+    """Return the output shape of a pool: batch and channels of the input at index `x`, and the windows along each axis.
+
+    Raises Violation C2 or C4 for illegal windows.
+    """
     kernel = required_attribute(call, "kernel_shape")
     shape = call.shape(x)
     windows = windows_of(call, kernel)
@@ -59,15 +68,16 @@ def pool(call: Call, output: int, x: int) -> Shape:
 
 @rule("global_pool")
 def global_pool(call: Call, output: int, x: int) -> Shape:
-    """Return the shape of one value for each channel of x, with spatial sizes of 1. Raises Unknown without its rank."""
+    """Return the shape of the input at index `x` with all spatial sizes 1. Raises Unknown if its rank is not known."""
     shape = call.require_shape(x)
     return (*shape[:2], *[1] * (len(shape) - 2))
 
 
 def filter_sizes(call: Call, x: int, w: int) -> tuple[Size | None, ...]:
-    """Return the spatial sizes of the filters w by their shape or `kernel_shape`, None for each that is not known.
+    """Return the spatial sizes of the filters, by their shape or `kernel_shape`; each is None if it is unknown.
 
-    Raises Unknown if neither inputs nor attributes show the number of spatial axes.
+    `x` and `w` are the indices of data and filters. Raises Unknown if neither inputs nor attributes show the number of
+    spatial axes.
     """
     shape, filters = call.shape(x), call.shape(w)
     sizes = call.run("kernel_shape") or (filters or ())[2:] or call.attribute("kernel_shape")
@@ -80,13 +90,13 @@ def filter_sizes(call: Call, x: int, w: int) -> tuple[Size | None, ...]:
 
 
 def rank_by_attributes(call: Call) -> int:
-    """Return the number of spatial axes by the lengths of attributes such as `strides`, 0 without such attributes."""
+    """Return the number of spatial axes by the length of an attribute such as `strides`, 0 without such attributes."""
     lengths = {name: len(call.attribute(name) or ()) for name in ("kernel_shape", "strides", "dilations", "pads")}
     return lengths["kernel_shape"] or lengths["strides"] or lengths["dilations"] or lengths["pads"] // 2
 
 
 def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> SlidingWindows:
-    """Return how windows with the sizes `kernel` slide, by the attributes `strides`, `dilations`, `pads`, `auto_pad`.
+    """Return how windows of the size `kernel` move, by the attributes `strides`, `dilations`, `pads` and `auto_pad`.
 
     Raises Violation `label` for a size below 1, Unknown for too many axes.
     """
@@ -104,7 +114,7 @@ def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> 
 
 
 def window_counts(windows: SlidingWindows, sizes: Sequence[Size | None], ceil_mode: bool = False) -> list[Size | None]:
-    """Return the number of windows along axes of these sizes, None for an unknown one.
+    """Return the number of windows along axes of these sizes; each is None if it is unknown.
 
     With `ceil_mode`, a last window that starts in the padding at the end is dropped, at every version, as kernels do.
     Raises Violation C4 if a window does not fit.

@@ -30,8 +30,8 @@ _MAX_SHOWN = 80  # characters of a value that a message shows
 class Misfit(NamedTuple):
     """One respect in which a node does not fit its operator's schema.
 
-    - `kind`: one of the constants above; `what`: the fault as a sentence; `why`: the reason; - `name`: the parameter or
-    attribute; `constraint`: the label of the constraint that a value breaks, else "".
+    - `kind`: one of the constants above; `what`: the fault as a sentence; `why`: the reason;
+    - `name`: the parameter or attribute; `constraint`: the label of the constraint that a value breaks, else "".
     """
 
     kind: str

@@ -14,7 +14,12 @@ _ITEM = re.compile(r" *- +")
 
 
 class VersionLines(NamedTuple):
-    """Indices of a version's first line and the line behind its last, the same for each key, and the keys' column."""
+    """The lines of a version in an operator file.
+
+    - `start`, `end`: the indices of its first line, and of the line after its last one;
+    - `column`: the column of its keys; `keys`: the indices of the first line, and of the line after the last, of each
+      key.
+    """
 
     since: int
     node: YamlNode
@@ -25,13 +30,13 @@ class VersionLines(NamedTuple):
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a text with their line endings; a line ends as in YAML."""
+    """Return the lines of a text with their line endings, as YAML counts lines."""
     ends = [match.end() for match in _BREAK.finditer(text)]
     return [text[start:end] for start, end in itertools.pairwise([0, *ends, len(text)]) if start < end]
 
 
 def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[VersionLines]:
-    """Return the lines of each version of a YAML file, in the order of the file.
+    """Return the lines of each version of an operator file, in the order of the file.
 
     Raises:
         UsageError: U103 if a version is not written as a block with a key a line.
@@ -59,13 +64,13 @@ def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[Version
 
 
 def _is_outside(line: str, column: int) -> bool:
-    """Whether a line behind a version is not part of it: it is empty, or a comment further to the left."""
+    """Whether a line after a version is not part of it: it is empty, or a comment further to the left than `column`."""
     text = line.strip()
     return not text or (text.startswith("#") and len(line) - len(line.lstrip()) < column)
 
 
 def key_lines(version: VersionLines, lines: list[str], key: str) -> list[str]:
-    """Return the lines of a key of a version; the dash before the version's first key is replaced by a space."""
+    """Return the lines of a key of a version; if it is the first key, a space replaces the dash before it."""
     start, end = version.keys[key]
     block = lines[start:end]
     if start == version.start:
@@ -74,6 +79,6 @@ def key_lines(version: VersionLines, lines: list[str], key: str) -> list[str]:
 
 
 def line_end(lines: list[str]) -> str:
-    """Return the line ending of a file's first line, a line feed if it has none."""
+    r"""Return the line ending of a file's first line, "\\n" if it has none."""
     match = _BREAK.search(lines[0])
     return match[0] if match else "\n"

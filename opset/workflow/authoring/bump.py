@@ -39,7 +39,7 @@ _LEFT_OUT = ("since", "change", "like")
 
 
 class EditedVersion(NamedTuple):
-    """A released version with another signature now; `before` is the released one, None if it cannot be told."""
+    """A released version whose signature was edited; `before` is the released signature, None if unknown."""
 
     since: int
     place: str
@@ -48,7 +48,7 @@ class EditedVersion(NamedTuple):
 
 
 class LockComparison(NamedTuple):
-    """An operator beside lock.json, the hashes of released versions; `locked` is whether any is of this operator."""
+    """An operator compared with lock.json, the hashes of released versions; `locked` is whether it has any there."""
 
     operator: Operator
     edited: list[EditedVersion]
@@ -60,7 +60,7 @@ class LockComparison(NamedTuple):
 
 
 def compare_with_lock(name: str, domain: str | None = None, folder: Path | None = None) -> LockComparison:
-    """Return which released versions of an operator were edited, and which versions are not released yet.
+    """Return which released versions of an operator were edited, and which of its versions are not released yet.
 
     Args:
         name: "com.acme.Thin", or "Thin" with a domain.
@@ -78,7 +78,7 @@ def compare_with_lock(name: str, domain: str | None = None, folder: Path | None 
 
 
 def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockComparison:
-    """Return which versions of an operator have another hash than in lock.json, or none there."""
+    """Return which versions of an operator have another hash in the lock, and which have none there."""
     versions = lock.get(domain_name(operator.domain), {}).get(operator.name, {})
     edited = []
     for schema in operator.schemas:
@@ -98,9 +98,9 @@ def _compare_operator(operator: Operator, lock: Lock, sets: TypeSets) -> LockCom
 
 
 def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> Iterator[OpSchema]:
-    """Yield variants of a version: with other types, without an attribute or parameter, or with another version's.
+    """Yield variants of an edited version, one of which may be the released version.
 
-    The released version may have been one of these.
+    A variant has other types, lacks an attribute or parameter, or has an attribute or parameters of another version.
     """
     others = [each for each in operator.schemas if each.since_version != schema.since_version]
     for name, types in schema.types.items():
@@ -127,10 +127,10 @@ def _similar_schemas(schema: OpSchema, operator: Operator, sets: TypeSets) -> It
 def bump(
     name: str, domain: str | None = None, folder: Path | None = None, since: int | None = None
 ) -> tuple[WrittenOperator, str]:
-    """Add a version to an operator, or complete the one in development.
+    """Add a version to an operator, or complete its version in development; return the written files and the outcome.
 
-    Returns the written files, and the outcome: "added"; "completed" if the `change:` block was written; "unchanged" if
-    it was complete; "unedited" if the version does not differ from the one before.
+    The outcome is "added"; "completed" if the `change:` block was written; "unchanged" if it was complete; "unedited"
+    if the version does not differ from the one before.
 
     Args:
         name: "com.acme.Thin", or "Thin" with a domain.
@@ -187,14 +187,14 @@ def bump(
 
 
 def _is_incomplete(operator: Operator, data: bytes) -> bool:
-    """Whether the newest version still has guidance (comments for the author), or does not declare its changes."""
+    """Whether the newest version does not declare its changes, or its file (`data`) has comments for the author."""
     guidance = GUIDANCE.encode() in data
     steps = operator.transitions
     return bool(steps) and (guidance or bool(steps[-1].undeclared_keys) or is_unexplained(steps[-1]))
 
 
 def add_version(operator: Operator, data: bytes, since: int, command: str, sets: TypeSets) -> bytes:
-    """Return an operator's file with a copy of its newest version above that one; every other byte stays.
+    """Return the bytes of an operator's file with a copy of the newest version above it; all other bytes stay.
 
     Args:
         operator: The operator.
@@ -235,13 +235,13 @@ def add_version(operator: Operator, data: bytes, since: int, command: str, sets:
 
 
 def _newest_lines(operator: Operator, lines: list[str]) -> VersionLines:
-    """Return where the newest version of an operator is among the `lines` of its file."""
+    """Return the lines of an operator's newest version in its file, which consists of `lines`."""
     written = locate_versions(operator.path, operator.root, lines)
     return max(written, key=lambda each: each.since)
 
 
 def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callable[[Operator], bool]) -> None:
-    """Raise UsageError U103 unless the edited file `data` can be read, and `same` returns true for its operator."""
+    """Raise UsageError U103 if the edited file `data` cannot be read, or if `same` is false for its operator."""
     try:
         kept = same(parse_operator(data, operator.path, sets))
         why = "another version would not be the same afterwards"
@@ -255,7 +255,7 @@ def _check_result(operator: Operator, data: bytes, sets: TypeSets, same: Callabl
 
 
 def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return an operator's file with the changes of its newest version written into the `change:` block.
+    """Return the bytes of an operator's file with the changes of its newest version in the `change:` block.
 
     If nothing is left to describe, guidance for the author is removed, too, and the version below is written as the
     difference from the newest (`like`). Raises UsageError U103 if comments or the layout would be lost.
@@ -279,7 +279,10 @@ def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
 
 
 def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeSets) -> bytes:
-    """Return a file whose `change:` block has the changes of `step`, the newest transition. Raises UsageError U103."""
+    """Return the bytes of a file with the changes of `step`, the newest transition, in its `change:` block.
+
+    Raises UsageError U103 if the file cannot be edited so.
+    """
     lines = lines_of(data.decode())
     newest = _newest_lines(operator, lines)
     node = newest.node.value["change"]
@@ -307,7 +310,7 @@ def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeS
 def _change_lines(
     operator: Operator, lines: list[str], node: YamlNode, new: dict[str, Any], span: tuple[int, int], end: str
 ) -> list[str]:
-    """Return the lines of a `change:` block with the entries of `new`; entries that do not change keep their lines.
+    """Return the lines of a `change:` block with the entries in `new`; an entry that is the same keeps its lines.
 
     `node` is the present block, `span` the indices of its first line and of the line after it, `end` the line ending.
     """
@@ -330,12 +333,12 @@ def _change_lines(
 
 
 def _entry_lines(key: str, value: Any, indent: str, end: str) -> list[str]:
-    """Return the YAML lines of a key and its value, with indentation and the line ending `end`."""
+    """Return the YAML lines of a key with its value, each with the indentation `indent` and the line ending `end`."""
     return [line + end for line in entry_lines(key, value, indent)]
 
 
 def _check_comments(operator: Operator, lines: list[str], node: YamlNode) -> None:
-    """Raise UsageError U103 if a comment ends one of the lines of a YAML value, which are printed anew."""
+    """Raise UsageError U103 if printing a YAML value anew would lose a comment at the end of one of its lines."""
     if _has_comments([line for line in lines if not line.lstrip().startswith("#")], node):
         message = "the comments of this change block would be lost"
         help = "opset lint says what to write; or move them to lines of their own"
@@ -348,9 +351,9 @@ def _has_comments(lines: list[str], node: YamlNode) -> bool:
 
 
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
-    """Return a file's bytes, its second newest version with `like: NEWEST` in place of the keys that both share.
+    """Return the bytes of a file whose second newest version has `like: NEWEST` in place of keys that both have.
 
-    The file is returned as it is if a comment would be lost.
+    The bytes are returned unchanged if a comment would be lost.
     """
     lines = lines_of(data.decode())
     written = sorted(locate_versions(operator.path, operator.root, lines), key=lambda each: -each.since)
@@ -381,5 +384,5 @@ def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
 
 
 def _like_lines(key: str, value: Any, pad: str, end: str) -> list[str]:
-    """Return the YAML lines of a key in a version with `like`; `value` is its difference from the other version."""
+    """Return the YAML lines of a key in a version with `like`; `value` is what differs from the other version."""
     return [pad + line[2:] + end for line in difference_lines(key, value)]

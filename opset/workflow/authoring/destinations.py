@@ -36,7 +36,7 @@ _DOMAIN = re.compile(r"(?=.{1,100}\Z)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 
 def own_folder() -> Path:
-    """Return the folder `schemas` here. Raises UsageError U104 if it is a link."""
+    """Return the path of the folder `schemas` in the working directory. Raises UsageError U104 if it is a link."""
     if OWN_FOLDER.is_symlink():
         why = "it is a link, and nobody named the folder that it leads to"
         finding = Finding("U104", f"{OWN_FOLDER}/ here is not used", why=why, help="name the folder: -o DIR")
@@ -47,7 +47,7 @@ def own_folder() -> Path:
 class Destination(NamedTuple):
     """The folder of YAML that operators of a domain are written to; nothing is written outside of `root`.
 
-    `standard` is whether these are the operators of this package, whose functions are in its own modules.
+    `standard` says whether it is this package's own folder; functions are then written into the package's modules.
     """
 
     root: Path
@@ -56,25 +56,25 @@ class Destination(NamedTuple):
     standard: bool
 
     def yaml_path(self, name: str) -> Path:
-        """Return the path of the YAML file of an operator, whether it exists or not."""
+        """Return the path of an operator's YAML file, which need not exist."""
         return self.folder / domain_name(self.domain) / f"{name}.yaml"
 
     def hooks_path(self, layer: Layer, family: str) -> Path:
-        """Return the path of the Python file for functions of a layer, such as kernels, of a family of operators."""
+        """Return the path of the Python file with functions of a layer, such as kernels, for a family of operators."""
         if self.standard:
             return self.root.joinpath(*layer.package.split(".")[1:], f"{family}.py")
         return self.folder / domain_name(self.domain) / layer.file
 
     def relative_path(self, path: Path) -> str:
-        """Return a path relative to `root`."""
+        """Return a path as relative to `root`."""
         return os.path.relpath(path, self.root)
 
     def type_sets(self) -> TypeSets:
-        """Return the type sets that operators of the folder may name. Raises SchemaError if types.yaml is malformed."""
+        """Return the type sets that operators in the folder may name. Raises SchemaError if types.yaml is malformed."""
         return folder_sets(self.folder, None if self.standard else standard_sets())
 
     def read_operator(self, name: str, sets: TypeSets) -> Operator:
-        """Return an operator of the folder. Raises UsageError U105 if there is none, SchemaError if it is malformed."""
+        """Return an operator in the folder. Raises UsageError U105 if there is none, SchemaError if it is malformed."""
         path = self.yaml_path(name)
         if not os.path.lexists(path):
             names = [each.stem for each in self.yaml_files()]
@@ -88,12 +88,12 @@ class Destination(NamedTuple):
         return operator
 
     def yaml_files(self) -> Iterator[Path]:
-        """Yield the operator files of the domain."""
+        """Yield the paths of the domain's operator files."""
         if os.path.isdir(self.folder):
             yield from (each for each in operator_files(self.folder) if each.parent.name == domain_name(self.domain))
 
     def newest_version(self, sets: TypeSets) -> int:
-        """Return the newest version of the domain's operator set in the files; 0 if there is none.
+        """Return the newest version of any operator of the domain in the files, 0 if there is none.
 
         Files that cannot be read are left out; `opset lint` reports them.
         """
@@ -105,12 +105,12 @@ class Destination(NamedTuple):
         return max((each.schemas[-1].since_version for each in operators if each.domain == self.domain), default=0)
 
     def newest_released(self, lock: Lock) -> int:
-        """Return the newest version of the domain's operator set that the lock or a release of onnx has, else 0."""
+        """Return the newest version of the domain that the lock has, or a release of onnx; 0 if there is none."""
         versions = (int(since) for each in lock.get(domain_name(self.domain), {}).values() for since in each)
         return max((RELEASES[-1].opset_of(self.domain) if self.standard else 0, *versions))
 
     def lock(self) -> Lock:
-        """Return lock.json, the hashes of released versions. Raises SchemaError if it cannot be read."""
+        """Return the content of lock.json, the hashes of released versions. Raises SchemaError if it cannot be read."""
         return read_lock(self.folder)
 
 
@@ -138,7 +138,7 @@ def destination_of(domain: str, folder: Path | None) -> Destination:
 
 
 def split_name(name: str, domain: str | None) -> tuple[str, str]:
-    """Return the domain and the name of an operator, given as "com.acme.Thin", or as "Thin" with a domain.
+    """Return (domain, name) of an operator that is given as "com.acme.Thin", or as "Thin" with a domain.
 
     Raises:
         UsageError: S215 if one of them cannot be the name of a file or folder.
@@ -158,10 +158,10 @@ def split_name(name: str, domain: str | None) -> tuple[str, str]:
 
 
 def next_version(newest: int, released: int, own: int) -> int:
-    """Return the since_version for the next version of an operator.
+    """Return the since_version that the next version of an operator gets.
 
-    It is the newest version of the domain's operator set if that is not released yet, else the one after it; 0 if
-    the operator itself has an unreleased version already.
+    It is the newest version of the domain's operator set if that is not released yet, else the one after it; 0 if the
+    operator itself has an unreleased version already.
 
     Args:
         newest: Newest version of the operator set.
@@ -174,7 +174,10 @@ def next_version(newest: int, released: int, own: int) -> int:
 
 
 def check_since(since: int, own: int, released: int, name: str) -> Finding | None:
-    """Return a finding unless `since` is above `own`, the operator's newest version, and `released`, the domain's."""
+    """Return a finding if `since` cannot be the number of a new version of the operator `name`, else None.
+
+    It has to be above `own`, the operator's newest version, and `released`, the domain's newest released version.
+    """
     least = max(own, released) + 1
     if least <= since <= MAX_VERSION:
         return None
@@ -184,7 +187,7 @@ def check_since(since: int, own: int, released: int, name: str) -> Finding | Non
 
 
 def hook_source(path: Path) -> str:
-    """Return the text of a file of hooks; "" if it does not exist. Raises UsageError U103 if it cannot be read."""
+    """Return the text of a Python file of hooks, "" if there is none. Raises UsageError U103 if it cannot be read."""
     try:
         return file_bytes(path, MAX_HOOKS).decode()
     except FileNotFoundError:

@@ -89,8 +89,8 @@ def new_operator(
         domain: Domain of the operator, if the name has none.
         like: Operator whose signature, family, shape rule and function bodies are copied.
         folder: Folder of operator YAML; by default the standard's, or `schemas` for other domains.
-        family: Family; by default that of `like`, or the last word of the domain.
-        shape: Rule for the shapes of outputs, as same(X), or FUNCTION if none fits; by default that of `like`.
+        family: Family; by default the family of `like`, or the last word of the domain.
+        shape: Rule for the shapes of outputs, as same(X), or FUNCTION if none fits; by default the rule of `like`.
         since: Version; by default the next one.
 
     Raises:
@@ -138,9 +138,9 @@ def new_operator(
 def add_hooks(
     destination: Destination, schema: OpSchema, stubs: Mapping[Layer, Iterable[Stub]]
 ) -> tuple[dict[str, bytes], dict[str, tuple[str, ...]]]:
-    """Return files of hooks with stubs added: their bytes by path below the root, and the added names by path.
+    """Return the files of hooks after stubs were added: bytes by path below the root, and names of stubs by path.
 
-    A function that is registered already is left alone.
+    Nothing is written. A stub is left out if such a function is registered already.
 
     Raises:
         UsageError: U103 for a file that is not Python, U102 for one with another function of the same name.
@@ -173,7 +173,10 @@ def add_hooks(
 
 
 def operator_text(name: str, family: str, since: int, document: Mapping[str, Any], inference_file: str) -> str:
-    """Return the YAML of a new operator: the keys in `document`, and guidance on what else to write."""
+    """Return the YAML of a new operator: the keys in `document`, and guidance on what else to write.
+
+    `inference_file` is the name of the file with inference functions, which the guidance mentions.
+    """
     lines = {key: entry_lines(key, document[key]) if key in document else [] for key in _COPIED}
     blocks = {key: "".join(f"{line}\n" for line in block) for key, block in lines.items()}
     determinism = blocks.pop("determinism")
@@ -184,7 +187,10 @@ def operator_text(name: str, family: str, since: int, document: Mapping[str, Any
 
 
 def _initial_document(original: Operator | None, domain: str, sets: TypeSets, shape: str | None) -> dict[str, Any]:
-    """Return the YAML keys of a new operator's first version: those of `original`, or PLAIN; texts are empty."""
+    """Return the YAML keys of a new operator's first version, copied from `original`, or else from PLAIN.
+
+    Descriptions in it are empty. `shape` is the shape rule if it is not None.
+    """
     document = dict(PLAIN)
     if original is not None:
         newest = max(original.root.value["versions"].value, key=lambda each: each.value["since"].value).plain()
@@ -206,13 +212,13 @@ def _initial_document(original: Operator | None, domain: str, sets: TypeSets, sh
 
 
 def _type_set_names(expression: Any) -> list[str]:
-    """Return the names of type sets of one domain that an expression of types, or a list of expressions, contains."""
+    """Return the names in an expression of types, or in a list of these, of type sets that only one domain has."""
     texts = expression if isinstance(expression, list) else [expression]
     return [each for each in map(str, texts) if each.partition("_")[0] in SETS_OF_DOMAINS and "_" in each]
 
 
 def _find_original(like: str, destination: Destination, sets: TypeSets, findings: list[Finding]) -> Operator | None:
-    """Return the operator named `like`, which a new one copies; None, with a finding added, if there is none."""
+    """Return the operator called `like`, which a new one is to copy; if there is none, None, and a finding is added."""
     try:
         domain, name = split_name(like, None)
         registry = default_registry()
@@ -234,7 +240,10 @@ def _find_original(like: str, destination: Destination, sets: TypeSets, findings
 def _choose_family(
     destination: Destination, family: str | None, original: Operator | None, findings: list[Finding]
 ) -> str:
-    """Return the family of a new operator; for the standard, add a finding unless it is one of FAMILIES."""
+    """Return the family of a new operator: `family`, the family of `original`, or the last word of the domain.
+
+    For an operator of the standard, a finding is added if it is not one of FAMILIES.
+    """
     family = family or (original.family if original is not None else "")
     if destination.standard and family not in FAMILIES:
         message = f"there is no family {family}" if family else "the family is not given"

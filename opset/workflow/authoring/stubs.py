@@ -20,7 +20,10 @@ _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 class Stub(NamedTuple):
-    """A function to add to a file, its imports and the decorator that registers it (for no version if `since` is 0)."""
+    """A function to add to a Python file, with its imports and the decorator that registers it.
+
+    `since` is the version in the decorator, 0 if it has none.
+    """
 
     name: str
     decorator: str
@@ -32,7 +35,7 @@ class Stub(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _templates() -> Any:
-    """Return the Jinja environment of this package's templates."""
+    """Return the Jinja environment that loads the templates of this package."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # slow
 
     return Environment(
@@ -57,7 +60,7 @@ def snake_case(name: str) -> str:
 def kernel_stub(schema: OpSchema, standard: bool) -> Stub:
     """Return the stub of a new operator's kernel, which raises an error until it is written.
 
-    `standard` says whether the stub is for the code of opset itself.
+    `standard` says whether it is for the code of opset itself, which has type hints and other imports.
     """
     imports: dict[str, tuple[str, ...]] = {"opset.extend": ("kernel",)}
     if standard:
@@ -71,7 +74,7 @@ def kernel_stub(schema: OpSchema, standard: bool) -> Stub:
 def inference_stub(schema: OpSchema, standard: bool) -> Stub:
     """Return the stub of an inference function, which infers nothing until it is written.
 
-    `standard` says whether the stub is for the code of opset itself.
+    `standard` says whether it is for the code of opset itself, which has type hints and other imports.
     """
     imports: dict[str, tuple[str, ...]] = {"opset.extend": ("Call", "Unknown", "infer")}
     if standard:
@@ -87,7 +90,8 @@ def inference_stub(schema: OpSchema, standard: bool) -> Stub:
 def adapter_stub(schema: OpSchema, direction: str, standard: bool) -> Stub:
     """Return the stub of a version's adapter, which refuses every node until it is written.
 
-    `direction` is "up" (to this version) or "down" (from it). `standard` says whether the stub is for opset's own code.
+    `direction` is "up" (to this version) or "down" (from it). `standard` says whether it is for the code of opset
+    itself.
     """
     names = ("Builder", "Node", "Refusal", "Result")
     imports: dict[str, tuple[str, ...]] = {"opset.extend": (*names, direction)}
@@ -105,7 +109,10 @@ def _make_stub(
     suffix: str = "",
     **values: str,
 ) -> Stub:
-    """Return a stub from a template, named after operator, version and `suffix`; `since` 0 is not written into it."""
+    """Return a stub made from a template; its name consists of operator, version and `suffix`.
+
+    The decorator has `since` if it is not 0. `values` fill the template.
+    """
     name = f"{snake_case(schema.name)}_{schema.since_version}{suffix}"
     arguments = [f'"{schema.name}"'] + ([f"since={since}"] if since else [])
     arguments += [f'domain="{schema.domain}"'] if schema.domain else []
@@ -122,7 +129,10 @@ def _make_stub(
 
 
 def _kernel_signature(schema: OpSchema, typed: bool) -> str:
-    """Return a kernel's parameters, inputs by position and attributes by name; `typed` adds types and the result."""
+    """Return the parameters of a kernel as Python text: inputs by position, attributes by name.
+
+    With `typed`, it has type hints and the type of the result.
+    """
     taken = {*schema.attributes, "context"}
     inputs: list[str] = []
     for number, parameter in enumerate(schema.inputs):
@@ -148,19 +158,19 @@ def _kernel_signature(schema: OpSchema, typed: bool) -> str:
 
 
 def _annotation(attribute: Any) -> str:
-    """Return the type hint of the parameter for an attribute."""
+    """Return the type hint, as text, of a kernel's parameter for an attribute."""
     kind = _KINDS.get(attribute.type, "Any")
     absent = not attribute.required and attribute.default is None and kind != "Any"
     return f"{kind} | None" if absent else kind
 
 
 def _is_name(text: str) -> bool:
-    """Whether a text can be the name of a parameter of a Python function."""
+    """Whether a text can be the name of a parameter in Python."""
     return text.isascii() and text.isidentifier() and not keyword.iskeyword(text)
 
 
 def add_stubs(source: str, stubs: Iterable[Stub], docstring: str) -> str:
-    """Return the text of a file with stubs at its end, and their imports at its top.
+    """Return the text of a Python file with stubs added at its end, and their imports at its top.
 
     Args:
         source: Text of the file, "" for a new one.
@@ -179,7 +189,10 @@ def add_stubs(source: str, stubs: Iterable[Stub], docstring: str) -> str:
 
 
 def _add_imports(text: str, imports: Mapping[str, tuple[str, ...]], end: str) -> str:
-    """Return Python source with the missing imports of these names, by module; `end` is its line ending."""
+    """Return Python source with imports added for the names that it does not import yet.
+
+    `imports` has the names by module, `end` is the line ending.
+    """
     for module, names in imports.items():
         body = ast.parse(text).body
         froms = [node for node in body if isinstance(node, ast.ImportFrom) and node.module]
@@ -203,7 +216,10 @@ def _import_line(module: str, names: Iterable[str]) -> str:
 
 
 def _import_position(body: list[ast.stmt], module: str) -> tuple[int, bool]:
-    """Return the index of the line before which an import of `module` goes, and whether an empty line comes first."""
+    """Return the index of the line before which to import `module`, and whether an empty line comes before the import.
+
+    `body` are the statements of the file.
+    """
     top = module.partition(".")[0]
     imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {node.lineno: getattr(node, "module", None) or "" for node in imports}
@@ -218,7 +234,7 @@ def _import_position(body: list[ast.stmt], module: str) -> tuple[int, bool]:
 
 
 def conflicting_definition(source: str, stub: Stub) -> str:
-    """Return "NAME, line N" of a function or class in a file with the name of a stub; "" if there is none."""
+    """Return "NAME, line N" of a function or class in a file that has the name of a stub, "" if there is none."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == stub.name:
             return f"{node.name}, line {node.lineno}"
@@ -226,7 +242,10 @@ def conflicting_definition(source: str, stub: Stub) -> str:
 
 
 def is_registered(source: str, stub: Stub) -> bool:
-    """Whether a decorator in a file registers a function for a stub's operator and version; the file is not run."""
+    """Whether a decorator in a Python file registers a function for the operator and version of a stub.
+
+    The file is parsed, and not run.
+    """
     for node in ast.parse(source).body:
         if not isinstance(node, ast.FunctionDef):
             continue

@@ -46,7 +46,7 @@ class Approval(NamedTuple):
     place: str
 
     def matches(self, each: Break) -> bool:
-        """Whether the entry is about a finding, even if it has ended by now."""
+        """Whether the entry is about the finding `each`, even if its last day is over."""
         name = f"{domain_name(each.domain)}.{each.operator}" if each.operator else domain_name(each.domain)
         versions = self.versions or (0,)
         same = (self.rule, self.subject, self.message) == (each.rule, name, each.message)
@@ -54,9 +54,9 @@ class Approval(NamedTuple):
 
 
 def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Break], today: datetime.date) -> Report:
-    """Return a report whose findings have the reason of the entry that approves them, or the one that they had.
+    """Return a report in which a finding that an entry approves carries the entry's reason; others are unchanged.
 
-    Added are `faults`, and findings about entries that ended or match nothing.
+    `faults`, and findings about entries that ended or match nothing, are added to the report.
 
     Args:
         report: Report of a comparison.
@@ -88,7 +88,7 @@ def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Brea
 
 
 def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
-    """Return the entries of an approved.yaml, and findings about malformed ones; two empty lists if there is no file.
+    """Return the entries of an approved.yaml, and findings about malformed entries; two empty lists without the file.
 
     Raises:
         ComparisonError: B194 if the file cannot be read.
@@ -125,7 +125,7 @@ def read_approvals(path: Path) -> tuple[list[Approval], list[Break]]:
 
 
 def _unreadable_list(path: Path, findings: Iterable[Finding]) -> ComparisonError:
-    """Return the error B194 that an approved.yaml cannot be read."""
+    """Return the error B194: an approved.yaml cannot be read, for the reasons in `findings`."""
     head = Finding("B194", "the list of approved findings cannot be read", place=str(path), help="nothing was compared")
     return ComparisonError([head, *findings])
 
@@ -134,7 +134,10 @@ class _EntryReader(Fields):
     """Reads one entry of approved.yaml, and collects findings."""
 
     def read_entry(self, node: YamlNode, place: str) -> Approval | None:
-        """Return an entry of approved.yaml, None if it is no mapping; malformed parts are empty, with findings."""
+        """Return an entry of approved.yaml, or None if it is no mapping.
+
+        A malformed part is empty in the entry, and a finding is added. `place` is the entry's path:line:column.
+        """
         fields = self.mapping(node, KEYS, ("rule", "message", "reason", "until"))
         if not isinstance(node.value, dict):
             return None
@@ -153,7 +156,7 @@ class _EntryReader(Fields):
         return Approval(rule, subject, versions, message, reason, self.read_date(fields), place)
 
     def read_date(self, fields: dict[str, YamlNode]) -> datetime.date:
-        """Return the day in the field `until`; the first day of the calendar, with a finding, if it is malformed."""
+        """Return the day in the field `until`; if it is malformed, add a finding and return the earliest day."""
         node = fields.get("until")
         if node is not None:
             try:

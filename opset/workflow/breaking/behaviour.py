@@ -44,7 +44,7 @@ def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B143", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report constraints whose checked conditions changed, and those that are checked only before or only now."""
+    """Yield a finding for each constraint whose checked conditions changed, or that is checked in one version only."""
     for label in pair.new.docs.constraints:
         old, new = _condition_texts(pair.old, label), _condition_texts(pair.new, label)
         is_new = label not in pair.old.docs.constraints
@@ -63,7 +63,7 @@ def _constraint_changed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B144", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report constraints of an edited version whose words changed, while the checked conditions stayed."""
+    """Yield a finding for each constraint of an edited version whose words changed, but not its checked conditions."""
     if not pair.in_place:
         return
     for label, text in pair.new.docs.constraints.items():
@@ -76,14 +76,14 @@ def _constraint_text(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B145", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _constraint_label(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report constraints of an edited version that had another label (C1, C2 …) before."""
+    """Yield a finding for each constraint of an edited version that had another label (C1, C2 …) before."""
     for label in pair.new.docs.constraints:
         if pair.in_place and (old := _labels_of_same_constraint(pair.old, pair.new, label)):
             yield RuleFinding(f"the constraint {label} was {listing(old)} before", ("constraints", label))
 
 
 def _condition_texts(version: Version, label: str) -> list[str]:
-    """Return the conditions that are checked for a constraint, by its label, as sorted texts."""
+    """Return the conditions that are checked for the constraint `label` of a version, as sorted texts."""
     texts = []
     for each in version.schema.conditions:
         if each.label == label:
@@ -93,12 +93,12 @@ def _condition_texts(version: Version, label: str) -> list[str]:
 
 
 def _is_declared_by_attribute(version: Version, label: str) -> bool:
-    """Whether an attribute of the version names the constraint as the one that its illegal values break."""
+    """Whether an attribute of a version names the constraint `label` as the one that its illegal values break."""
     return any(each.constraint == label for each in version.schema.attributes.values())
 
 
 def _labels_of_same_constraint(other: Version, version: Version, label: str) -> list[str]:
-    """Return the other labels that `other` has for the constraint `label` of `version`, [] if its label is the same."""
+    """Return the labels under which `other` has the constraint `label` of `version`; [] if it has the same label."""
     text = version.docs.constraints[label]
     if other.docs.constraints.get(label) == text:
         return []
@@ -115,7 +115,7 @@ def _labels_of_same_constraint(other: Version, version: Version, label: str) -> 
 
 @BREAKING.rule("B151", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _shape_rule(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report that output shapes are inferred by another named rule, or by a function and no longer a rule."""
+    """Yield a finding if output shapes are inferred by another rule, or by a function in place of a rule."""
     old, new = pair.old.schema.shape, pair.new.schema.shape
     if old != new:
         comparable = bool(old and new)
@@ -125,7 +125,7 @@ def _shape_rule(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B152", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR, severity=WARN)
 def _function_body(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report function bodies that were added, removed, edited or put into another order."""
+    """Yield a finding for each function body that was added, removed or edited, and if their order changed."""
     old, new = pair.old.schema.function, pair.new.schema.function
     gone, came = [each for each in old if each not in new], [each for each in new if each not in old]
     for body in gone:
@@ -144,14 +144,14 @@ def _function_body(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B153", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _determinism(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report that outputs became random, or no longer are."""
+    """Yield a finding if outputs became random, or no longer are."""
     if moved := pair.difference.get("determinism"):
         yield RuleFinding(f"results were {moved[0]} and are {moved[1]} now", ("determinism",))
 
 
 @BREAKING.rule("B154", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR, name="deprecated")
 def _deprecation(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report that the operator was withdrawn, or no longer is."""
+    """Yield a finding if the operator was withdrawn, or no longer is."""
     if "deprecated" in pair.difference:
         now = "withdrawn" if pair.new.schema.deprecated else "no longer withdrawn"
         yield RuleFinding(f"the operator is {now}", ("deprecated",))
@@ -159,7 +159,7 @@ def _deprecation(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B155", VersionPair, requires=NEW_VERSION, clause=IMMUTABLE)
 def _experimental(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report that the version became experimental, or no longer is."""
+    """Yield a finding if the version became experimental, or no longer is."""
     if "experimental" in pair.difference:
         now = "experimental" if pair.new.schema.experimental else "no longer experimental"
         yield RuleFinding(f"the version is {now}", ("experimental",))
@@ -167,7 +167,7 @@ def _experimental(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B156", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report that the replacement that a version names was changed in place."""
+    """Yield a finding if a version was edited to name another replacement."""
     old, new = pair.old.schema.replacement, pair.new.schema.replacement
     if pair.in_place and old != new:
         yield RuleFinding(f"the replacement changed: {old or 'none'} -> {new or 'none'}", ("replacement",))
@@ -178,7 +178,7 @@ def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B157", VersionPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report edited descriptions: a warning if more than a few words differ, as the meaning may have changed."""
+    """Yield a finding for edited descriptions; it is a warning if more than a few words differ, else a notice."""
     if not pair.in_place:
         return
     old, new = pair.old.docs, pair.new.docs
@@ -197,7 +197,7 @@ def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _is_reworded(old: str, new: str) -> bool:
-    """Whether more than two words were added or removed, or one that may decide the meaning: a number, a negation."""
+    """Whether more than two words of a text changed, or one that may decide the meaning: a number, a negation."""
     # Words and numbers are compared with the marks inside and before them.
     runs = ([each.rstrip(".+-") for each in re.findall(r"[\w.+-]+", text.lower())] for text in (old, new))
     before, after = (Counter(filter(None, words)) for words in runs)
@@ -210,14 +210,14 @@ _DECISIVE = re.compile(r"\d|^(not?|never|none|only|un\w*|negative|positive|any|a
 
 @BREAKING.rule("B158", VersionPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _formula(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report that the formula of a version was edited."""
+    """Yield a finding if the formula of a version was edited."""
     if pair.in_place and pair.old.docs.formula != pair.new.docs.formula:
         yield RuleFinding("the formula was edited", ("formula",), help=_CLARIFY)
 
 
 @BREAKING.rule("B159", VersionPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _special_cases(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report special cases of a version that were added, removed or put into another order."""
+    """Yield a finding if special cases of a version were added, removed or put into another order."""
     old, new = ([each.text for each in side.docs.special_cases] for side in (pair.old, pair.new))
     if not pair.in_place or old == new:
         return
@@ -235,7 +235,7 @@ _CLARIFY = "where implementations do this already, it is a clarification; otherw
 
 @BREAKING.rule("B161", VersionPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report that a released `change:` block declares another adapter: derived, written or impossible."""
+    """Yield a finding if a released `change:` block was edited to declare an adapter derived, written or impossible."""
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
     for way in ("up", "down"):
@@ -250,7 +250,7 @@ def _change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B162", VersionPair, requires=NONE, clause=IMMUTABLE, severity=WARN)
 def _change_claims(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report edits of a released `change:` block, from which conversions are derived, beside its adapters."""
+    """Yield a finding for each edit of a released `change:` block, except of its adapters."""
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
     old, new = pair.old.change, pair.new.change
@@ -270,7 +270,7 @@ def _change_claims(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B163", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR, severity=INFO)
 def _meaning_changed(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report a new version whose `change:` block says that the meaning changed."""
+    """Yield a finding for a new version whose `change:` block says that the meaning changed."""
     if not pair.in_place and pair.new.change.meaning:
         yield RuleFinding(f"the meaning changed: {pair.new.change.meaning}", ("change", "meaning"))
 
@@ -280,7 +280,7 @@ def _meaning_changed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B171", OperatorPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _example_result(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Report examples whose outputs changed, or which break another constraint, for the same inputs."""
+    """Yield a finding for each example that has other outputs for the same inputs, or breaks another constraint."""
     for old, new, versions in _match_examples(operators):
         if new is not None and _result_text(old) != _result_text(new):
             what = "breaks another constraint" if old.error and new.error else "gives another result"
@@ -305,7 +305,7 @@ def _example_renamed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B174", OperatorPair, requires=NONE, clause=BEHAVIOUR, severity=WARN)
 def _example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Report examples whose outputs may differ more, or less, from the computed ones than before."""
+    """Yield a finding for each example whose tolerance changed: how far computed outputs may be from its own."""
     for old, new, versions in _match_examples(operators):
         if new is not None and old.tolerance != new.tolerance:
             said = ["the usual one" if each is None else f"{each:g}" for each in (old.tolerance, new.tolerance)]
@@ -316,7 +316,7 @@ def _example_tolerance(operators: OperatorPair) -> Iterator[RuleFinding]:
 def _example_finding(
     operators: OperatorPair, message: str, versions: list[int], help: str | None = None
 ) -> RuleFinding:
-    """Return a finding about an example at some versions; `help` is by default how to mend an edit."""
+    """Return a finding about an example at `versions`; `help` is by default the help for an edited version."""
     held = f" (version{'s' if len(versions) > 1 else ''} {listing(list(map(str, versions)))})"
     return RuleFinding(message + held, version=versions[-1], help=mending_help(operators.old) if help is None else help)
 
@@ -326,7 +326,7 @@ COMPARED = 20
 
 
 def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | None, list[int]]]:
-    """Return (old example, new example on the same inputs, versions at which both apply) for each old example.
+    """Return (old example, new example with the same inputs, versions at which both apply) for each old example.
 
     The new example is None if none has these inputs. Versions with the same examples in both states are left out.
     """
@@ -349,17 +349,17 @@ def _match_examples(operators: OperatorPair) -> list[tuple[Example, Example | No
 
 
 def _inputs_text(example: Example) -> str:
-    """Return the attributes and inputs of an example as a text, equal for examples that run the same."""
+    """Return the attributes and inputs of an example as text, which is equal for examples that compute the same."""
     return _canonical_text([example.attributes, example.inputs])
 
 
 def _result_text(example: Example) -> str:
-    """Return the outputs of an example, or the constraint that it breaks, as a text to compare."""
+    """Return the outputs of an example, or the constraint that it breaks, as text to compare."""
     return _canonical_text([example.outputs, example.error])
 
 
 def _canonical_text(value: Any) -> str:
-    """Return a value as JSON that is the same for all spellings of one value."""
+    """Return a value as JSON text, which is the same for all spellings of the value."""
     return json.dumps(_canonical_value(value), sort_keys=True)
 
 
@@ -381,5 +381,5 @@ def _canonical_value(value: Any) -> Any:
 
 
 def _is_float(element: Any, type_: str) -> bool:
-    """Whether an element of a value of type `type_` is an integer that stands for exactly the same float."""
+    """Whether an element of a value of type `type_` is written as an integer, but means exactly this float."""
     return type(element) is int and "float" in type_ and abs(element) < 2**53

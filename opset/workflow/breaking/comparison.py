@@ -31,7 +31,7 @@ def compare(
     rules: Collection[str] | None = None,
     budget: Budget | None = None,
 ) -> Report:
-    """Return a report of all differences between two states that rules name.
+    """Return a report of all differences between two states that a rule finds.
 
     Args:
         old: Older state: a registry, operators read from YAML, or a `State`.
@@ -62,7 +62,10 @@ def compare(
 
 
 def _soften_unreleased(comparison: Comparison, finding: Break) -> Break:
-    """Return a finding; about a version in development, it becomes a notice, except by a rule in RULES_OF_NEW_STATE."""
+    """Return a finding unchanged, or as a notice if it is about a version in development.
+
+    Rules in RULES_OF_NEW_STATE hold for versions in development, too.
+    """
     if finding.severity == INFO or finding.rule in RULES_OF_NEW_STATE or not comparison.is_in_development(finding):
         return finding
     message = f"{finding.message} (not released yet)"
@@ -70,7 +73,7 @@ def _soften_unreleased(comparison: Comparison, finding: Break) -> Break:
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:
-    """Return sentences on parts that the comparison has left out."""
+    """Return sentences about parts that the comparison left out."""
     notes = []
     if comparison.old.released:
         other = "other edits show beside a revision: opset breaking rev:…"
@@ -82,7 +85,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _state_of(schemas: State | Registry | Iterable[Operator], name: str) -> State:
-    """Return the state of a registry or of operators, named `name` in messages; a state is returned as it is."""
+    """Return the state of a registry or of operators, called `name` in messages; a State is returned itself."""
     if isinstance(schemas, State):
         return schemas
     return registry_state(schemas, name) if isinstance(schemas, Registry) else loaded_state(schemas, name)

@@ -15,7 +15,7 @@ from opset.workflow.breaking.states import Key, OperatorState, State
 
 @BREAKING.rule("B181", VersionPair, requires=FORBIDDEN, clause=OPSETS)
 def _version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report a new version that has the signature and the meaning of the one before, so that none is needed."""
+    """Yield a finding if a new version has the signature and meaning of the one before, so that it is not needed."""
     if pair.in_place or pair.difference or pair.new.change.meaning:
         return
     old, new = pair.old.schema, pair.new.schema
@@ -34,7 +34,7 @@ def _version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B182", Comparison, requires=NEW_VERSION, clause=TYPES)
 def _type_set_edited(comparison: Comparison) -> Iterator[RuleFinding]:
-    """Report a named type set that changed, with the released versions whose types changed with it."""
+    """Yield a finding for each named type set that changed, with the released versions whose types changed with it."""
     old, new = comparison.old.sets, comparison.new.sets
     for name in sorted(old.keys() & new.keys()):
         came, went = set(new[name]) - set(old[name]), set(old[name]) - set(new[name])
@@ -57,7 +57,7 @@ def _type_set_edited(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> bool:
-    """Whether a type constraint of the version, sequences included, gained a type in `came` or lost one in `went`."""
+    """Whether a type constraint of a version, sequences included, gained a type in `came` or lost a type in `went`."""
     return any(
         any(each in token[1:] for each in (came if token[0] == "+" else went))
         for tokens in pair.difference.get("types", {}).values()
@@ -67,7 +67,7 @@ def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> boo
 
 @BREAKING.rule("B183", VersionPair, requires=NONE, clause=TYPES)
 def _body_types(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report types that the version allows and the operators of its function body do not."""
+    """Yield a finding for each type that a version allows, but not the operators in its function body."""
     old, new = pair.old.schema, pair.new.schema
     if pair.in_place and (old.types, old.function, old.inputs) == (new.types, new.function, new.inputs):
         return
@@ -81,7 +81,7 @@ def _body_types(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B185", VersionPair, requires=FORBIDDEN, clause=OPSETS)
 def _withdrawn_raised(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report a new version of an operator that the version before has withdrawn already."""
+    """Yield a finding if a new version withdraws an operator that the version before has withdrawn already."""
     if not pair.in_place and pair.old.schema.deprecated and pair.new.schema.deprecated:
         help = f"take version {pair.new.since} back: no model of its opset may use the operator"
         message = f"the operator is withdrawn since version {pair.old.since} and needs no other version"
@@ -90,7 +90,7 @@ def _withdrawn_raised(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B184", Comparison, requires=NONE, clause=TYPES, severity=WARN)
 def _siblings_differ(comparison: Comparison) -> Iterator[RuleFinding]:
-    """Report operators of a family that allowed the same types in the older state, but allow different ones now."""
+    """Yield a finding for operators of a family that allowed the same types in the older state, and no longer do."""
     groups: dict[Any, list[Key]] = {}
     for key, operator in comparison.old.operators.items():
         new_operator = comparison.new.operators.get(key)
@@ -109,7 +109,10 @@ def _siblings_differ(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _sibling_differences(groups: Any, most: list[OperatorState], old: State) -> Iterator[RuleFinding]:
-    """Yield a finding for each group of operators whose types now differ from those of `most`, the largest group."""
+    """Yield a finding for each group of operators whose allowed types now differ from the types of the group `most`.
+
+    `most` is the largest of `groups`; `old` is the older state.
+    """
     others = listing([each.name for each in most], 5)
     arity = [*map(len, _allowed_types(most[0]))]
     for group in groups:
@@ -124,6 +127,6 @@ def _sibling_differences(groups: Any, most: list[OperatorState], old: State) -> 
 
 
 def _allowed_types(operator: OperatorState) -> Any:
-    """Return the types that each input and each output of an operator's newest version may have."""
+    """Return the allowed types of each input and each output of an operator's newest version."""
     schema = operator.newest.schema
     return tuple(tuple([schema.allowed_types(each) for each in side]) for side in (schema.inputs, schema.outputs))

@@ -41,7 +41,7 @@ MAX_DEPTH = 64
 
 
 def file_state(path: Path, new: State) -> tuple[State, bool]:
-    """Return the older state that a file holds, and whether it is the YAML of one operator.
+    """Return the older state that a file holds, and whether the file is the YAML of one operator.
 
     Args:
         path: YAML of an operator, or JSON of `opset docs`.
@@ -61,15 +61,16 @@ def file_state(path: Path, new: State) -> tuple[State, bool]:
 
 
 def _unreadable_file(path: Path, why: str) -> ComparisonError:
-    """Return the error B192 that a file holds no operators."""
+    """Return the error B192: a file holds no operators, for the reason `why`."""
     help = "give the YAML of an operator, or the JSON that opset docs wrote"
     return ComparisonError(Finding("B192", f"the schemas of {path} cannot be read", why=why, help=help))
 
 
 def _yaml_state(path: Path, data: bytes, new: State) -> State:
-    """Return the state of the operator in a YAML file.
+    """Return the state of the operator in a YAML file, whose content is `data`.
 
     Its domain is the name of the file's folder, or else the only domain in `new` that has an operator of this name.
+    Raises ComparisonError B192 if the file cannot be read, B193 if `new` has no such operator.
     """
     from opset.schemas.yaml.loader import parse_operator
 
@@ -94,9 +95,9 @@ def _yaml_state(path: Path, data: bytes, new: State) -> State:
 
 
 def _json_state(path: Path, data: bytes, new: State) -> State:
-    """Return the state of the operators in the JSON of `opset docs`, without domains that `new` lacks.
+    """Return the state of the operators in JSON of `opset docs` (`data`), without domains that `new` does not have.
 
-    If `new` has none of the domains, all operators are kept.
+    If `new` has none of the domains, all operators are kept. Raises ComparisonError B192 or B193, as `file_state`.
     """
     try:
         document = parse_json(data)
@@ -126,7 +127,7 @@ def _check_depth(document: Any) -> None:
 
 
 def _parse_operator(data: Mapping[str, Any]) -> OperatorState:
-    """Return an operator, with all versions and examples, of the JSON of `opset docs`."""
+    """Return the state of an operator, with all versions and examples, from the JSON of `opset docs`."""
     domain = normalize_domain(_require_text(data["domain"]))
     name = _require_text(data["operator"])
     versions = sorted(data["versions"], key=lambda each: int(each["since"]))
@@ -136,14 +137,14 @@ def _parse_operator(data: Mapping[str, Any]) -> OperatorState:
 
 
 def _require_text(value: Any) -> str:
-    """Return a value, which has to be text. Raises ValueError if it is not."""
+    """Return a value that has to be a string. Raises ValueError if it is none."""
     if not isinstance(value, str):
         raise ValueError(f"{value!r:.80} is no text")
     return value
 
 
 def _texts(data: Mapping[str, Any], keys: str) -> Iterator[str]:
-    """Return the values of keys, named in one string with spaces, each of which has to be text."""
+    """Yield the values of several keys; `keys` separates them by spaces. Raises ValueError if a value is no string."""
     return (_require_text(data[key]) for key in keys.split())
 
 
@@ -191,7 +192,10 @@ _UNFINITE = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
 def _parse_number(value: Any, kind: str = "") -> Any:
-    """Return a value of JSON as schemas have it: lists become tuples, and "nan" or "inf" of a float type floats."""
+    """Return a value of JSON as schemas hold it: a list as a tuple, "nan" or "inf" of a float type as a float.
+
+    `kind` is the attribute type of the value, "" if it has none.
+    """
     if isinstance(value, list):
         return tuple(_parse_number(each, kind) for each in value)
     if kind.startswith("float") and isinstance(value, str):
@@ -251,7 +255,7 @@ def _parse_note(data: Mapping[str, Any]) -> ImplementationNote:
 
 
 def _parse_grounds(data: Mapping[str, Any]) -> tuple[str, str]:
-    """Return (clause in `stated`, reason in `chosen`) of an example or special case, each "" if it does not apply."""
+    """Return (clause in `stated`, reason in `chosen`) of an example or a special case; each is "" if it has none."""
     status, because = data.get("status", DERIVED), _require_text(data.get("because", ""))
     return because if status == STATED else "", because if status == CHOSEN else ""
 
@@ -273,7 +277,10 @@ def _parse_example(data: Mapping[str, Any]) -> Example:
 
 
 def _parse_value(data: Any) -> Any:
-    """Return a value of an example in JSON as an ExampleValue: a tensor's elements become one flat list."""
+    """Return a value of an example in JSON as an ExampleValue, the elements of a tensor as one flat list.
+
+    Other data, such as the value of an attribute, is returned unchanged.
+    """
     if isinstance(data, list):
         return [_parse_value(each) for each in data]
     if not isinstance(data, dict) or data.keys() != {"type", "shape", "content"}:

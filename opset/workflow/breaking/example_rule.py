@@ -24,7 +24,10 @@ NOT_COMPUTED = "T112"
 
 @BREAKING.rule("B189", Comparison, requires=NONE, clause=BEHAVIOUR)
 def _examples_fail(comparison: Comparison) -> Iterator[RuleFinding]:
-    """Report examples that fail in the newer state, of versions that changed or whose domain's Python files changed."""
+    """Yield a finding for each example that fails in the newer state.
+
+    Only examples of changed versions are run, and of domains whose Python files changed.
+    """
     registry = comparison.registry
     changed = changed_versions(comparison)
     if registry is None or len(changed) > MOST:
@@ -46,9 +49,9 @@ def _examples_fail(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def changed_versions(comparison: Comparison) -> dict[Key, list[OpSchema]]:
-    """Return the versions whose examples to run, by operator: new or edited ones, prose aside.
+    """Return the versions whose examples have to run, by operator: new versions, and those edited beyond their prose.
 
-    If Python files beside the YAML of a domain changed, they are all versions of this domain.
+    If Python files beside the YAML of a domain changed, these are all versions of the domain.
     """
     versions: dict[Key, list[OpSchema]] = {}
     if comparison.old.released:

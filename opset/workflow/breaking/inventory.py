@@ -59,7 +59,7 @@ def _version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B104", OperatorPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Report versions that are gone while a new version of the operator has the same signature."""
+    """Yield a finding for each version that is gone, while a new version of the operator has the same signature."""
     for old, new in operators.version_renumbering.items():
         restore = operators.old.restore or "restore the number"
         place = operators.new.place(new, "since")
@@ -68,7 +68,7 @@ def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B190", Comparison, requires=FORBIDDEN, clause=IMMUTABLE)
 def _lock_contradicted(comparison: Comparison) -> Iterator[RuleFinding]:
-    """Report versions in a lock that neither state has, or that have another signature than in the lock."""
+    """Yield a finding for each version in a lock that neither state has, or that now has another signature."""
     for lock in (comparison.new.lock, comparison.old.lock):
         for domain, operators in (lock or {}).items():
             for name, versions in operators.items():
@@ -84,7 +84,15 @@ def _lock_contradicted(comparison: Comparison) -> Iterator[RuleFinding]:
 def _lock_findings(
     key: Key, since: int, digest: str, new_operator: OperatorState | None, old_operator: OperatorState | None
 ) -> Iterator[RuleFinding]:
-    """Yield a finding if no state has a version of the lock, or if the newer has it with another hash than `digest`."""
+    """Yield a finding if neither state has the version `since` of a lock, or if the newer one has another hash.
+
+    Args:
+        key: the domain and name of the operator.
+        since: the version.
+        digest: the hash of its signature in the lock.
+        new_operator: the operator in the newer state, None if it has none.
+        old_operator: the operator in the older state, None if it has none.
+    """
     now = new_operator.versions.get(since) if new_operator is not None else None
     then = old_operator.versions.get(since) if old_operator is not None else None
     if now is None:
@@ -119,7 +127,7 @@ def _version_added(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _addition(comparison: Comparison, operator: OperatorState, since: int, message: str) -> RuleFinding:
-    """Return the finding about an added version or operator: a notice in a new opset, a break in a released one."""
+    """Return the finding about an added version or operator: a notice in a new opset, an error in a released one."""
     newest = comparison.newest_released(operator.key)
     opset = f"opset {since} of {domain_name(operator.domain)}"
     where = operator.place(since, "since")
@@ -132,7 +140,7 @@ def _addition(comparison: Comparison, operator: OperatorState, since: int, messa
 
 @BREAKING.rule("B107", Comparison, requires=NONE, clause=OPSETS, severity=WARN)
 def _opset_gap(comparison: Comparison) -> Iterator[RuleFinding]:
-    """Report a domain whose first new opset is not the one after its newest released opset."""
+    """Yield a finding for each domain whose first new opset does not follow its newest released opset."""
     for domain, opsets in _new_opsets(comparison).items():
         newest = comparison.newest_released((domain, ""))
         if opsets and opsets[0] > newest + 1:
@@ -142,7 +150,7 @@ def _opset_gap(comparison: Comparison) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B108", Comparison, requires=NONE, clause=OPSETS, severity=WARN)
 def _opsets_several(comparison: Comparison) -> Iterator[RuleFinding]:
-    """Report a domain whose new versions are in more than one new opset."""
+    """Yield a finding for each domain whose new versions are in more than one new opset."""
     for domain, opsets in _new_opsets(comparison).items():
         if len(opsets) > 1:
             message = f"versions came in {len(opsets)} new opsets: {listing(list(map(str, opsets)))}"
@@ -151,7 +159,7 @@ def _opsets_several(comparison: Comparison) -> Iterator[RuleFinding]:
 
 
 def _new_opsets(comparison: Comparison) -> dict[str, list[int]]:
-    """Return the unreleased opsets to which versions were added, by domain."""
+    """Return by domain the unreleased opsets to which versions were added, sorted."""
     by_domain: dict[str, set[int]] = {}
     for key, since in comparison.added_versions:
         if since > comparison.newest_released(key) and not comparison.partial and since not in released_opsets(key[0]):
@@ -161,7 +169,7 @@ def _new_opsets(comparison: Comparison) -> dict[str, list[int]]:
 
 @BREAKING.rule("B109", OperatorPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _family_moved(operators: OperatorPair) -> Iterator[RuleFinding]:
-    """Report an operator that is in another family: the group that shares Python files."""
+    """Yield a finding if an operator is in another family, the group that shares Python files."""
     if operators.old.family != operators.new.family:
         yield RuleFinding(f"the family changed: {operators.old.family} -> {operators.new.family}")
 

@@ -28,13 +28,13 @@ _RESTORE = (
 
 @cache
 def fixtures() -> dict[str, dict[str, str]]:
-    """Return the fixture of each rule by its code; the head of fixtures.yaml describes its keys."""
+    """Return the fixture of each rule by its code; the head of fixtures.yaml describes the keys of a fixture."""
     plain: dict[str, dict[str, str]] = read(FIXTURES.read_bytes(), Findings(str(FIXTURES))).plain()
     return plain
 
 
 def page_body(code: str) -> str:
-    """Return the page of a rule in Markdown, without its title."""
+    """Return the Markdown page of the rule with this code, without its title."""
     rule = BREAKING.by_code[code]
     fixture = fixtures()[code]
     reported = fixture.get("reported", "").replace("{clause}", rule.clause) or _report_text(rule)
@@ -52,7 +52,7 @@ def page_body(code: str) -> str:
 
 
 def _report_text(rule: Rule[Any]) -> str:
-    """Return sentences on a rule: how findings are reported, which version an edit needs, what the standard says."""
+    """Return sentences on a rule: how findings are reported, the version that an edit needs, and the clause."""
     head = f"as {_SEVERITIES[rule.severity]}."
     needs = _REQUIREMENTS.get(rule.requires, "No further version is needed.")
     if rule.requires not in _REQUIREMENTS and rule.clause == CLARIFIED:
@@ -63,7 +63,7 @@ def _report_text(rule: Rule[Any]) -> str:
 
 
 def _good_text(fixture: dict[str, str]) -> str:
-    """Return the good example of a page: a new version with the edit of the bad one, or the fixture's own text."""
+    """Return the good example of a page: a new version with the edit of the bad example, or the fixture's own text."""
     if "version" not in fixture:
         return fixture.get("shown", "") or fixture["good"]
     lines = fixture["bad"].splitlines()[1:]  # without the name of the file
@@ -74,7 +74,7 @@ def _good_text(fixture: dict[str, str]) -> str:
 
 
 def _block(text: str) -> str:
-    """Return text as an indented block of code in Markdown."""
+    """Return text as an indented code block in Markdown."""
     return "\n".join(f"    {line}".rstrip() for line in text.splitlines())
 
 

@@ -45,7 +45,7 @@ class Break(NamedTuple):
 
 
 class BreakingReport(NamedTuple):
-    """The findings of a comparison as JSON has them: whether it is clean, what it requires, and how many there are."""
+    """The findings of a comparison, the strongest requirement of them, and whether the comparison is clean."""
 
     compared: str
     operators: int
@@ -83,11 +83,11 @@ class Report:
         return max((each.requires for each in self.findings), key=REQUIREMENTS.index, default=NONE)
 
     def status(self, strict: bool = False) -> int:
-        """Return the exit status: 1 if something breaks or, with `strict`, if there are warnings; else 0."""
+        """Return the exit status: 1 if there are breaks, or with `strict` warnings; else 0."""
         return 1 if self.breaks or (strict and self.warnings) else 0
 
     def data(self, strict: bool = False) -> dict[str, Any]:
-        """Return the report as plain data."""
+        """Return the report as plain data; with `strict`, it is not clean if there are warnings."""
         clean = self.status(strict) == 0
         findings = [each._replace(domain=domain_name(each.domain)) for each in self.findings]
         whole = BreakingReport(
@@ -103,12 +103,12 @@ class Report:
         return whole._asdict() | {"findings": [each._asdict() for each in findings]}
 
     def counts(self) -> dict[str, int]:
-        """Return the number of errors, warnings and notices that nobody approved, and of approved findings."""
+        """Return the number of findings by severity that nobody approved, and of the others under "approved"."""
         numbers = Counter("approved" if each.approved else each.severity for each in self.findings)
         return {key: numbers[key] for key in (*SEVERITIES, "approved")}
 
     def summary(self) -> str:
-        """Return the names of the compared states and the numbers of findings, on one line."""
+        """Return one line with the names of the compared states and the numbers of findings."""
         counts = self.counts()
         nouns = {ERR: "break", WARN: "warning", INFO: "notice"}
         words = [f"{counts[key] or 'no'} {noun}{'' if counts[key] == 1 else 's'}" for key, noun in nouns.items()]
@@ -117,7 +117,7 @@ class Report:
 
 
 def sort_findings(findings: Iterable[Break]) -> tuple[Break, ...]:
-    """Return findings without duplicates, the gravest first, then by operator, version and rule."""
+    """Return findings without duplicates, the gravest first, then ordered by operator, version and rule."""
 
     def order(each: Break) -> tuple[Any, ...]:
         return SEVERITIES.index(each.severity), each.domain, each.operator, each.version, each.rule
@@ -129,7 +129,10 @@ _LABELS = {ERR: "error", WARN: "warning", INFO: "notice"}
 
 
 def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
-    """Return findings with their titles; equal findings at several versions of an operator are joined to one."""
+    """Return (finding, title) for each finding; findings that differ only in the version are joined to one.
+
+    The title has the operator and all versions.
+    """
     groups: dict[Break, list[Break]] = {}
     for finding in findings:
         groups.setdefault(finding._replace(version=0, place="", help=""), []).append(finding)
@@ -141,7 +144,7 @@ def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
 
 
 def text_lines(report: Report, style: Callable[[str, str], str] = lambda text, kind: text) -> list[str]:
-    """Return a report as lines of text for a terminal; `style(text, severity)` colors the beginning of a finding."""
+    """Return a report as lines of text for a terminal; `style(text, severity)` colors the beginning of each finding."""
     lines: list[str] = []
     for severity in SEVERITIES:
         findings = group_findings(finding for finding in report.findings if finding.severity == severity)
@@ -157,7 +160,7 @@ def text_lines(report: Report, style: Callable[[str, str], str] = lambda text, k
 
 
 def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str]) -> list[str]:
-    """Return a finding below its title as lines of text; `style(text, severity)` colors the beginning."""
+    """Return a finding with its title as lines of text; `style(text, severity)` colors the beginning."""
     label = "approved" if finding.approved else _LABELS[finding.severity]
     head = f"{style(f'{label}[{finding.rule}]', 'approved' if finding.approved else finding.severity)} "
     head += f"{safe_text(title)}: {safe_text(finding.message)}"
@@ -173,7 +176,7 @@ def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str])
 def markdown_lines(report: Report, strict: bool = False) -> list[str]:
     """Return a report as Markdown for a pull request: the verdict, a table of findings, and how to mend breaks.
 
-    With `strict`, warnings make the verdict "Breaking", too.
+    With `strict`, the verdict is "Breaking" even if there are only warnings.
     """
     verdict = "Clean" if report.status(strict) == 0 else "Breaking"
     lines = [f"### {verdict}: {_table_cell(report.summary())}", ""]

@@ -62,7 +62,10 @@ class Blob(NamedTuple):
 
 
 class Revision(NamedTuple):
-    """The files of a folder at a git revision, the folder's path in the repository (`prefix`) and the commit hash."""
+    """The schema files of a folder at a git revision.
+
+    `prefix` is the folder's path in the repository, `name` the revision as the user gave it, `commit` its hash.
+    """
 
     folder: Path
     prefix: str
@@ -72,7 +75,7 @@ class Revision(NamedTuple):
 
 
 def revision_state(folder: Path, revision: str, beside: State) -> State:
-    """Return the state of a folder of operators at a git revision.
+    """Return the state of the operators that a folder had at a git revision.
 
     Args:
         folder: Folder of operator YAML in a repository.
@@ -109,7 +112,14 @@ def revision_state(folder: Path, revision: str, beside: State) -> State:
 def _read_state(
     revision: Revision, files: Sequence[Blob], same: Mapping[str, OperatorState], contents: Mapping[str, bytes]
 ) -> State:
-    """Return the state of a revision's files; `same` has the operators of unchanged files. Raises SchemaError."""
+    """Return the state of a revision's operator files. Raises SchemaError if a file cannot be read.
+
+    Args:
+        revision: the revision.
+        files: its operator files.
+        same: the operators of unchanged files by path, which are reused.
+        contents: the bytes of all other files by path.
+    """
     from opset.schemas.lock import parse_lock
     from opset.schemas.yaml.loader import Operator, load_sets, parse_operator
     from opset.schemas.yaml.reader import reading_budget
@@ -152,12 +162,12 @@ def _is_operator_file(path: str) -> bool:
 
 
 def _is_function_file(path: str) -> bool:
-    """Whether a path is a Python file of functions in the folder of a domain."""
+    """Whether a path is a Python file of functions, such as kernels.py, in the folder of a domain."""
     return path.count("/") == 1 and path.rpartition("/")[2] in FUNCTIONS
 
 
 def _object_name(path: Path, digits: int) -> str:
-    """Return the hash, with a number of digits, by which git names a file's content; "" if the file cannot be read."""
+    """Return the hash of `digits` digits by which git names the content of a file; "" if the file cannot be read."""
     try:
         data = file_bytes(path, MAX_BYTES)
     except (OSError, ValueError):
@@ -170,7 +180,7 @@ def _object_name(path: Path, digits: int) -> str:
 
 
 def find_revision(folder: Path, revision: str) -> Revision:
-    """Return the files of schemas in a folder at a revision. Raises ComparisonError B191 if git cannot read it."""
+    """Return the schema files of a folder at a revision. Raises ComparisonError B191 if git cannot read it."""
     if not revision or revision.startswith("-") or not revision.isprintable():
         raise _revision_error(revision, "this is no name of a revision", "name a tag, a branch or a commit")
     where = _run_git(folder, revision, "rev-parse", "--show-prefix", "--show-toplevel", "--is-shallow-repository")
@@ -186,15 +196,22 @@ def find_revision(folder: Path, revision: str) -> Revision:
 
 
 def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator[Blob]:
-    """Yield the schema files in the two upper levels of a git tree; deeper ones may be too many to list.
+    """Yield the schema files in the upper two levels of a git tree, since deeper levels may be too large to list.
 
-    Raises ComparisonError B191 if git fails or there are more than MAX_ENTRIES files.
+    Args:
+        folder: the folder of schemas.
+        prefix: its path in the repository.
+        revision: the revision as the user gave it, for messages.
+        tree: the tree of the folder, as git names it.
+
+    Raises:
+        ComparisonError: B191 if git fails, or if there are more than MAX_ENTRIES files.
     """
     missing = f"the folder {prefix or '.'} has to be in the revision; where it was elsewhere, compare with a copy of it"
     left = MAX_ENTRIES
 
     def list_entries(*folders: str) -> list[tuple[str, str, str, str]]:
-        """Return mode, kind, hash and path of entries. Raises ComparisonError B191 if all together are too many."""
+        """Return (mode, kind, hash, path) of the entries in folders. Raises ComparisonError B191 for too many."""
         nonlocal left
         entries = _run_git(folder, revision, "ls-tree", "-z", "--full-tree", tree, "--", *folders, missing=missing)
         left -= entries.count(b"\0")
@@ -222,7 +239,7 @@ def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator
 
 
 def _read_contents(revision: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
-    """Return the bytes of files by path. Raises ComparisonError B191 if one is missing, or their sum is too large."""
+    """Return the bytes of files by path. Raises ComparisonError B191 if one is missing or all are too large."""
     if not blobs:
         return {}
     asked = "".join(f"{blob.object}\n" for blob in blobs).encode()
@@ -245,7 +262,15 @@ def _read_contents(revision: Revision, blobs: Sequence[Blob]) -> dict[str, bytes
 
 
 def _run_git(folder: Path, revision: str, *arguments: str, stdin: bytes = b"", missing: str = "") -> bytes:
-    """Return the output of a git command; `missing` is the help if it fails. Raises ComparisonError B191."""
+    """Return the output of a git command in a folder. Raises ComparisonError B191 if it fails.
+
+    Args:
+        folder: the folder in which it runs.
+        revision: the revision, for messages.
+        arguments: the arguments of git.
+        stdin: the input of the command.
+        missing: the help of the error if git returns another status than 0.
+    """
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")} | _ENVIRONMENT
     command = ["git", "--no-pager", *arguments]
     try:
@@ -271,9 +296,10 @@ def _run_git(folder: Path, revision: str, *arguments: str, stdin: bytes = b"", m
 def _command_output(
     command: Sequence[str], folder: Path, environment: Mapping[str, str], stdin: bytes
 ) -> tuple[int, bytes, bytes]:
-    """Return a command's exit status, its output up to one byte beyond MAX_BYTES, and its errors.
+    """Return the exit status of a command, its output up to one byte beyond MAX_BYTES, and its error output.
 
-    Raises OSError, ValueError, subprocess.TimeoutExpired after SECONDS; the process has ended in any case.
+    Raises OSError or ValueError if it cannot be started, subprocess.TimeoutExpired after SECONDS. The process has ended
+    in any case.
     """
     with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as errors:
         asked.write(stdin)
@@ -308,5 +334,5 @@ def _command_output(
 
 
 def _revision_error(revision: str, why: str, help: str = "") -> ComparisonError:
-    """Return the error B191 for a revision that cannot be read, with the reason `why`."""
+    """Return the error B191: a revision cannot be read, for the reason `why`."""
     return ComparisonError(Finding("B191", f"the revision {quote(revision)} cannot be read", why=why, help=help))

@@ -38,7 +38,10 @@ CLAUSES = (PARAMETERS, ATTRIBUTES, ATTRIBUTE_TYPES, TYPES, BEHAVIOUR, CLARIFIED,
 
 
 class RuleFinding(NamedTuple):
-    """A finding of a rule; `keys` is the YAML path to it in the new version; empty fields take the rule's values."""
+    """A finding of a rule; `keys` is the path of YAML keys to its place in the new version.
+
+    Fields that are empty take the values of the rule or of the compared version.
+    """
 
     message: str
     keys: tuple[str, ...] = ()
@@ -71,22 +74,26 @@ class VersionPair:
 
     @cached_property
     def difference(self) -> dict[str, Any]:
-        """The difference of the two signatures, as signature_diff returns it."""
+        """The differences of the two signatures in the form of a `change:` block, {} if there are none."""
         return signature_diff(self.old.schema, self.new.schema)
 
     def side_difference(self, side: str, key: str) -> Any:
-        """Return an entry, such as "added", of the difference in "inputs" or "outputs" (the side), else {}."""
+        """Return the entry `key`, such as "added", of the difference in `side`, "inputs" or "outputs"; else {}."""
         return self.difference.get(side, {}).get(key, {})
 
     @cached_property
     def attribute_differences(self) -> Mapping[str, Any]:
-        """The differences of attributes, by the name of the attribute."""
+        """The differences of attributes, by name of the attribute."""
         differences: Mapping[str, Any] = self.difference.get("attributes", {})
         return differences
 
     @cached_property
     def renamed_attributes(self) -> dict[str, str]:
-        """New names of attributes by old ones, as the `change:` block declares them, or if only the name changed."""
+        """The new name of each renamed attribute by its old name.
+
+        An attribute is renamed if the `change:` block declares it, or if one attribute differs from it in the name
+        only.
+        """
         before, after = self.old.schema.attributes, self.new.schema.attributes
         gone = [name for name in before if name not in after]
         came = [name for name in after if name not in before]
@@ -108,7 +115,10 @@ class OperatorPair:
 
     @cached_property
     def version_renumbering(self) -> dict[int, int]:
-        """New numbers of versions by old ones, for each version that is gone while a new one has the same signature."""
+        """The new number of each renumbered version by its old number.
+
+        A version is renumbered if it is gone, and the operator has a new version with the same signature.
+        """
         came: dict[str, list[int]] = {}
         for since, version in self.new.versions.items():
             if since not in self.old.versions:
@@ -121,7 +131,7 @@ class OperatorPair:
 
 
 def signature_key(schema: OpSchema) -> str:
-    """Return a text that is equal for schemas with the same signature, whatever their names and versions."""
+    """Return a text that is equal for schemas of the same signature, also under other names and versions."""
     sides = [[each[:5] for each in side] for side in (schema.inputs, schema.outputs)]
     attributes = sorted((name, repr(each[1:4])) for name, each in schema.attributes.items())
     flags = schema.deprecated, schema.experimental, schema.determinism
@@ -161,7 +171,7 @@ class Comparison:
 
     @cached_property
     def new_operators(self) -> Mapping[tuple[str, int, str], Sequence[str]]:
-        """Names of operators that only the new state has, by (domain, newest version, signature)."""
+        """The names of operators that only the new state has, by (domain, newest version, signature key)."""
         names: dict[tuple[str, int, str], list[str]] = {}
         for key, operator in self.new.operators.items():
             if key not in self.old.operators:
@@ -171,7 +181,7 @@ class Comparison:
 
     @cached_property
     def changed_operators(self) -> tuple[OperatorPair, ...]:
-        """The operators of both states that may differ: those that are not one Python object."""
+        """The operators of both states that may differ: those that are not the same Python object in both."""
         return tuple([each for each in self.common_operators if each.old is not each.new])
 
     @cached_property
@@ -188,12 +198,12 @@ class Comparison:
 
     @cached_property
     def version_pairs(self) -> tuple[VersionPair, ...]:
-        """All pairs of versions to compare, of the changed operators."""
+        """All pairs of versions to compare in operators that may differ."""
         return tuple([pair for each in self.changed_operators for pair in _version_pairs(each)])
 
     @cached_property
     def added_versions(self) -> tuple[tuple[Key, int], ...]:
-        """The operator versions that the new state alone has, in domains that both have."""
+        """The versions that only the new state has, as (operator, version), in domains that both states have."""
         added: list[tuple[Key, int]] = []
         for key, operator in sorted(self.new.operators.items()):
             old = self.old.operators.get(key)
@@ -202,9 +212,9 @@ class Comparison:
         return tuple(added)
 
     def newest_released(self, key: Key) -> int:
-        """Return the newest released version of an operator's domain in the old state; 0 if none is released.
+        """Return the newest released opset of an operator's domain in the old state, 0 if none is released.
 
-        If the old state is partial, it is the newest version of the operator itself.
+        If the old state has some operators only, it is the newest version of the operator itself.
         """
         if self.partial:
             return self.old.operators[key].newest.since
@@ -212,7 +222,7 @@ class Comparison:
 
     @cached_property
     def _newest_by_domain(self) -> dict[str, int]:
-        """The newest released version in the old state of each domain's operator set, 0 if none is."""
+        """The newest released opset of each domain in the old state, 0 if none is released."""
         newest: dict[str, int] = {}
         for key, operator in self.old.operators.items():
             released = [since for since in operator.versions if self.is_released(key, since)]
@@ -220,13 +230,13 @@ class Comparison:
         return newest
 
     def is_released(self, key: Key, since: int) -> bool:
-        """Whether a version of the old state is released: if `locked`, the lock decides, else all of them are."""
+        """Whether a version of the old state is released; if `locked`, only versions in its lock are, else all."""
         if not self.locked or self.old.lock is None:
             return True
         return str(since) in self.old.lock.get(domain_name(key[0]), {}).get(key[1], {})
 
     def is_in_development(self, finding: Break) -> bool:
-        """Whether a finding is about a version in development, which may be edited, renumbered or removed."""
+        """Whether a finding is about a version that is not released yet, so that it may be edited or removed."""
         key = finding.domain, finding.operator
         old = self.old.operators.get(key)
         if not self.locked or old is None:
@@ -237,7 +247,7 @@ class Comparison:
 
 
 def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
-    """Yield the pairs of versions of an operator: a version that both states have, or a new one and the one before."""
+    """Yield the pairs of versions of an operator: an edited version in both states, or a new one and the one before."""
     old, new = operators.old, operators.new
     before = None
     for since, version in new.versions.items():
@@ -250,7 +260,7 @@ def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
 
 
 def breaks(comparison: Comparison, codes: Set[str] | None) -> Iterator[Break]:
-    """Apply the rules to two states, and yield the findings; `codes` are the ids of the rules, None for all."""
+    """Yield the findings of all rules, or of the rules in `codes`, about two states."""
     for rule, finding in BREAKING.apply(comparison, codes=codes):
         yield _rulebreak(rule, finding)
     for operators in comparison.changed_operators:
@@ -264,7 +274,10 @@ def breaks(comparison: Comparison, codes: Set[str] | None) -> Iterator[Break]:
 
 
 def _pair_break(rule: Rule[RuleFinding], pair: VersionPair, finding: RuleFinding) -> Break:
-    """Return a rule's finding about two versions; if one is new, it becomes a notice unless it counts `always`."""
+    """Return a rule's finding about two versions as a Break.
+
+    If one version is new, it is a notice unless the finding counts `always`.
+    """
     schema = pair.new.schema
     since = schema.since_version
     located = pair.operator.place(since, *finding.keys)
@@ -275,13 +288,16 @@ def _pair_break(rule: Rule[RuleFinding], pair: VersionPair, finding: RuleFinding
 
 
 def mending_help(old: OperatorState) -> str:
-    """Return the help text of a finding that a released version of an operator was edited."""
+    """Return the help of a finding that a released version was edited: restore it, and make a new version.
+
+    `old` is the operator in the older state.
+    """
     restore = f"restore it ({old.restore})" if old.restore else "restore it"
     return f"{restore}, and put the edit into a new version: opset bump {old.title}"
 
 
 def _rulebreak(rule: Rule[RuleFinding], finding: RuleFinding) -> Break:
-    """Return a finding as a Break; if it states no severity or requirement, that of its rule is taken."""
+    """Return a rule's finding as a Break; a severity or requirement that it does not state is taken from the rule."""
     severity = finding.severity or rule.severity
     requires = finding.requires or rule.requires
     subject = finding.domain, finding.operator, finding.version

@@ -68,7 +68,7 @@ def _parameter_reordered(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B115", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_option(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report inputs and outputs that became required, optional or variadic."""
+    """Yield a finding for each input or output that became required, optional or variadic."""
     for side in SIDES:
         for name, (old, new) in (pair.side_difference(side, "arity") or {}).items():
             yield RuleFinding(f"the {side[:-1]} {name!r} was {old} and is {new} now", (side, name))
@@ -76,7 +76,7 @@ def _parameter_option(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B116", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report variadic inputs and outputs with another least number of values, or another rule on their types."""
+    """Yield a finding for each variadic input or output that takes another least number of values, or other types."""
     for side in SIDES:
         for name, (fewest, least) in (pair.side_difference(side, "min_arity") or {}).items():
             moved = "may be fewer" if least < fewest else "have to be more"
@@ -88,7 +88,7 @@ def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B117", VersionPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _differentiable(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report inputs and outputs of an edited version that became differentiable, or no longer are."""
+    """Yield a finding for each input or output of an edited version that became differentiable, or no longer is."""
     if not pair.in_place:
         return
     for side in SIDES:
@@ -127,14 +127,14 @@ def _attribute_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B124", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTE_TYPES)
 def _attribute_type(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report attributes whose type changed, as from int to float."""
+    """Yield a finding for each attribute whose type changed, such as from int to float."""
     for name, old, new in _changed_facet(pair, "type"):
         yield RuleFinding(f"the type of the attribute {name!r} changed: {old} -> {new}", ("attributes", name, "type"))
 
 
 @BREAKING.rule("B125", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _attribute_default(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report attributes whose default value changed."""
+    """Yield a finding for each attribute whose default value changed."""
     for name, old, new in _changed_facet(pair, "default"):
         if "type" in pair.attribute_differences[name] and old == new:  # 2.0 is 2 where the attribute is an int
             continue
@@ -144,7 +144,7 @@ def _attribute_default(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B126", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report attributes that became required, or may be left out now."""
+    """Yield a finding for each attribute that became required, or may be left out now."""
     for name, _, required in _changed_facet(pair, "required"):
         message = f"the attribute {name!r} {'has to be given' if required else 'may be left out'} now"
         yield RuleFinding(message, ("attributes", name, "required"))
@@ -152,7 +152,7 @@ def _attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B127", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report attributes whose legal values changed: their choices, range or kind."""
+    """Yield a finding for each attribute whose legal values changed: its choices, range or kind."""
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():
         old = pair.old.schema.attributes.get(back.get(name, name))
@@ -169,7 +169,10 @@ def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute) -> bool:
-    """Whether an attribute's choices, which name type constraints, changed only as the parameters did (rule B133)."""
+    """Whether an attribute's choices, which name type constraints, changed only because these changed for parameters.
+
+    Rule B133 reports the parameters then.
+    """
     if old.kind != DATA_TYPE or new.kind != DATA_TYPE or not (old.choices and new.choices):
         return False
     moved = {(before.type, after.type) for _, _, before, after in _retyped_parameters(pair)}
@@ -178,7 +181,7 @@ def _follows_type_constraints(pair: VersionPair, old: Attribute, new: Attribute)
 
 @BREAKING.rule("B128", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _attribute_label(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report attributes whose illegal values break another constraint than before."""
+    """Yield a finding for each attribute whose illegal values break another constraint than before."""
     for name, new in pair.new.schema.attributes.items():
         old = pair.old.schema.attributes.get(name)
         if old is not None and old.constraint != new.constraint:
@@ -188,9 +191,9 @@ def _attribute_label(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _changed_facet(pair: VersionPair, key: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield (name, old value, new value) for each attribute in both versions whose property `key` changed.
+    """Yield (name, old value, new value) for each attribute of both versions whose property `key` changed.
 
-    The property may be "default", for example.
+    The property is "default", for example.
     """
     for name, facets in pair.attribute_differences.items():
         if key in facets and not {"added", "removed"} & facets.keys():
@@ -198,19 +201,22 @@ def _changed_facet(pair: VersionPair, key: str) -> Iterator[tuple[str, Any, Any]
 
 
 def _default_text(value: Any) -> str:
-    """Return an attribute's default in words, "none" if it has none."""
+    """Return the default of an attribute as text, "none" if it has none."""
     return "none" if value is None else repr(value)
 
 
 def _values_text(value: Any) -> str:
-    """Return choices, a range or a constraint's label in words; "anything" or "nothing" if there is none."""
+    """Return choices, a range or a constraint's label as text; "anything" for no choices, "nothing" for no other."""
     if isinstance(value, tuple):
         return f"[{listing(list(map(str, value)))}]" if value else "anything"
     return repr(value) if value else "nothing"
 
 
 def _legal_change(key: str, old: Attribute, new: Attribute) -> str:
-    """Return whether legal values were tightened, loosened or changed; `key` is "choices", "range" or "kind"."""
+    """Return "was tightened", "was loosened" or "changed", as an attribute's legal values did.
+
+    `key` is "choices", "range" or "kind", the property that changed.
+    """
     if key == "choices":
         before, after = set(map(repr, old.choices)), set(map(repr, new.choices))
         if before and after:
@@ -225,14 +231,17 @@ def _legal_change(key: str, old: Attribute, new: Attribute) -> str:
 
 
 def _change_word(fewer: bool, more: bool) -> str:
-    """Return the word for a change after which fewer values are legal, more values, or both (other ones)."""
+    """Return the word for a change after which fewer values are legal, or more; "changed" for both or neither."""
     if fewer == more:
         return "changed"
     return "was tightened" if fewer else "was loosened"
 
 
 def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
-    """Return (number, rank) for the numbers near the bounds of the ranges `both` that the range `text` allows."""
+    """Return (number, rank) for each number that the range `text` allows, of numbers near the bounds of all ranges.
+
+    `both` are the ranges whose bounds count.
+    """
     comparisons = parse_range(text)
     bounds = [comparison.operands[0] for one in both for comparison in parse_range(one)]
     numbers = set()
@@ -258,9 +267,9 @@ def _type_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 
 def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleFinding]:
-    """Yield a finding for each type constraint that got types (`sign` "+") or lost some ("-").
+    """Yield a finding for each type constraint that gained types (`sign` "+") or lost types ("-").
 
-    `message` has {} in place of these types.
+    The text `message` has {} in place of these types.
     """
     for name, tokens in pair.difference.get("types", {}).items():
         types = [each[1:] for each in tokens if each[0] == sign] if isinstance(tokens, list) else []
@@ -269,14 +278,14 @@ def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleF
 
 
 def _is_reused(pair: VersionPair, constraint: str) -> bool:
-    """Whether a name of a type constraint is used by entirely other parameters than before, as rule B133 reports."""
+    """Whether entirely other parameters have a type constraint of this name than before; rule B133 reports them."""
     before, after = ({key for key, each in side.items() if each.type == constraint} for side in _parameters(pair))
     return bool(before) and bool(after) and not before & after
 
 
 @BREAKING.rule("B133", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report inputs and outputs that got another type constraint, and with it other types."""
+    """Yield a finding for each input or output that has another type constraint, and with it other types."""
     for side, name, old, new in _retyped_parameters(pair):
         before, after = set(pair.old.schema.allowed_types(old)), set(pair.new.schema.allowed_types(new))
         if before != after:
@@ -288,7 +297,7 @@ def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B134", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report pairs of inputs or outputs that must have the same type now and did not have to, or the reverse."""
+    """Yield a finding for each pair of inputs or outputs that must have the same type in only one of the versions."""
     old, new = _parameters(pair)
     both = [key for key in new if key in old]
     shared = {
@@ -309,7 +318,7 @@ def _types_tied(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B135", VersionPair, requires=NONE, clause=CLARIFIED, severity=WARN)
 def _type_constraint_name(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Report type constraints that were renamed and kept their types, and unused ones that came or went."""
+    """Yield a finding for each type constraint that was renamed, or that was added or removed without being used."""
     old, new = pair.old.schema.types, pair.new.schema.types
     before_all, after_all = _parameters(pair)
     used = {each.type for each in (*before_all.values(), *after_all.values())}
@@ -339,7 +348,7 @@ def _parameters(pair: VersionPair) -> tuple[dict[tuple[str, str], Parameter], di
 
 
 def _retyped_parameters(pair: VersionPair) -> Iterator[tuple[str, str, Parameter, Parameter]]:
-    """Yield side, name, old and new Parameter of each input or output that got another type constraint."""
+    """Yield (side, name, old Parameter, new Parameter) for each input or output that has another type constraint."""
     old, new = _parameters(pair)
     for (side, name), each in new.items():
         if name in (pair.side_difference(side, "retyped") or {}):
@@ -347,5 +356,5 @@ def _retyped_parameters(pair: VersionPair) -> Iterator[tuple[str, str, Parameter
 
 
 def _types_text(types: Iterable[str]) -> str:
-    """Return types in words; large sets of types have short names."""
+    """Return types as text; a large set of types is shown by its name."""
     return listing(shortest_expressions(types, {}))

@@ -81,7 +81,7 @@ class OperatorState:
         return self.versions[max(self.versions)]
 
     def place(self, since: int | None = None, *keys: str) -> str:
-        """Return file:line:column of the YAML key at the path `keys` in the version `since`, "" if it is not known.
+        """Return file:line:column of the key at the path `keys` in the version `since`, "" if it is not known.
 
         Without a version, it is the beginning of the file.
         """
@@ -107,14 +107,14 @@ class State:
 
     @cached_property
     def domains(self) -> dict[str, int]:
-        """The newest version of each domain's operator set."""
+        """The newest opset of each domain: its newest version of any operator."""
         newest: dict[str, int] = {}
         for (domain, _), operator in self.operators.items():
             newest[domain] = max(newest.get(domain, 0), operator.newest.since)
         return dict(sorted(newest.items()))
 
     def within(self, keys: Iterable[Key]) -> State:
-        """Return the state with only those operators whose domain and name are among `keys`."""
+        """Return a copy of the state that has only operators whose (domain, name) is in `keys`."""
         wanted = set(keys)
         left = {key: each for key, each in self.operators.items() if key in wanted}
         return replace(self, operators=left)
@@ -127,7 +127,7 @@ def operator_state(
     place_of: PlaceFinder | None = None,
     path: str = "",
 ) -> OperatorState:
-    """Return an operator of a state, made of its versions.
+    """Return an operator as states hold it, made of its versions.
 
     Args:
         schemas: Versions, oldest first.
@@ -151,7 +151,7 @@ def operator_state(
 
 
 def loaded_state(operators: Iterable[Operator], name: str, sets: TypeSets | None = None) -> State:
-    """Return the state of operators that were read from YAML; `name` is its name in messages."""
+    """Return the state of operators read from YAML; `name` is its name in messages, `sets` are its type sets."""
     states = [operator_state(each.schemas, each.docs, each.examples, each.place, each.path) for each in operators]
     return State(name, {each.key: each for each in states}, sets or {})
 
@@ -170,10 +170,10 @@ def registry_state(registry: Registry, name: str) -> State:
 
 
 def _place_finder(path: str) -> PlaceFinder | None:
-    """Return a function that finds the place of YAML keys in a file of the standard; None if `path` is ""."""
+    """Return a function that finds the line of YAML keys in a file of the standard; None if `path` is ""."""
 
     def place(since: int, *keys: str) -> str:
-        """Return path:line:1 of the innermost key on the path `keys` that exists in a version."""
+        """Return path:line:1 of the last key on the path `keys` that exists in a version."""
         lines = _file_lines(path)
         start = "special_cases:" if keys[:1] == ("special_cases",) else f"- since: {since}"
         at = next((number for number, line in enumerate(lines) if line == start), 0)
@@ -200,7 +200,7 @@ def _file_lines(path: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def standard_state() -> State:
-    """Return the state of the standard's operators in this package, from the compiled index."""
+    """Return the state of the standard's operators in this package, which are read from the compiled index."""
     from opset.schemas.lock import read_lock
 
     state = registry_state(default_registry(), "now")
@@ -208,7 +208,7 @@ def standard_state() -> State:
 
 
 def release_state(release: Release, present: State) -> State:
-    """Return the state of a release of the standard: of each present operator the versions that the release had.
+    """Return the state of a release of the standard: the present operators with only the versions that it had.
 
     Raises:
         ComparisonError: B193 if the present operators are not of the standard.
@@ -232,7 +232,7 @@ def release_state(release: Release, present: State) -> State:
 
 
 def folder_state(folder: Path, name: str) -> State:
-    """Return the state of a folder of `<domain>/<Operator>.yaml`; `name` is its name in messages.
+    """Return the state of the files `<domain>/<Operator>.yaml` in a folder; `name` is its name in messages.
 
     Raises:
         ComparisonError: B192 if a file cannot be read, B193 if there are no operators.
@@ -257,7 +257,7 @@ def folder_state(folder: Path, name: str) -> State:
 
 
 def hash_of(data: bytes) -> str:
-    """Return the hash by which the Python files of two states are compared."""
+    """Return the hash of a Python file's bytes, by which the files of two states are compared."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -273,7 +273,7 @@ def _function_hashes(folder: Path) -> dict[str, str]:
 
 
 def merge_states(states: Sequence[State]) -> State:
-    """Return the operators of the states of several folders as one state.
+    """Return one state with the operators of several states, each of another folder.
 
     Raises:
         ComparisonError: B192 if two folders have the same operator.
@@ -310,7 +310,7 @@ def base_type_sets(complete: bool) -> TypeSets | None:
 
 
 def unreadable_error(name: str, error: SchemaError) -> ComparisonError:
-    """Return the error B192 that the YAML of a state with this name cannot be read, with all findings about it."""
+    """Return the error B192: the YAML of the state `name` cannot be read; it has all findings of `error`."""
     count = len(error.findings) + error.omitted
     why = f"{count} finding{'' if count == 1 else 's'}, below"
     help = "nothing was compared; mend the files, or compare with a state that this version of opset reads"
@@ -319,11 +319,11 @@ def unreadable_error(name: str, error: SchemaError) -> ComparisonError:
 
 
 def no_operators_finding(name: str, where: str) -> Finding:
-    """Return the finding B193 that the state with a name has no operators; `where` names its folder or file."""
+    """Return the finding B193: the state `name` has no operators; `where` is its folder or file."""
     help = "it has to hold <domain>/<Operator>.yaml"
     return Finding("B193", f"no operator was read of {name}", file=where, help=help)
 
 
 def released_opsets(domain: str) -> frozenset[int]:
-    """Return the opsets of a domain that any release of the standard has."""
+    """Return the opsets of a domain that the releases of the standard have."""
     return frozenset(each.opset_of(domain) for each in RELEASES) - {0}

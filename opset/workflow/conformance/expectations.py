@@ -30,7 +30,7 @@ _LONGEST = 1000
 
 
 class Expectation(NamedTuple):
-    """An entry of the list: patterns of case names, the result expected of these, the reason, and its line."""
+    """An entry of the list: the names or patterns of cases, the expected result, the reason, and the entry's line."""
 
     cases: tuple[str, ...]
     result: str
@@ -39,7 +39,11 @@ class Expectation(NamedTuple):
 
 
 class ExpectationReport(NamedTuple):
-    """Results beside a list: reasons by name of the case, findings about other results, and patterns of no case."""
+    """The comparison of results with a list of expected disagreements.
+
+    - `reasons`: the reason of the entry that names a case, by name of the case;
+    - `findings`: cases with another result than expected; `unused`: patterns that match no case.
+    """
 
     reasons: dict[str, str]
     findings: list[Finding]
@@ -47,7 +51,7 @@ class ExpectationReport(NamedTuple):
 
 
 def read_expectations(path: str, runtime: str) -> tuple[Expectation, ...]:
-    """Return the entries for a runtime in a file of expectations. Raises UsageError T227 if it cannot be used."""
+    """Return the entries that a file of expectations has for a runtime. Raises UsageError T227 if it cannot be used."""
     findings = Findings(path)
     try:
         root = read(file_bytes(path, _SIZE), findings)
@@ -68,7 +72,7 @@ def read_expectations(path: str, runtime: str) -> tuple[Expectation, ...]:
 
 
 def _unusable_list(path: str, why: str, place: str = "", help: str = "") -> UsageError:
-    """Return the error T227 that a file of expectations cannot be used."""
+    """Return the error T227: a file of expectations cannot be used, for the reason `why`."""
     help = help or "an entry is {cases: [NAME, …], result: wrong, reason: why}"
     message = "the list of expected disagreements cannot be used"
     return UsageError(Finding("T227", message, place=place, why=why[:_LONGEST], help=help, file="" if place else path))
@@ -79,7 +83,7 @@ def _place_of(path: str, node: YamlNode) -> str:
 
 
 def _parse_entry(path: str, node: YamlNode) -> Expectation:
-    """Return an entry of a file of expectations. Raises UsageError T227 if it is malformed."""
+    """Return the entry of a file of expectations at a YAML node. Raises UsageError T227 if it is malformed."""
     plain = node.plain()
     if not isinstance(plain, dict) or plain.keys() != _KEYS:
         why = f"an entry has the keys {', '.join(sorted(_KEYS))}, all of them"
@@ -98,7 +102,7 @@ def _parse_entry(path: str, node: YamlNode) -> Expectation:
 def compare_expectations(
     expectations: Iterable[Expectation], results: Sequence[Result], file: str
 ) -> ExpectationReport:
-    """Compare results with a list of expectations, and return what differs.
+    """Compare the results of a run with a list of expected disagreements, and return what differs.
 
     Args:
         expectations: Entries of the list; the first one that names a case counts.
@@ -131,7 +135,7 @@ def compare_expectations(
 
 
 def _matching_names(pattern: str, known: dict[str, Result]) -> Iterator[str]:
-    """Yield the names of known cases that are equal to `pattern`, or match it if it has wildcards."""
+    """Yield the names in `known` that equal `pattern`, or that match it if it has wildcards."""
     if not re.search(r"[*?\[]", pattern):
         yield from [pattern] if pattern in known else []
         return

@@ -38,7 +38,7 @@ _NUMBER = re.compile(r"(?<=\w)\(\d+\)")
 
 
 class ResultChanges(NamedTuple):
-    """Cases with a worse or a better result than in an earlier report: name, old and new result of each."""
+    """Cases with a worse or a better result than in an earlier report, each as (name, old result, new result)."""
 
     worse: list[tuple[str, str, str]]
     better: list[tuple[str, str, str]]
@@ -107,7 +107,7 @@ def corpus_results(
     reasons: Mapping[str, str],
     changed: ResultChanges | None = None,
 ) -> CorpusResults:
-    """Return the results of a run in the form of reports, with the reasons of expected disagreements.
+    """Return the results of a run as reports show them, with the reasons of expected disagreements.
 
     Args:
         runtime: The runtime.
@@ -122,13 +122,13 @@ def corpus_results(
 
 
 def _count_results(results: Iterable[Result]) -> dict[str, int]:
-    """Return the number of cases with each result, without zeros."""
+    """Return the number of cases with each result; results that no case has are left out."""
     counts = Counter(each.result for each in results)
     return {name: counts[name] for name in RESULTS if counts[name]}
 
 
 def _operator_results(results: Sequence[Result]) -> list[OperatorResults]:
-    """Return, for each operator, the numbers of cases by result: one count for each version, one for invalid cases."""
+    """Return for each operator the number of its cases by version and result, and apart from these of invalid cases."""
     groups: dict[tuple[str, str], list[Result]] = {}
     for each in results:
         groups.setdefault((each.case.domain, each.case.operator), []).append(each)
@@ -143,7 +143,7 @@ def _operator_results(results: Sequence[Result]) -> list[OperatorResults]:
 
 
 def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
-    """Return the numbers of valid cases by result for each element type of inputs or outputs."""
+    """Return for each element type the number of valid cases by result that have it in an input or output."""
     groups: dict[str, list[Result]] = {}
     for each in results:
         if each.case.kind != "invalid":
@@ -153,7 +153,7 @@ def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
 
 
 def _judged_case(result: Result, expected: str) -> JudgedCase:
-    """Return a case in the form of reports; `expected` is the reason why a disagreement is expected, or ""."""
+    """Return a result as a report shows it; `expected` is the reason of an expected disagreement, else ""."""
     case = result.case
     greatest = result.difference
     facts = {key: getattr(case, key) for key in ("name", "kind", "operator", "version", "example", "shows", "types")}
@@ -171,7 +171,7 @@ def _judged_case(result: Result, expected: str) -> JudgedCase:
 
 
 def read_report(path: str) -> dict[str, str]:
-    """Return the result of each case in an earlier report, by name. Raises UsageError U103 if the file is no report."""
+    """Return the results in an earlier report by name of the case. Raises UsageError U103 if the file is no report."""
     try:
         data = parse_json(file_bytes(path, _REPORT_SIZE))
         if data["format"] != FORMAT:
@@ -188,7 +188,10 @@ def read_report(path: str) -> dict[str, str]:
 
 
 def compare_results(results: Sequence[Result], before: Mapping[str, str]) -> ResultChanges:
-    """Return the cases with worse or better results than before: bad is worse than refused, refused than good."""
+    """Return the cases whose results are worse or better than in `before`, the results of an earlier run by name.
+
+    A good result is better than a refusal, and a refusal better than a bad result.
+    """
     ranks = dict.fromkeys(RESULTS, 2) | dict.fromkeys(GOOD, 0) | dict.fromkeys((REFUSED, ACCEPTED), 1)
     changed = ResultChanges([], [])
     for each in results:
@@ -200,7 +203,7 @@ def compare_results(results: Sequence[Result], before: Mapping[str, str]) -> Res
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
-    """Return numbers by result as the text of a cell: "12" if all cases are good, "10 2w" if two more are wrong."""
+    """Return numbers of cases by result as the text of a cell: "12" if all are good, "10 2w" if two more are wrong."""
     good = sum(counts.get(each, 0) for each in GOOD)
     others = [f"{counts[each]}{letter}" for each, letter in LETTERS.items() if counts.get(each)]
     return " ".join(([str(good)] if good else []) + others)
@@ -222,7 +225,7 @@ class Table(NamedTuple):
 
 
 def tables(run: CorpusResults) -> list[Table]:
-    """Return the tables that a report shows, in their order."""
+    """Return the tables of a report, in the order in which it shows them."""
     result_tables = [_totals_table(run)]
     if run.changes is not None:
         rows = [[key, *each] for key, changed in run.changes._asdict().items() for each in changed]
@@ -259,7 +262,7 @@ def tables(run: CorpusResults) -> list[Table]:
 
 
 def _totals_table(run: CorpusResults) -> Table:
-    """Return the table of the numbers of cases by result, over all operators."""
+    """Return the table with the number of cases by result, over all operators."""
     whole: Counter[str] = Counter()
     for counts in run.totals.values():
         whole.update(counts)
@@ -273,7 +276,7 @@ def _totals_table(run: CorpusResults) -> Table:
 
 
 def _matrix_table(title: str, text: str, operators: Sequence[OperatorResults]) -> Table:
-    """Return the table of operators by version, with numbers of cases in its cells."""
+    """Return the table with a row for each operator and a column for each version, and numbers of cases as cells."""
     versions = sorted({int(version) for each in operators for version in each.versions})
     rows = []
     for each in operators:
@@ -283,9 +286,10 @@ def _matrix_table(title: str, text: str, operators: Sequence[OperatorResults]) -
 
 
 def _case_tables(title: str, text: str, cases: Sequence[JudgedCase], key: str, head: str) -> list[Table]:
-    """Return a table as the only item of a list, [] if there are no cases.
+    """Return a list of one table with these cases, [] if there are none.
 
-    Each row joins an operator's cases that have the same result and the same text in their field `key`.
+    A row joins the cases of an operator that have the same result and the same text in the field `key`, whose column is
+    called `head`.
     """
     groups: dict[tuple[str, str, str], list[JudgedCase]] = {}
     for each in cases:
@@ -306,7 +310,7 @@ def _case_tables(title: str, text: str, cases: Sequence[JudgedCase], key: str, h
 
 
 def markdown_text(run: CorpusResults) -> str:
-    """Return a report as a page of Markdown; texts of the runtime are escaped."""
+    """Return a report as a Markdown page, in which texts of the runtime are escaped."""
     from opset.docgen.prose import escape
 
     lines = [f"# {escape(_title(run))}", ""]
@@ -319,7 +323,7 @@ def markdown_text(run: CorpusResults) -> str:
 
 
 def html_text(run: CorpusResults) -> str:
-    """Return a report as a page of HTML that needs no other file and no script."""
+    """Return a report as an HTML page, which needs no other file and no script."""
     from opset.reports import frame  # which imports Jinja
 
     parts = []
@@ -332,18 +336,18 @@ def html_text(run: CorpusResults) -> str:
 
 
 def _html_cell(text: str, is_count: bool) -> Any:
-    """Return the cell of a page; numbers of a matrix that count other cases than good ones stand out."""
+    """Return a cell of an HTML table; with `is_count`, a number that counts other than good cases stands out."""
     from opset.reports.frame import Cell
 
     return Cell(text, column="other" if is_count and text and not text.isdecimal() else "")
 
 
 def report_paths(folder: str) -> dict[str, str]:
-    """Return the path of each file of a report in a folder, by its form: json, md or html."""
+    """Return the paths of a report's files in a folder by form: "json", "md" and "html"."""
     return {form: os.path.join(folder, f"conformance.{form}") for form in ("json", "md", "html")}
 
 
 def report_files(run: CorpusResults, text: str, folder: str) -> dict[str, bytes]:
-    """Return the contents of a report's files by their paths in a folder; `text` is the report in JSON."""
+    """Return the contents of a report's files by path in a folder; `text` is the report in JSON."""
     forms = {"json": text, "md": markdown_text(run), "html": html_text(run)}
     return {path: forms[form].encode() for form, path in report_paths(folder).items()}

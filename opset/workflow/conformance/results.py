@@ -50,9 +50,9 @@ _LOCATION = re.compile(r"(?<![\w.])/(?:[\w.+@-]+/)+(?=[\w.+@-]+)")
 
 
 class Case(NamedTuple):
-    """A case of a corpus, by its manifest.
+    """A case of a corpus, as its manifest describes it.
 
-    `kind` is node, invalid (a constraint is broken) or random; a random case has types and shapes in `outputs`.
+    `kind` is node, invalid (a constraint is broken) or random; a random case has only types and shapes, in `outputs`.
     `chosen` is the choice that the standard leaves open, "" if it leaves none.
     """
 
@@ -78,7 +78,10 @@ class CorpusFolder(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The result of a case, one of RESULTS, and why; the greatest difference of an output, and the output's number."""
+    """The result of a case, one of RESULTS, and why.
+
+    `difference` is the greatest difference of an output from the expected one, `output` the number of that output.
+    """
 
     case: Case
     result: str
@@ -88,7 +91,7 @@ class Result(NamedTuple):
 
 
 def read_corpus(folder: str) -> CorpusFolder:
-    """Return the cases that a corpus lists in its manifest. Raises CorpusError T221 if that cannot be used."""
+    """Return the cases that the manifest of a corpus lists. Raises CorpusError T221 if the manifest cannot be used."""
     path = os.path.join(folder, MANIFEST)
     try:
         data = parse_json(file_bytes(path, _MANIFEST_SIZE))
@@ -102,7 +105,7 @@ def read_corpus(folder: str) -> CorpusFolder:
 
 
 def _parse_cases(data: Any) -> Iterator[Case]:
-    """Yield the cases of a manifest. Raises ValueError if it is malformed."""
+    """Yield the cases that the content of a manifest lists. Raises ValueError if it is malformed."""
     if not isinstance(data, dict) or data.get("format") != FORMAT or not isinstance(data.get("cases"), list):
         raise ValueError(f"it is no list of cases of format {FORMAT}")
     names: set[str] = set()
@@ -118,7 +121,10 @@ def _parse_cases(data: Any) -> Iterator[Case]:
 
 
 def _parse_case(entry: Any) -> Case:
-    """Return the case of a manifest's entry. Raises ValueError, KeyError, TypeError or AttributeError if malformed."""
+    """Return the case that an entry of a manifest describes.
+
+    Raises ValueError, KeyError, TypeError or AttributeError if it is malformed.
+    """
     texts = [entry[key] for key in ("name", "kind", "domain", "operator", "example", "shows")]
     types = tuple(entry["types"])
     files = dict(entry["files"])
@@ -171,7 +177,7 @@ def run_corpus(
     expected: dict[int, dict[str, Any]] = {}
 
     def requests() -> Iterator[tuple[int, Request]]:
-        """Yield the number and the request of each case; those whose files cannot be used get their result at once."""
+        """Yield (number, request) for each case; a case whose files cannot be used gets the result MISSING instead."""
         for number, case in enumerate(corpus.cases):
             try:
                 request, expected[number] = _read_request(corpus.folder, case)
@@ -190,7 +196,7 @@ def run_corpus(
 
 
 def _read_request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
-    """Return the request that runs a case, and the case's expected outputs by name, in order.
+    """Return the request that runs a case, and the expected outputs of the case by name, in their order.
 
     Every file of the case in the manifest is read, and nothing else; links are not followed out of the corpus. Raises
     OpsetError, OSError or ValueError if a file cannot be used.
@@ -219,7 +225,7 @@ def _read_request(folder: str, case: Case) -> tuple[Request, dict[str, Any]]:
 
 
 def _read_case_values(folder: str, declared: Sequence[ValueInfo], case: Case, role: str) -> dict[str, Any]:
-    """Return a case's values by name, read from a folder; `role` is "input" or "output".
+    """Return the inputs or outputs of a case by name, read from .pb files in a folder; `role` is "input" or "output".
 
     Raises ValueError if the manifest does not list exactly the files that `declared` needs.
     """
@@ -231,7 +237,7 @@ def _read_case_values(folder: str, declared: Sequence[ValueInfo], case: Case, ro
 
 
 def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Result:
-    """Return the result of a case: the runtime's answer beside the expected outputs."""
+    """Return the result of a case, for which a runtime's answer is compared with the expected outputs."""
     why = shorten_reason(answer.why)
     if answer.kind in ("crash", "timeout", REFUSED):
         return Result(case, answer.kind, why)
@@ -257,7 +263,7 @@ def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Re
 
 
 def _judge_random(case: Case, outputs: Sequence[Any]) -> Result:
-    """Return the result of a random case; only types and shapes of its outputs are compared."""
+    """Return the result of a random case, for which only the types and shapes of the outputs are compared."""
     for number, (have, (kind, shape)) in enumerate(zip_longest(outputs, case.outputs, fillvalue=("nothing", None))):
         actual_shape = getattr(have, "shape", None)
         if type_of(have) != kind or (shape is not None and actual_shape != shape):
@@ -268,5 +274,5 @@ def _judge_random(case: Case, outputs: Sequence[Any]) -> Result:
 
 
 def shorten_reason(text: str) -> str:
-    """Return a text of a runtime on one line, without the folders in paths, and cut to its first characters."""
+    """Return a text of a runtime on one line, cut to its first characters, and without the folders of paths."""
     return safe_text(_LOCATION.sub("", " ".join(text[:_READ].split())), _REASON)

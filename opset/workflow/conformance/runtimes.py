@@ -45,7 +45,10 @@ _LENGTHS = struct.Struct(">II")
 
 
 class Request(NamedTuple):
-    """A case for a runtime: the model, inputs by name, declared outputs, and the paths for a command."""
+    """One case for a runtime: the model, its inputs by name and its declared outputs.
+
+    `path` and `folder` are the paths of the model and of the folder with the inputs, for a command.
+    """
 
     model: bytes
     inputs: Mapping[str, Any]
@@ -85,7 +88,7 @@ def find_runtime(
     seconds: float = 60.0,
     memory: int | None = None,
 ) -> Runtime:
-    """Return how to run a runtime: through a worker if it is one of BUILT_IN, else by its command line.
+    """Return how to run a runtime: by a worker if it is one of BUILT_IN, else as a command.
 
     Args:
         text: Name of the runtime, or the command line.
@@ -119,7 +122,7 @@ def find_runtime(
 
 
 def _start_error(name: str, why: str, help: str) -> UsageError:
-    """Return the error T224 that a runtime cannot be started."""
+    """Return the error T224: the runtime `name` cannot be started, for the reason `why`."""
     return UsageError(Finding("T224", f"the runtime '{name[:200]}' cannot be started", why=why, help=help))
 
 
@@ -129,7 +132,7 @@ def run_requests(
     jobs: int = 1,
     on_version: Callable[[str], None] = lambda version: None,
 ) -> Iterator[tuple[int, Answer]]:
-    """Run requests on processes of a runtime, and yield the number of each with its answer, as they come.
+    """Run requests in processes of a runtime, and yield (number, answer) for each as soon as it is answered.
 
     Closing the iterator ends all processes.
 
@@ -171,7 +174,10 @@ def run_requests(
 
 
 class _WorkerRunner:
-    """Runs cases on a worker, which first sends a greeting that its runtime is there, and replaces one that died."""
+    """Runs cases on a worker, a process that serves many cases; if it dies, another one is started.
+
+    A worker first sends a greeting, which says whether it has its runtime.
+    """
 
     def __init__(self, runtime: Runtime, on_version: Callable[[str], None]) -> None:
         self._runtime, self._welcome = runtime, on_version
@@ -184,12 +190,12 @@ class _WorkerRunner:
         self._deadline = 0.0
 
     def begin(self, request: Request) -> None:
-        """Begin to run a case: send it to the worker, which is started if there is none. Raises UsageError T224."""
+        """Begin to run a case: send it to the worker. Raises UsageError T224 if no worker can be started."""
         self._data, self._crash = _encode_request(request), None
         self._send()
 
     def _send(self) -> None:
-        """Send the present case to the worker; if there is none, start one, which gets the case after its greeting.
+        """Send the present case to the worker; without a worker, start one, which gets the case after its greeting.
 
         Raises UsageError T224 if the worker cannot be started.
         """
@@ -205,11 +211,11 @@ class _WorkerRunner:
             self._process.send(self._data)
 
     def poll_events(self) -> Iterator[tuple[int, int]]:
-        """Yield the worker's file descriptors, each with the events to wait for in poll()."""
+        """Yield (file descriptor, events to wait for in poll()) for the pipes of the worker."""
         return self._process.poll_events() if self._process is not None else iter(())
 
     def poll_answer(self) -> Answer | None:
-        """Return the answer to the present case, or the worker's failure; None if it is not known yet."""
+        """Return the answer to the present case, which may be that the worker failed; None if there is none yet."""
         assert self._process is not None
         status = self._process.status()
         try:
@@ -233,7 +239,10 @@ class _WorkerRunner:
         return None
 
     def _accept_greeting(self, header: Mapping[str, Any]) -> None:
-        """Take the worker's greeting, and send the present case. Raises UsageError T224 if its runtime is missing."""
+        """Note the version in the worker's greeting, and send the present case.
+
+        Raises UsageError T224 if the worker does not have its runtime.
+        """
         if "absent" in header:
             raise self._missing_runtime_error(str(header["absent"]))
         self._started = self._once = True
@@ -243,12 +252,12 @@ class _WorkerRunner:
         self._process.send(self._data)
 
     def _missing_runtime_error(self, why: str) -> UsageError:
-        """Return the error T224 that the interpreter cannot import the runtime."""
+        """Return the error T224: the interpreter of the worker cannot import the runtime, for the reason `why`."""
         help = "install it beside this interpreter, or name one that has it: --python PATH"
         return _start_error(self._runtime.name, why, help)
 
     def _handle_failure(self, answer: Answer) -> Answer | None:
-        """End the worker, and return its failure; None if the case is run again.
+        """End the worker, and return `answer`, its failure on the present case; None if the case is run again.
 
         A case is run again, in a new worker, if the worker crashed after it had run other cases, which may be to blame.
         Raises UsageError T224 if no worker ever started.
@@ -265,7 +274,7 @@ class _WorkerRunner:
         return self._final_answer(answer)
 
     def _final_answer(self, answer: Answer) -> Answer:
-        """Return an answer; if the case ran again after a crash, return the crash, even if it passed this time."""
+        """Return the answer to report: the answer given, or the first crash if the case was run again after one."""
         if self._crash is None or answer.kind == "crash":
             return answer
         why = f"{self._crash.why} (after other cases; by itself, the case does not end so, but is {answer.kind})"
@@ -279,7 +288,7 @@ class _WorkerRunner:
 
 
 class _CommandRunner:
-    """Runs each case in a process of its own: a command gets the paths of the model, inputs and outputs."""
+    """Runs each case by a command of its own, which gets the paths of the model, the inputs and the outputs."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -289,7 +298,7 @@ class _CommandRunner:
         self._deadline = 0.0
 
     def begin(self, request: Request) -> None:
-        """Start the command on a case. Raises UsageError T224 if it cannot be started."""
+        """Start the command for a case. Raises UsageError T224 if it cannot be started."""
         self._folder = tempfile.TemporaryDirectory(prefix="opset-conformance-", ignore_cleanup_errors=True)
         self._outputs = request.outputs
         command = [*self._runtime.command, request.path, request.folder, self._folder.name]
@@ -302,11 +311,11 @@ class _CommandRunner:
         self._deadline = time.monotonic() + self._runtime.seconds
 
     def poll_events(self) -> Iterator[tuple[int, int]]:
-        """Yield the command's file descriptors, each with the events to wait for in poll()."""
+        """Yield (file descriptor, events to wait for in poll()) for the pipes of the command."""
         return self._process.poll_events() if self._process is not None else iter(())
 
     def poll_answer(self) -> Answer | None:
-        """Return the command's outputs, or its failure, once it has ended or is late; None before."""
+        """Return the command's outputs, or its failure, once it has ended or its time is over; None before."""
         assert self._process is not None
         status = self._process.status()
         late = time.monotonic() > self._deadline
@@ -320,7 +329,10 @@ class _CommandRunner:
         return answer
 
     def _command_answer(self, status: int, words: str) -> Answer:
-        """Return the answer of a command from its exit status, its last output, and the files that it wrote."""
+        """Return the answer that a command gave by its exit status and the files that it wrote.
+
+        `words` is the end of its output, which becomes the reason of a failure.
+        """
         if status == NOT_SUPPORTED:
             return Answer("refused", why=words or "the command says that it does not support this")
         if status:
@@ -333,7 +345,7 @@ class _CommandRunner:
         return Answer("done", tuple(values.get(each.name) for each in self._outputs))
 
     def end(self) -> None:
-        """End the command's process, if there is one, and remove its output files."""
+        """End the command, if it runs, and remove its output files."""
         if self._process is not None:
             self._process.end()
             self._process = None
@@ -343,7 +355,7 @@ class _CommandRunner:
 
 
 def _encode_request(request: Request) -> bytes:
-    """Return a request as a message to a worker, whose form worker.py describes."""
+    """Return a request as the bytes of a message to a worker; worker.py describes the form."""
     data = bytearray(request.model)
     inputs = [[name, _encode_value(value, data)] for name, value in request.inputs.items()]
     header = json.dumps({"model": [0, len(request.model)], "inputs": inputs}).encode()
@@ -351,7 +363,10 @@ def _encode_request(request: Request) -> bytes:
 
 
 def _encode_value(value: Any, data: bytearray) -> dict[str, Any]:
-    """Return a value in the form that worker.py describes for headers, and add the bytes of tensors to `data`."""
+    """Return a value as it stands in the header of a message, and append the bytes of its tensors to `data`.
+
+    worker.py describes the form.
+    """
     if value is None:
         return {"nothing": True}
     if isinstance(value, list):
@@ -368,14 +383,14 @@ def _encode_value(value: Any, data: bytearray) -> dict[str, Any]:
 
 
 def _decode_text(value: Any) -> Any:
-    """Return bytes as str, with lone surrogates for bytes that are no UTF-8; any other value is returned as it is."""
+    """Return bytes as str, with lone surrogates for bytes that are not UTF-8; other values are returned unchanged."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
 def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
-    """Take a whole message from the bytes that were received: return its header and bytes; None if some are missing.
+    """Return header and bytes of the message in `received`, which is emptied; None if the message is not complete yet.
 
-    Raises ValueError if it is too large, or malformed.
+    Raises ValueError if it is too large or malformed.
     """
     if len(received) < _LENGTHS.size:
         return None
@@ -394,7 +409,10 @@ def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
 
 
 def _decode_value(header: Mapping[str, Any], data: bytes, depth: int = 0) -> Any:
-    """Return a value of a header, with its bytes in `data`. Raises ValueError, KeyError or TypeError if malformed."""
+    """Return the value that an entry in a header describes; `data` has the bytes of tensors.
+
+    `depth` is how many values it is nested in. Raises ValueError, KeyError or TypeError if it is malformed.
+    """
     if depth > _DEPTH:
         raise ValueError("it is nested too deeply")
     if "sequence" in header:
@@ -415,5 +433,5 @@ def _decode_value(header: Mapping[str, Any], data: bytes, depth: int = 0) -> Any
 
 
 def _scalar(value: Any) -> Any:
-    """Return the only element of an array without dimensions; any other value is returned as it is."""
+    """Return the element of an array of rank 0; other values are returned unchanged."""
     return value[()] if getattr(value, "shape", None) == () else value

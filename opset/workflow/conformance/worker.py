@@ -57,22 +57,23 @@ class WorkerRuntime:
         return f"{type(error).__name__}: {error}"
 
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
-        """Run a model, and return its outputs in the form of a header. Raises Refused if the runtime lacks something.
+        """Run a model, and return its outputs as they stand in the header of a message.
 
-        `inputs` are in the form of a header, too, with bytes in `data`; the bytes of the outputs are added to `found`.
+        `inputs` are (name, value) as in a header, with the bytes of tensors in `data`; the bytes of outputs are
+        appended to `found`. Raises Refused if the runtime lacks something.
         """
         results = self._run(model, {name: self._to_runtime(value, data) for name, value in inputs})
         return [self._from_runtime(each, found) for each in results]
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
-        """Run a model on `feeds`, inputs by name in the runtime's form; return its outputs, also in this form.
+        """Run a model, and return its outputs, as the runtime has them, for inputs by name (`feeds`).
 
         Raises Refused if the runtime lacks something.
         """
         raise NotImplementedError
 
     def _to_runtime(self, value: dict[str, Any], data: bytes) -> Any:
-        """Return an input, given in the form of a header with its bytes in `data`, in the runtime's form."""
+        """Return an input as the runtime takes it; `value` is its entry in a header, `data` has the tensors' bytes."""
         if "sequence" in value:
             return [self._to_runtime(each, data) for each in value["sequence"]]
         if "map" in value:
@@ -89,7 +90,10 @@ class WorkerRuntime:
         return self._foreign_tensor(value["tensor"], value["shape"], data[start:end])
 
     def _from_runtime(self, result: Any, found: bytearray) -> dict[str, Any]:
-        """Return an output as a value of a header, and add its bytes to `found`. Raises Refused or TypeError."""
+        """Return an output of the runtime as it stands in a header, and append its bytes to `found`.
+
+        Raises Refused or TypeError if it has no such form.
+        """
         if result is None:
             return {"nothing": True}
         if isinstance(result, (list, tuple)):
@@ -112,21 +116,24 @@ class WorkerRuntime:
         return _encode_tensor(number, array.shape, elements, found)
 
     def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
-        """Return a tensor of an element type that numpy lacks, in the runtime's form. Raises Refused if it has none."""
+        """Return a tensor of an element type that numpy lacks, as the runtime takes it. Raises Refused if it cannot."""
         raise NotImplementedError
 
     def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
-        """Return element type and bytes of a tensor that numpy has no type for. Raises Refused if they are unknown."""
+        """Return (number of the element type, bytes) of a tensor whose type numpy lacks. Raises Refused if unknown."""
         raise Refused(f"its interface for Python returns the type {array.dtype}")
 
 
 def _decode_text(element: Any) -> str:
-    """Return a string of the runtime as str; bytes that are no UTF-8 become lone surrogates."""
+    """Return a string that the runtime returned as str; bytes that are not UTF-8 become lone surrogates."""
     return element.decode("utf-8", "surrogateescape") if isinstance(element, bytes) else str(element)
 
 
 def _encode_tensor(number: int, shape: Any, elements: bytes, found: bytearray) -> dict[str, Any]:
-    """Return a tensor as a value of a header, and add its bytes to `found`."""
+    """Return a tensor as it stands in a header, and append its bytes, `elements`, to `found`.
+
+    `number` is the number of its element type.
+    """
     start = len(found)
     found += elements
     return {"tensor": number, "shape": [int(size) for size in shape], "at": [start, len(found)]}
@@ -168,7 +175,10 @@ class OnnxRuntime(WorkerRuntime):
         onnxruntime.set_default_logger_severity(4)
 
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
-        """Run a model, and return its outputs in the form of a header; an error that REFUSALS lists becomes Refused."""
+        """Run a model, and return its outputs as they stand in a header, like the method of WorkerRuntime.
+
+        An error whose text is in REFUSALS is raised as Refused.
+        """
         try:
             return super().outputs(model, inputs, data, found)
         except Exception as error:
@@ -189,11 +199,11 @@ class OnnxRuntime(WorkerRuntime):
 
     @classmethod
     def error_text(cls, error: Exception) -> str:
-        """Return the message of an error without its number, empty names and location in the source."""
+        """Return the message of an error, shortened by its number, empty names and locations in the source."""
         return re.sub(cls.NOISE, "", str(error))
 
     def _own_value(self, value: Any) -> Any:
-        """Return an input as an OrtValue of onnxruntime. Raises Refused if it cannot become one."""
+        """Return an input as an OrtValue. Raises Refused if onnxruntime cannot make one of it."""
         if isinstance(value, np.ndarray) and value.dtype.kind not in "OUS":
             return self._module.OrtValue.ortvalue_from_numpy(value)
         if not isinstance(value, self._module.OrtValue):
@@ -286,7 +296,7 @@ RUNTIMES = {"onnxruntime": OnnxRuntime, "onnx": Onnx, "opset": Opset}
 
 
 def answer(runtime: WorkerRuntime, request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-    """Run the model of a request, and return the header and the bytes of the answer."""
+    """Run the model of a request, and return (header, bytes of tensors) of the answer."""
     start, end = request["model"]
     found = bytearray()
     try:
@@ -300,21 +310,21 @@ def answer(runtime: WorkerRuntime, request: dict[str, Any], data: bytes) -> tupl
 
 
 def requests(stream: BinaryIO) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Yield the header and the bytes of each message in a stream, until it ends."""
+    """Yield (header, bytes of tensors) of each message in a stream, until the stream ends."""
     while len(head := stream.read(LENGTHS.size)) == LENGTHS.size:
         header, data = LENGTHS.unpack(head)
         yield json.loads(stream.read(header)), stream.read(data)
 
 
 def send(stream: BinaryIO, header: dict[str, Any], data: bytes = b"") -> None:
-    """Write a message, a header with the bytes of its tensors, to a stream."""
+    """Write a message to a stream: a header, and the bytes of its tensors."""
     encoded = json.dumps(header).encode()
     stream.write(LENGTHS.pack(len(encoded), len(data)) + encoded + data)
     stream.flush()
 
 
 def main(name: str, options: list[str]) -> None:
-    """Serve the runtime of a name: send its version, then answer requests until the stream of them ends."""
+    """Serve the runtime called `name`: send its version, then answer requests from stdin until it ends."""
     coming = os.fdopen(os.dup(0), "rb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     answers = os.fdopen(int(os.environ.pop("OPSET_ANSWERS")), "wb")

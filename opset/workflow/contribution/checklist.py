@@ -62,12 +62,12 @@ class ChecklistItem(NamedTuple):
 
 
 def checks() -> list[Rule[Evidence]]:
-    """Return the rules that check the items, in the order of the standard's guide."""
+    """Return the rules that check the items of the checklist, in the order of the standard's guide."""
     return sorted(POINTS.rules, key=lambda check: SECTIONS.index(check.clause))
 
 
 def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None) -> list[ChecklistItem]:
-    """Check all items for a version of an operator, and return them with their evidence.
+    """Check a version of an operator, and return all items of the checklist with the evidence.
 
     Args:
         version: The version under review.
@@ -96,7 +96,10 @@ def checklist(version: ReviewedVersion, stated: Mapping[str, str] | None = None)
 
 
 def _apply_statement(check: Rule[Evidence], evidence: Evidence, text: str) -> Evidence:
-    """Return evidence with the author's statement. Raises UsageError U103 if only files or examples can show it."""
+    """Return evidence after the author's statement `text`; only evidence that something is missing or open changes.
+
+    Raises UsageError U103 if something is missing that files and examples have to show.
+    """
     if evidence.state == MISSING and check.requires != STATEMENT:
         message = f"the point {check.code} cannot be stated"
         raise UsageError(Finding("U103", message, evidence.place, evidence.why, evidence.help))
@@ -140,7 +143,7 @@ class ContributionReport:
 
 
 def checklist_report(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> Checklist:
-    """Return a checklist for a report."""
+    """Return the items of a version as the Checklist in a report."""
     points = [
         Point(
             item.name,
@@ -156,7 +159,7 @@ def checklist_report(version: ReviewedVersion, items: Sequence[ChecklistItem]) -
 
 
 def markdown_lines(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> Iterator[str]:
-    """Yield the lines of a checklist for a pull request; items that are passed or stated are ticked."""
+    """Yield a checklist as lines of Markdown for a pull request; items that are passed or stated are ticked."""
     yield f"## `{version.title}` {version.since}"
     section = ""
     for item in items:
@@ -177,7 +180,7 @@ def markdown_lines(version: ReviewedVersion, items: Sequence[ChecklistItem]) -> 
 
 
 def _escape_text(text: str) -> str:
-    """Return text with the characters of Markdown escaped, except for code in backticks."""
+    """Return text with its Markdown characters escaped, except inside of code in backticks."""
     parts = safe_text(text).split("`")
     if len(parts) % 2 == 0:
         parts = ["'".join(parts)]
@@ -187,7 +190,7 @@ def _escape_text(text: str) -> str:
 
 
 def relative_place(place: str) -> str:
-    """Return path:line with the path relative to the working folder; unchanged if it is not below that."""
+    """Return path:line with its path relative to the working folder; unchanged if the file is not below that folder."""
     path, colon, rest = place.partition(":")
     if not os.path.isabs(path):
         return place

@@ -42,26 +42,23 @@ from opset.workflow.examples.runner import disagreements
 
 
 def quote_rules(version: ReviewedVersion, *codes: str) -> Iterator[Evidence]:
-    """Yield evidence of something missing for each finding of these lint rules in the block of the version."""
+    """Yield each finding of the lint rules `codes` in the block of the version, as evidence of something missing."""
     for finding in version.lint_findings:
         if finding.code in codes and version.has_line(finding.place):
             yield _quotation(finding)
 
 
 def _quotation(finding: Finding) -> Evidence:
-    """Return the finding of a lint rule as evidence that something is missing."""
+    """Return a finding of a lint rule as evidence that something is missing."""
     return Evidence(MISSING, finding.message, finding.place, finding.help or f"opset explain {finding.code}")
 
 
 # The proposal.
 
 
-@POINTS.rule("function", ReviewedVersion, clause=PROPOSAL)
+@POINTS.rule("function", ReviewedVersion, clause=PROPOSAL, phrase="A function body, where other operators express it")
 def check_function_body(version: ReviewedVersion) -> Iterator[Evidence]:
-    """A function body, where other operators express it.
-
-    Yields evidence whether the version has one.
-    """
+    """Yield evidence whether the version has a function body, which it needs if other operators express it."""
     if version.schema.function:
         count = len(version.schema.function)
         why = f"it has {count} function bod{'y' if count == 1 else 'ies'}"
@@ -71,32 +68,26 @@ def check_function_body(version: ReviewedVersion) -> Iterator[Evidence]:
         yield Evidence(OPEN, "it has no function body", version.place_of(), help)
 
 
-@POINTS.rule("model", ReviewedVersion, clause=PROPOSAL)
+@POINTS.rule("model", ReviewedVersion, clause=PROPOSAL, phrase="A model that needs it")
 def check_models(version: ReviewedVersion) -> Iterator[Evidence]:
-    """A model that needs it.
-
-    Yields that this is open: only the author can name one.
-    """
+    """Yield evidence that is open, as only the author can name a model that needs the operator."""
     yield Evidence(OPEN, "which model needs it is not known here", version.place_of(), "name one that others can see")
 
 
-@POINTS.rule("framework", ReviewedVersion, clause=PROPOSAL)
+@POINTS.rule("framework", ReviewedVersion, clause=PROPOSAL, phrase="A framework that has it")
 def check_frameworks(version: ReviewedVersion) -> Iterator[Evidence]:
-    """A framework that has it.
+    """Yield evidence that is open, as only the author can say which framework has the operator.
 
-    Yields that this is open, with the frameworks that `counterparts` names.
+    It names the frameworks in `counterparts`.
     """
     named = [each for each in version.docs.counterparts if each != "numpy"]
     why = f"it names counterparts in {', '.join(named)}" if named else "it names no counterpart in a framework"
     yield Evidence(OPEN, why, version.place_of("counterparts"), "say which framework has it, and where it differs")
 
 
-@POINTS.rule("numpy", ReviewedVersion, clause=PROPOSAL)
+@POINTS.rule("numpy", ReviewedVersion, clause=PROPOSAL, phrase="The semantics of numpy, where numpy has it")
 def check_numpy(version: ReviewedVersion) -> Iterator[Evidence]:
-    """The semantics of numpy, where numpy has it.
-
-    Yields evidence whether `counterparts` names numpy.
-    """
+    """Yield evidence whether `counterparts` names numpy, whose semantics count if it has the operator."""
     text = version.docs.counterparts.get("numpy")
     if text:
         yield Evidence(PASSED, f"numpy: {text}", version.place_of("counterparts", "numpy"))
@@ -105,11 +96,11 @@ def check_numpy(version: ReviewedVersion) -> Iterator[Evidence]:
         yield Evidence(OPEN, "it names no counterpart in numpy", version.place_of("counterparts"), help)
 
 
-@POINTS.rule("attributes", ReviewedVersion, clause=PROPOSAL)
+@POINTS.rule("attributes", ReviewedVersion, clause=PROPOSAL, phrase="Attributes rather than inputs")
 def check_attributes(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Attributes rather than inputs.
+    """Yield evidence, for each input that holds only integers, flags or text, that it might be an attribute.
 
-    Yields as open each input that holds only integers, flags or text, and so might be an attribute.
+    Without such an input, the item is passed. The first input is not looked at.
     """
     kinds = ("int", "uint", "bool", "string")
     names = [
@@ -126,24 +117,22 @@ def check_attributes(version: ReviewedVersion) -> Iterator[Evidence]:
         yield Evidence(PASSED, "no further input holds integers, flags or text alone", version.place_of("inputs"))
 
 
-@POINTS.rule("general", ReviewedVersion, clause=PROPOSAL)
+@POINTS.rule(
+    "general", ReviewedVersion, clause=PROPOSAL, phrase="No more complex than its uses, and as general as is simple"
+)
 def check_generality(version: ReviewedVersion) -> Iterator[Evidence]:
-    """No more complex than its uses, and as general as is simple.
-
-    Yields that this is open: only people can judge it.
-    """
+    """Yield evidence that is open, as only people can judge whether the operator is simple and general enough."""
     yield Evidence(OPEN, "no machine can weigh this", version.place_of(), "say which cases were left out, and why")
 
 
 # The description.
 
 
-@POINTS.rule("doc", ReviewedVersion, clause=DESCRIPTION, applies=is_any)
+@POINTS.rule(
+    "doc", ReviewedVersion, clause=DESCRIPTION, applies=is_any, phrase="A description that leaves nothing open"
+)
 def check_description(version: ReviewedVersion) -> Iterator[Evidence]:
-    """A description that leaves nothing open.
-
-    Yields evidence whether the version, its parameters and its special cases have prose.
-    """
+    """Yield evidence whether the version, its parameters and its special cases have prose."""
     gaps = [each._replace(help="write 'doc:'") for each in quote_rules(version, "S212", "S213")]
     if not version.schema.deprecated:
         gaps += map(_quotation, LINT.by_code["S239"].check(version.operator, None))  # lint demands it of the standard
@@ -151,12 +140,9 @@ def check_description(version: ReviewedVersion) -> Iterator[Evidence]:
     yield from gaps or [Evidence(PASSED, why, version.place_of("doc"))]
 
 
-@POINTS.rule("page", ReviewedVersion, clause=DESCRIPTION)
+@POINTS.rule("page", ReviewedVersion, clause=DESCRIPTION, phrase="Examples in the description")
 def check_examples_on_page(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Examples in the description.
-
-    Yields evidence whether an example with outputs holds for the version.
-    """
+    """Yield evidence whether an example with outputs holds for the version, so that its page shows one."""
     examples = [*version.examples_with_outputs]
     if examples:
         yield Evidence(PASSED, f"{count_text(len(examples))} on its page", version.example_place(examples[0]))
@@ -165,12 +151,9 @@ def check_examples_on_page(version: ReviewedVersion) -> Iterator[Evidence]:
         yield Evidence(MISSING, why, version.examples_place, "add one below 'examples:'")
 
 
-@POINTS.rule("counterparts", ReviewedVersion, clause=DESCRIPTION)
+@POINTS.rule("counterparts", ReviewedVersion, clause=DESCRIPTION, phrase="Its counterparts in frameworks")
 def check_counterparts(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Its counterparts in frameworks.
-
-    Yields evidence whether the version has the key `counterparts`.
-    """
+    """Yield evidence whether the version names its counterparts in frameworks, by the key `counterparts`."""
     if version.docs.counterparts:
         yield Evidence(PASSED, f"it names {', '.join(version.docs.counterparts)}", version.place_of("counterparts"))
     else:
@@ -178,12 +161,9 @@ def check_counterparts(version: ReviewedVersion) -> Iterator[Evidence]:
         yield Evidence(OPEN, "it names no counterparts", version.place_of(), help)
 
 
-@POINTS.rule("formula", ReviewedVersion, clause=DESCRIPTION)
+@POINTS.rule("formula", ReviewedVersion, clause=DESCRIPTION, phrase="A formula or pseudo-code")
 def check_formula(version: ReviewedVersion) -> Iterator[Evidence]:
-    """A formula or pseudo-code.
-
-    Yields evidence whether the version has a formula or a function body.
-    """
+    """Yield evidence whether the version has a formula, or a function body in place of one."""
     if version.docs.formula:
         yield Evidence(PASSED, "it has a formula", version.place_of("formula"))
     elif version.schema.function:
@@ -196,12 +176,9 @@ def check_formula(version: ReviewedVersion) -> Iterator[Evidence]:
 # The reference implementation.
 
 
-@POINTS.rule("kernel", ReviewedVersion, clause=REFERENCE)
+@POINTS.rule("kernel", ReviewedVersion, clause=REFERENCE, phrase="A reference implementation")
 def check_kernel(version: ReviewedVersion) -> Iterator[Evidence]:
-    """A reference implementation.
-
-    Yields evidence whether a kernel is registered for the version.
-    """
+    """Yield evidence whether a kernel is registered for the version."""
     if origin := version.function_origin(KERNELS, "kernel"):
         yield Evidence(PASSED, "it has a kernel", origin)
     else:
@@ -209,17 +186,17 @@ def check_kernel(version: ReviewedVersion) -> Iterator[Evidence]:
         yield version.missing_function(KERNELS, "no kernel is written for it", version.place_of(), help)
 
 
-@POINTS.rule("computed", ReviewedVersion, clause=REFERENCE)
+@POINTS.rule("computed", ReviewedVersion, clause=REFERENCE, phrase="Examples that the kernel computes")
 def check_computed_examples(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Examples that the kernel computes.
-
-    Yields evidence from running the examples.
-    """
+    """Yield evidence whether the kernel computes the outputs of the examples."""
     yield from _test_results(version, "kernel", "computed by the kernel")
 
 
 def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Evidence]:
-    """Yield evidence from one part of `opset test` on the version; `what` completes the text "3 examples …"."""
+    """Yield evidence from one part of `opset test` on the version, a key of PARTS.
+
+    `what` completes the text "3 examples …".
+    """
     report = version.test_part(part)
     for each in report.findings:
         help = each.help or f"opset test {version.title}@{version.since} shows it alone"
@@ -235,12 +212,9 @@ def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Ev
 # The version.
 
 
-@POINTS.rule("since", ReviewedVersion, clause=VERSION, applies=is_any)
+@POINTS.rule("since", ReviewedVersion, clause=VERSION, applies=is_any, phrase="The version number")
 def check_version_number(version: ReviewedVersion) -> Iterator[Evidence]:
-    """The version number.
-
-    Yields evidence whether it is locked, or follows the newest released version of the domain.
-    """
+    """Yield evidence whether the version is locked, or its number follows the domain's newest released version."""
     domain = domain_name(version.schema.domain)
     locked = version.lock.get(domain, {})
     place = version.place_of("since")
@@ -264,12 +238,9 @@ _CHANGE_RULES = ("S201", "S205", "S208", "S209", "S210", "S229")
 """The codes of lint rules for change blocks."""
 
 
-@POINTS.rule("change", ReviewedVersion, clause=VERSION, applies=is_any)
+@POINTS.rule("change", ReviewedVersion, clause=VERSION, applies=is_any, phrase="What changed from the version before")
 def check_change_block(version: ReviewedVersion) -> Iterator[Evidence]:
-    """What changed from the version before.
-
-    Yields evidence whether the `change:` block says it.
-    """
+    """Yield evidence whether the `change:` block says what differs from the version before."""
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
         return
@@ -278,12 +249,9 @@ def check_change_block(version: ReviewedVersion) -> Iterator[Evidence]:
     ]
 
 
-@POINTS.rule("rules", ReviewedVersion, clause=VERSION, applies=is_any)
+@POINTS.rule("rules", ReviewedVersion, clause=VERSION, applies=is_any, phrase="No lint rule is broken")
 def check_lint_rules(version: ReviewedVersion) -> Iterator[Evidence]:
-    """No lint rule is broken.
-
-    Yields each finding of `opset lint` in the operator's file, or evidence that there is none.
-    """
+    """Yield each finding of `opset lint` in the operator's file as evidence, or evidence that there is none."""
     for each in version.lint_findings:
         yield Evidence(MISSING, f"{each.code}: {each.message}", each.place, each.help or f"opset explain {each.code}")
     if not version.lint_findings:
@@ -293,12 +261,9 @@ def check_lint_rules(version: ReviewedVersion) -> Iterator[Evidence]:
 # Tests of conversions.
 
 
-@POINTS.rule("adapters", ReviewedVersion, clause=CONVERSION, applies=is_any)
+@POINTS.rule("adapters", ReviewedVersion, clause=CONVERSION, applies=is_any, phrase="Adapters up and down")
 def check_adapters(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Adapters up and down.
-
-    Yields evidence how each is declared, and whether one declared as written is registered.
-    """
+    """Yield evidence for the adapters up and down: how each is declared, and whether a written one is there."""
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
         return
@@ -314,12 +279,9 @@ def check_adapters(version: ReviewedVersion) -> Iterator[Evidence]:
             yield version.missing_function(ADAPTERS, f"{direction}: written, and there is none", place, help)
 
 
-@POINTS.rule("upgrade", ReviewedVersion, clause=CONVERSION, applies=is_any)
+@POINTS.rule("upgrade", ReviewedVersion, clause=CONVERSION, applies=is_any, phrase="Examples that are converted up")
 def check_upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Examples that are converted up.
-
-    Yields evidence whether examples of the version before compute the same at this one.
-    """
+    """Yield evidence whether examples of the version before, converted to this version, give the same outputs."""
     if version.transition is None:
         why = "it is the first version; its examples go up once there is a newer one"
         yield Evidence(NOT_APPLICABLE, why, version.place_of())
@@ -327,12 +289,9 @@ def check_upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
         yield from _conversion_results(version, version.transition.old, version.schema, version.transition.change.up)
 
 
-@POINTS.rule("downgrade", ReviewedVersion, clause=CONVERSION, applies=is_any)
+@POINTS.rule("downgrade", ReviewedVersion, clause=CONVERSION, applies=is_any, phrase="Examples that are converted down")
 def check_downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Examples that are converted down.
-
-    Yields evidence whether examples of the version compute the same at the one before.
-    """
+    """Yield evidence whether examples of this version, converted to the version before, give the same outputs."""
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
     elif version.schema.deprecated:
@@ -344,7 +303,7 @@ def check_downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 def _conversion_results(
     version: ReviewedVersion, source: OpSchema, target: OpSchema, declared: str
 ) -> Iterator[Evidence]:
-    """Yield evidence whether examples, converted from `source` to `target`, compute the same as before.
+    """Yield evidence whether examples of `source`, converted to the version `target`, give the same outputs.
 
     `declared` is how the `change:` block says that the adapter is made.
     """
@@ -382,23 +341,17 @@ def _conversion_results(
 # Documentation and test data.
 
 
-@POINTS.rule("documentation", ReviewedVersion, clause=DOCUMENTATION, applies=is_any)
+@POINTS.rule("documentation", ReviewedVersion, clause=DOCUMENTATION, applies=is_any, phrase="Documentation, generated")
 def check_documentation(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Documentation, generated.
-
-    Yields evidence with the length of the operator's page.
-    """
+    """Yield evidence that the operator's page is generated, with the length of the page."""
     lines = operator_section(version.registry, version.schema.domain, version.schema.name)
     why = f"its page is made of the file: {len(lines)} lines of Markdown"
     yield Evidence(PASSED, why, version.place_of("doc"), f"opset show {version.title}, or opset docs")
 
 
-@POINTS.rule("test_data", ReviewedVersion, clause=DOCUMENTATION)
+@POINTS.rule("test_data", ReviewedVersion, clause=DOCUMENTATION, phrase="Test data, generated")
 def check_test_data(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Test data, generated.
-
-    Yields evidence whether cases of a test corpus can be made from the examples.
-    """
+    """Yield evidence whether cases of a test corpus can be made from the examples."""
     schema = version.schema
     versions = version.registry.versions(schema.name, schema.domain)
     picks = pick_cases(version.registry, [versions], True, {(schema.domain, schema.name): {version.since}})
@@ -418,12 +371,9 @@ def check_test_data(version: ReviewedVersion) -> Iterator[Evidence]:
 # Inference.
 
 
-@POINTS.rule("inference", ReviewedVersion, clause=INFERENCE)
+@POINTS.rule("inference", ReviewedVersion, clause=INFERENCE, phrase="A rule or function for its outputs")
 def check_inference_rule(version: ReviewedVersion) -> Iterator[Evidence]:
-    """A rule or function for its outputs.
-
-    Yields evidence whether inference has one for the version.
-    """
+    """Yield evidence whether inference has a rule or a function for the outputs of the version."""
     if version.schema.shape:
         yield Evidence(PASSED, f"by the rule {version.schema.shape}", version.place_of("shape"))
     elif origin := version.function_origin(RULES, "infer"):
@@ -433,21 +383,15 @@ def check_inference_rule(version: ReviewedVersion) -> Iterator[Evidence]:
         yield version.missing_function(RULES, "nothing says how its outputs are inferred", version.place_of(), help)
 
 
-@POINTS.rule("inferred", ReviewedVersion, clause=INFERENCE)
+@POINTS.rule("inferred", ReviewedVersion, clause=INFERENCE, phrase="Tests of the inference")
 def check_inferred_examples(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Tests of the inference.
-
-    Yields evidence from inferring the examples.
-    """
+    """Yield evidence whether inference agrees with the examples, with known sizes and with dim_params."""
     yield from _test_results(version, "inference", "inferred, with sizes and with dim_params")
 
 
-@POINTS.rule("rank", ReviewedVersion, clause=INFERENCE)
+@POINTS.rule("rank", ReviewedVersion, clause=INFERENCE, phrase="The rank at least")
 def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
-    """The rank at least.
-
-    Yields evidence about one question: does inference know at least the rank of every output in the examples?
-    """
+    """Yield evidence whether inference knows at least the rank of every output in the examples."""
     report = version.test_part("inference")
     gaps = {each.example: each for each in report.gaps if "[" not in each.known}
     for each in version.examples:
@@ -463,22 +407,24 @@ def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
 # Withdrawing an operator.
 
 
-@POINTS.rule("replacement", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn)
+@POINTS.rule(
+    "replacement", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn, phrase="An operator that replaces it"
+)
 def check_replacement(version: ReviewedVersion) -> Iterator[Evidence]:
-    """An operator that replaces it.
-
-    Yields evidence whether a withdrawn version names an existing one.
-    """
+    """Yield evidence whether a withdrawn version names an existing operator that replaces it."""
     why = f"{version.schema.replacement} replaces it"
     yield from [*quote_rules(version, "S214")] or [Evidence(PASSED, why, version.place_of("replacement"))]
 
 
-@POINTS.rule("replacement_named", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn)
+@POINTS.rule(
+    "replacement_named",
+    ReviewedVersion,
+    clause=WITHDRAWAL,
+    applies=is_withdrawn,
+    phrase="Documentation that leads to the replacement",
+)
 def check_replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Documentation that leads to the replacement.
-
-    Yields evidence whether the description names the operator that replaces this one.
-    """
+    """Yield evidence whether the description names the operator that replaces this one."""
     if version.schema.replacement and re.search(rf"\b{re.escape(version.schema.replacement)}\b", version.docs.doc):
         yield Evidence(PASSED, f"'doc' names {version.schema.replacement}", version.place_of("doc"))
     else:
@@ -486,11 +432,8 @@ def check_replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
         yield Evidence(MISSING, "'doc' does not name the replacement", version.place_of("doc"), help)
 
 
-@POINTS.rule("announced", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn)
+@POINTS.rule("announced", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn, phrase="Release notes that name it")
 def check_announcement(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Release notes that name it.
-
-    Yields that this is open: they are not part of the schemas.
-    """
+    """Yield evidence that is open, as release notes, which should name the operator, are not part of the schemas."""
     why = "release notes are not part of the schemas"
     yield Evidence(OPEN, why, version.place_of("deprecated"), "name it in the release notes")

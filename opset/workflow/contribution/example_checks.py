@@ -28,12 +28,9 @@ from opset.workflow.contribution.reviewed_version import (
 )
 
 
-@POINTS.rule("constraints", ReviewedVersion, clause=TESTS)
+@POINTS.rule("constraints", ReviewedVersion, clause=TESTS, phrase="Examples that break each constraint")
 def check_constraints(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Examples that break each constraint.
-
-    Yields evidence for each constraint of the version.
-    """
+    """Yield evidence, for each constraint of the version, whether an example breaks it."""
     sinces = [each.since_version for each in version.operator.schemas]
     docs = dict(zip(sinces, version.operator.docs, strict=True))
     broken: dict[tuple[str, str], Example] = {}
@@ -57,12 +54,9 @@ def check_constraints(version: ReviewedVersion) -> Iterator[Evidence]:
 # Tests: the main uses and the edges.
 
 
-@POINTS.rule("uses", ReviewedVersion, clause=TESTS)
+@POINTS.rule("uses", ReviewedVersion, clause=TESTS, phrase="Examples of every attribute, choice and optional input")
 def check_uses(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Examples of every attribute, choice and optional input.
-
-    Yields evidence for each that is missing, or that none is.
-    """
+    """Yield evidence of each attribute, choice or optional input that no example uses, or that there is none."""
     gaps = [*_unused_attributes(version), *_unused_inputs(version)]
     for why, place in gaps:
         yield Evidence(MISSING, why, place, "add an example with outputs")
@@ -101,7 +95,10 @@ def _unused_inputs(version: ReviewedVersion) -> Iterator[tuple[str, str]]:
 
 
 def _edge_evidence(version: ReviewedVersion, name: str, examples: Iterable[Example], help: str) -> Evidence:
-    """Return evidence for the edge case `name`: the first of its examples, or that there is none."""
+    """Return evidence that the first of `examples` shows the edge case `name`, or that none does.
+
+    `help` says how to add one.
+    """
     example = next(iter(examples), None)
     if example is not None:
         return Evidence(PASSED, f"the example {example.name}", version.example_place(example))
@@ -110,28 +107,22 @@ def _edge_evidence(version: ReviewedVersion, name: str, examples: Iterable[Examp
 
 
 def _evidence_without_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence that an item does not apply if no input of the operator is a tensor; else nothing."""
+    """Yield evidence that an item does not apply if no input of the operator may be a tensor, and else nothing."""
     if version.first_tensor is None:
         yield Evidence(NOT_APPLICABLE, "none of its inputs is a tensor", version.place_of("inputs"))
 
 
-@POINTS.rule("empty", ReviewedVersion, clause=TESTS, requires=STATEMENT)
+@POINTS.rule("empty", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of an empty tensor")
 def check_empty_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
-    """An example of an empty tensor.
-
-    Yields evidence whether there is one.
-    """
+    """Yield evidence whether an example has an empty tensor."""
     examples = (each for each in version.examples if any(0 in (value.shape or ()) for value in input_tensors(each)))
     help = "add one: inputs: [{float: [], shape: [0, 2]}]"
     yield from [*_evidence_without_tensors(version)] or [_edge_evidence(version, "an empty tensor", examples, help)]
 
 
-@POINTS.rule("scalar", ReviewedVersion, clause=TESTS, requires=STATEMENT)
+@POINTS.rule("scalar", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of a scalar")
 def check_scalars(version: ReviewedVersion) -> Iterator[Evidence]:
-    """An example of a scalar.
-
-    Yields evidence whether there is one as the first tensor input, or that a constraint forbids it.
-    """
+    """Yield evidence whether an example has a scalar as first tensor input, or that a constraint forbids it."""
     if version.first_tensor is None:
         yield from _evidence_without_tensors(version)
         return
@@ -149,7 +140,7 @@ def check_scalars(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
-    """Return the constraint, as "C1: TEXT", that a scalar breaks as the input at `index`; "" if none is known to."""
+    """Return the constraint, as "C1: TEXT", that a scalar breaks as the input at `index`; "" if it breaks none."""
     plan = plan_of(version.schema)
     if plan is None:
         return ""
@@ -161,12 +152,9 @@ def _constraint_against_scalars(version: ReviewedVersion, index: int) -> str:
     return ""
 
 
-@POINTS.rule("negative_axis", ReviewedVersion, clause=TESTS, requires=STATEMENT)
+@POINTS.rule("negative_axis", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of a negative axis")
 def check_negative_axes(version: ReviewedVersion) -> Iterator[Evidence]:
-    """An example of a negative axis.
-
-    Yields evidence for each attribute or input that may be one.
-    """
+    """Yield evidence, for each attribute or input that may hold a negative axis, whether an example has one."""
     declared = [each for each in version.schema.attributes.values() if each.kind in (AXIS, AXES)]
     axes = [each.name for each in declared if ">= 0" not in each.range and "0 <=" not in each.range]
     inputs = [index for index, each in enumerate(version.schema.inputs) if each.name in ("axis", "axes")]
@@ -188,12 +176,11 @@ def _has_negative(value: Any) -> bool:
     return any(isinstance(each, int) and each < 0 for each in values)
 
 
-@POINTS.rule("not_numbers", ReviewedVersion, clause=TESTS, requires=STATEMENT)
+@POINTS.rule(
+    "not_numbers", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of NaN and infinities"
+)
 def check_nan_and_infinities(version: ReviewedVersion) -> Iterator[Evidence]:
-    """An example of NaN and infinities.
-
-    Yields evidence whether there is one, if an input can be of floats.
-    """
+    """Yield evidence whether an example has NaN or infinities, if an input may have floats."""
     schema = version.schema
     if not any(type_.startswith(FLOATS) for each in schema.inputs for type_ in schema.allowed_types(each)):
         yield Evidence(NOT_APPLICABLE, "none of its inputs is of floats", version.place_of("types"))
@@ -214,12 +201,9 @@ def _is_special(value: ExampleValue) -> bool:
     return any(isinstance(each, float) and not math.isfinite(each) for each in content)
 
 
-@POINTS.rule("broadcast", ReviewedVersion, clause=TESTS, requires=STATEMENT)
+@POINTS.rule("broadcast", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of broadcasting")
 def check_broadcasting(version: ReviewedVersion) -> Iterator[Evidence]:
-    """An example of broadcasting.
-
-    Yields evidence whether there is one, if the operator broadcasts.
-    """
+    """Yield evidence whether an example has inputs of different shapes, if the operator broadcasts."""
     named = {condition.subject for condition in version.schema.conditions if condition.kind == BROADCAST}
     if not named and not re.match(r"broadcast|onto", version.schema.shape):
         yield Evidence(NOT_APPLICABLE, "it does not broadcast", version.place_of("shape"))

@@ -49,24 +49,24 @@ class Evidence(NamedTuple):
 
 
 def is_any(version: ReviewedVersion) -> bool:
-    """Return True: this condition is for checklist items that apply to every version."""
+    """Return True, as the condition of checklist items that apply to every version."""
     return True
 
 
 def is_withdrawn(version: ReviewedVersion) -> bool:
-    """Whether an operator is withdrawn (deprecated) from a version on."""
+    """Whether an operator is withdrawn (deprecated) at a version: the condition of some checklist items."""
     return version.schema.deprecated
 
 
 def is_kept(version: ReviewedVersion) -> bool:
-    """Whether an operator is not withdrawn (deprecated) at a version."""
+    """Whether an operator is not withdrawn (deprecated) at a version: the condition of most checklist items."""
     return not version.schema.deprecated
 
 
 POINTS: RuleTable[Evidence] = RuleTable(
     "opset.workflow.contribution", ("checks", "type_checks", "example_checks"), applies=is_kept
 )
-"""The checks of the items by their names; a check's docstring is the demand, its clause the section."""
+"""The checks of the items by their names; the phrase of a check is the demand, its clause the section."""
 STATEMENT = "a statement"
 """What an item requires that the author may state if files and examples do not show it.
 
@@ -113,7 +113,7 @@ class ReviewedVersion:
 
     @property
     def title(self) -> str:
-        """The operator in the form of commands: "Softmax", "com.acme.Thin"."""
+        """The name of the operator as commands take it: "Softmax", "com.acme.Thin"."""
         return f"{self.schema.domain}.{self.schema.name}" if self.schema.domain else self.schema.name
 
     @cached_property
@@ -123,22 +123,22 @@ class ReviewedVersion:
 
     @cached_property
     def transition(self) -> Transition | None:
-        """The differences from the version before; None for a first version."""
+        """The transition from the version before to this one; None for a first version."""
         return next((each for each in self.operator.transitions if each.new.since_version == self.since), None)
 
     @cached_property
     def examples(self) -> list[Example]:
-        """The operator's examples for this version, including those that break a constraint."""
+        """The operator's examples that hold for this version, also those that break a constraint."""
         return [each for each in self.operator.examples if example_versions(each, [self.since])]
 
     @property
     def examples_with_outputs(self) -> Iterator[Example]:
-        """The operator's examples for this version that state outputs, and break no constraint."""
+        """The operator's examples that hold for this version and break no constraint."""
         return (each for each in self.examples if not each.error)
 
     @cached_property
     def lint_findings(self) -> list[Finding]:
-        """The findings of lint rules in the operator's whole file, at any version."""
+        """The findings of all lint rules in the operator's file, about any of its versions."""
         domain = self.schema.domain
 
         def hooks(families: Collection[str]) -> lint.Hooks:
@@ -153,14 +153,14 @@ class ReviewedVersion:
         return list(lint.check_target(target, hooks).findings)
 
     def has_line(self, place: str) -> bool:
-        """Whether `place`, a path:line:column in the operator's file, is in the block of the version."""
+        """Whether `place`, path:line:column in the operator's file, is in the block of this version."""
         lines = sorted((node.line for node in self.operator.root.value["versions"].value), reverse=True)
         line = int(place.split(":")[-2])
         first = int(self.place_of().split(":")[-2])
         return next((each for each in lines if each <= line), 0) == first
 
     def place_of(self, *keys: str) -> str:
-        """Return path:line:column of the YAML key at the path `keys` in the version, or of the last key that exists."""
+        """Return path:line:column of the key at the path `keys` in this version, or of the last one that exists."""
         return self.operator.place(self.since, *keys)
 
     def example_place(self, example: Example) -> str:
@@ -171,24 +171,30 @@ class ReviewedVersion:
 
     @property
     def examples_place(self) -> str:
-        """path:line:column of the key `examples`, or of the file's beginning if it has none."""
+        """The path:line:column of the key `examples` in the operator's file, or of the file's beginning."""
         root = self.operator.root
         node = root.keys["examples"] if "examples" in root.value else root
         return f"{self.operator.path}:{node.line}:{node.column}"
 
     def function_origin(self, layer: Layer, kind: str) -> str:
-        """Return file:line of the function of a `kind` such as "kernel" or "up" that the version uses; "" if none."""
+        """Return file:line of the function that this version uses, such as its kernel, or "" if it has none.
+
+        `kind` is the name of the decorator that registers it, such as "kernel" or "up".
+        """
         schema = self.schema
         hook = Lookup(layer, self.registry).find(kind, schema.domain, schema.name, self.since, schema.family)
         return hook.origin if hook is not None else ""
 
     def missing_function(self, layer: Layer, why: str, place: str, help: str) -> Evidence:
-        """Return evidence that a function of a layer is missing: because of `why`, or since its file is not trusted."""
+        """Return evidence that a function of a layer is missing, for the reason `why`.
+
+        If the domain's file of such functions was not run, because it is not trusted, that is the reason instead.
+        """
         left_out = Lookup(layer, self.registry).left_out(self.schema.domain)
         return Evidence(MISSING, left_out or why, place, TRUST if left_out else help)
 
     def test_part(self, part: str) -> Report:
-        """Return the report of `opset test` on the version for one part, a key of PARTS; it is run once."""
+        """Return the report of `opset test` on this version for one part, a key of PARTS; it is run only once."""
         if part not in self._tested:
             budget = self.runner.budget
             self._tested[part] = examine(self.registry, [self.schema], parts=(part,), limits=LIMITS, budget=budget)
@@ -196,7 +202,7 @@ class ReviewedVersion:
 
     @cached_property
     def first_tensor(self) -> Parameter | None:
-        """The first input that may be a tensor; None if no input may be one."""
+        """The first input that may be a tensor, None if no input may be one."""
         allowed = ((each, self.schema.allowed_types(each)) for each in self.schema.inputs)
         return next((each for each, types in allowed if any(type_.startswith("tensor(") for type_ in types)), None)
 
@@ -207,7 +213,7 @@ def input_tensors(example: Example) -> Iterator[ExampleValue]:
 
 
 def values_of_input(example: Example, index: int, variadic: bool = False) -> tuple[ExampleValue | None, ...]:
-    """Return the values of an example for the input at an index: at most one, or all from there on if `variadic`."""
+    """Return the values that an example has for the input at `index`: at most one, or all that follow if `variadic`."""
     return example.inputs[index:] if variadic else example.inputs[index : index + 1]
 
 

@@ -33,18 +33,27 @@ from opset.workflow.contribution.reviewed_version import (
 
 
 class CastResult(NamedTuple):
-    """Result of examples that are cast to a type: whether any is computed, what is wrong, and whether outputs agree."""
+    """The result of casting examples to a type.
+
+    - `computed`: whether the kernel computes any of them; `why`: the fault that was found, "" if there is none;
+    - `compared`: whether outputs were compared with outputs in the old type, and agree.
+    """
 
     computed: bool = False
     why: str = ""
     compared: bool = False
 
 
-@POINTS.rule("all_types", ReviewedVersion, clause=REFERENCE)
+@POINTS.rule(
+    "all_types",
+    ReviewedVersion,
+    clause=REFERENCE,
+    phrase="A kernel for every type, which computes the same values in each",
+)
 def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
-    """A kernel for every type, which computes the same values in each.
+    """Yield evidence whether the kernel computes every type that the version allows, with the same values in each.
 
-    Yields evidence for each type constraint: from examples of a type, or from examples cast to it.
+    The evidence is from examples of a type, or from examples cast to it.
     """
     if not version.function_origin(KERNELS, "kernel"):
         yield Evidence(NOT_APPLICABLE, "there is no kernel", version.place_of())
@@ -81,7 +90,7 @@ def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: str) -> Example | None:
-    """Return an example with outputs and with a value of type `type_` at one of these inputs, None if there is none."""
+    """Return an example with outputs that has a value of type `type_` at one of these inputs; None if there is none."""
     for example in version.examples_with_outputs:
         for index in indices:
             variadic = version.schema.inputs[index].option == VARIADIC
@@ -91,7 +100,7 @@ def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: st
 
 
 def _try_type(version: ReviewedVersion, indices: Sequence[int], type_: str) -> CastResult:
-    """Return what happens if the inputs at these indices are cast to a type, in each example that can be cast."""
+    """Cast the inputs at `indices` to a type in each example that allows it, run the kernel, and return the result."""
     refused = wrong = ""
     computed = compared = False
     for example in version.examples_with_outputs:
@@ -121,9 +130,15 @@ def _try_type(version: ReviewedVersion, indices: Sequence[int], type_: str) -> C
 def _compare_with_cast(
     version: ReviewedVersion, example: Example, cast: Example, outputs: Sequence[Any]
 ) -> tuple[str, bool]:
-    """Return how a cast example's outputs differ from those of the same values in the old type ("" if not at all).
+    """Return how a cast example's outputs differ from outputs of the same values in the old type; "" if they agree.
 
-    The second result says whether any outputs could be compared.
+    The second result is whether any outputs could be compared.
+
+    Args:
+        version: The version under review.
+        example: The example as it is.
+        cast: The example with inputs in another type.
+        outputs: The kernel's outputs for the cast example.
     """
     if is_random(example):
         return "", False
@@ -155,13 +170,19 @@ def _compare_with_cast(
 
 
 def _has_like_values(base: str, type_: str) -> bool:
-    """Whether outputs of type `base` can confirm those of `type_`: floats confirm any, integers confirm integers."""
+    """Whether outputs of type `base` can confirm outputs of type `type_`.
+
+    Floats confirm every type; integers confirm integers and bools.
+    """
     whole = "tensor(int", "tensor(uint"
     return base.startswith(FLOATS) or (base.startswith(whole) and type_.startswith((*whole, "tensor(bool")))
 
 
 def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
-    """Yield pairs of arrays in two lists of outputs, also in sequences, each with the number of its output."""
+    """Yield (index of the output, array, array) for the arrays at the same place of two lists of outputs.
+
+    Arrays in sequences count, too.
+    """
     for index, pair in enumerate(zip(base, outputs, strict=False)):
         lists = [each if isinstance(each, list) else [each] for each in pair]
         for want, have in zip(*lists, strict=False):
@@ -170,7 +191,7 @@ def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[
 
 
 def _cast_example(version: ReviewedVersion, example: Example, indices: Sequence[int], type_: str) -> Example | None:
-    """Return an example cast to a type at inputs (by index) of one type constraint; None if they cannot be cast."""
+    """Return an example with the inputs at `indices`, of one type constraint, cast to a type; None if it cannot be."""
     element = type_[7:-1]
     constraint = version.schema.inputs[min(indices)].type
     values = [each for index in indices for each in values_of_input(example, index, True)]
@@ -195,7 +216,7 @@ def _cast_example(version: ReviewedVersion, example: Example, indices: Sequence[
 
 
 def _cast_value(value: ExampleValue, type_: str) -> ExampleValue:
-    """Return a value in another type; if that is an integer type, elements become 0 or 1, which all types can hold."""
+    """Return a value in another type; for an integer type, each element becomes 0 or 1, which all types can hold."""
     element = type_[7:-1]
     many = isinstance(value.content, list)
     numbers = value.content if many else [value.content]

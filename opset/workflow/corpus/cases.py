@@ -42,7 +42,7 @@ Progress = Callable[[int, int], None]
 
 
 class Pick(NamedTuple):
-    """An example that becomes a case: at one version of its operator, and with the name of the case."""
+    """An example that becomes a case, at one version of its operator; `name` is the name of the case."""
 
     schema: OpSchema
     example: Example
@@ -57,7 +57,7 @@ class Pick(NamedTuple):
 
 
 class Corpus(NamedTuple):
-    """Files by path, the manifest's entry of each case, and findings about examples that are no cases."""
+    """The files of a corpus by path, the manifest's entries, and findings about examples that cannot become cases."""
 
     files: dict[str, bytes]
     cases: list[dict[str, Any]]
@@ -70,7 +70,7 @@ def pick_cases(
     every_version: bool,
     wanted: Mapping[Any, Set[int]] = {},
 ) -> list[Pick]:
-    """Return the examples that become cases, with the versions at which they are run, in the order of names.
+    """Return the examples that become cases, each at the versions at which it is run, in the order of names.
 
     Withdrawn versions are left out, as no model may use them.
 
@@ -99,7 +99,7 @@ def pick_cases(
 
 
 def _domain_labels(registry: Registry) -> dict[str, str]:
-    """Return the prefix of case names for each domain: its last word, or all words if another domain has that, too."""
+    """Return the prefix of case names by domain: the last word of the domain, or all words if it is not unique."""
     last = [domain_name(domain).rpartition(".")[2] for domain in registry.domains]
     labels = {"": ""}
     for domain, word in zip(registry.domains, last, strict=True):
@@ -112,7 +112,7 @@ def _domain_labels(registry: Registry) -> dict[str, str]:
 def build_corpus(
     registry: Registry, picks: Sequence[Pick], progress: Progress | None = None, budget: Budget | None = None
 ) -> Corpus:
-    """Check examples by their kernels, and return them as cases with the manifest.
+    """Check examples by their kernels, and return them as the files of a corpus with its manifest.
 
     Args:
         registry: Operators with their kernels.
@@ -148,12 +148,12 @@ def build_corpus(
 
 
 def write_corpus(folder: str, corpus: Corpus) -> WriteCounts:
-    """Write a corpus to a folder: only files that changed. Files that opset did not write are left alone."""
+    """Write a corpus to a folder, and return the counts; unchanged files, and files of others, are left alone."""
     return write_folder(folder, AUTHOR, "corpus", corpus.files)
 
 
 def _add_case(corpus: Corpus, registry: Registry, judge: Judge, judgements: Judgements, pick: Pick) -> None:
-    """Add the files of a case and its entry in the manifest. Raises OpsetError if the example cannot become a case."""
+    """Add the files of a case, and its entry in the manifest, to a corpus. Raises OpsetError if that is impossible."""
     from opset.reference.example_models import model_of, value_of
     from opset.workflow.corpus.judging import case_tolerance
 
@@ -212,12 +212,12 @@ def _add_case(corpus: Corpus, registry: Registry, judge: Judge, judgements: Judg
 
 
 def _value_types(values: Iterable[ExampleValue | None]) -> Iterator[str]:
-    """Yield the types of values; None is left out."""
+    """Yield the types of the values that are not None."""
     return (each.type for each in values if each is not None)
 
 
 def _tensor_bytes(name: str, value: Any, type_: str) -> bytes:
-    """Return a value as the bytes of a .pb file; `name` is that of the input or output."""
+    """Return an input or output, called `name`, as the bytes of a .pb file."""
     from opset.model.arrays import message_of
 
     data: bytes = message_of(name, value, type_).SerializeToString(deterministic=True)
@@ -225,7 +225,7 @@ def _tensor_bytes(name: str, value: Any, type_: str) -> bytes:
 
 
 def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
-    """Complete the model of an example to that of a case, with types of outputs and the IR version; return it."""
+    """Add to an example's model the types of its outputs and the IR version that a case needs; return the model."""
     from opset.reference.example_models import type_proto
 
     values = [each for each in example.outputs or () if each is not None]
@@ -245,7 +245,7 @@ def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
 
 
 def _output_types(model: Any, schema: OpSchema, example: Example) -> Iterator[str]:
-    """Yield the types of the outputs of a node that breaks a constraint, "" for one that its inputs do not decide."""
+    """Yield the types of the outputs of a node that breaks a constraint; "" if the inputs do not decide the type."""
     bound = {}
     for index, value in enumerate(example.inputs):
         if value is not None:

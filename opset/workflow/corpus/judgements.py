@@ -25,7 +25,7 @@ Case = tuple[str, str, int, str]
 
 
 def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mapping[str, set[Case]]) -> dict[str, Any]:
-    """Return the contents of judgements.json: the examples with which other implementations do not agree.
+    """Return the content of judgements.json: the examples that other implementations do not confirm.
 
     Args:
         registry: Operators with their examples.
@@ -49,7 +49,7 @@ def judgement_data(registry: Registry, judges: Mapping[str, str], agreed: Mappin
 def _disagreeing_versions(
     agreed: set[tuple[int, str]], examples: Iterable[Example], versions: Iterable[OpSchema]
 ) -> dict[str, list[int] | str]:
-    """Return, by example, the versions that are not in `agreed`, which has (version, example).
+    """Return by example the versions at which a judge does not confirm it; `agreed` has (version, example).
 
     "*" in place of the versions stands for all of them, and in place of an example for all examples.
     """
@@ -65,7 +65,7 @@ def _disagreeing_versions(
 
 
 def digest(examples: Iterable[Example], versions: Iterable[OpSchema]) -> str:
-    """Return a hash of examples and version numbers, which changes if they do; prose does not count."""
+    """Return a hash of examples and version numbers, which does not depend on prose."""
     plain = [each._replace(doc="")._asdict() for each in examples]
     values = [[value for key, value in each.items() if key not in STATUSES] for each in plain]
     content = values, [each.since_version for each in versions]
@@ -73,7 +73,7 @@ def digest(examples: Iterable[Example], versions: Iterable[OpSchema]) -> str:
 
 
 def _examples_with_outputs(registry: Registry, name: str, domain: str) -> list[Example]:
-    """Return the examples of an operator that state outputs; the others break a constraint."""
+    """Return the examples of an operator that state outputs, and not those that break a constraint."""
     return [each for each in registry.examples(name, domain) if each.outputs is not None]
 
 
@@ -86,7 +86,7 @@ class Judgements:
         self._known: dict[tuple[str, str], Mapping[str, Any] | None] = {}
 
     def agreeing_judges(self, schema: OpSchema, example: Example) -> list[str]:
-        """Return the names of the implementations that confirm an example at a version; [] if it is not known."""
+        """Return the names of the implementations that confirm an example at a version; [] if none is known to."""
         entry = self._operator_entry(schema.domain, schema.name)
         if entry is None or example.outputs is None:
             return []
@@ -99,7 +99,7 @@ class Judgements:
         return agreeing
 
     def _operator_entry(self, domain: str, name: str) -> Mapping[str, Any] | None:
-        """Return the entry of an operator in judgements.json; None if it has none, or its examples have changed."""
+        """Return the entry of an operator in judgements.json; None if it has none, or if its examples changed since."""
         key = domain, name
         if key not in self._known:
             entry = None

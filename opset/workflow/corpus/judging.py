@@ -24,7 +24,10 @@ LIMITS = Limits(max_steps=1_000_000, max_bytes=1 << 30, timeout=60)
 
 
 def case_tolerance(example: Example, expected: Sequence[Any]) -> tuple[dict[str, float], str]:
-    """Return tolerances by name ("rtol", "atol") for all outputs of a case together, and why they are these."""
+    """Return the tolerances of a case's outputs by name ("rtol", "atol"), and the reason for them as text.
+
+    `expected` are the outputs.
+    """
     if example.tolerance is not None:
         return {"rtol": example.tolerance, "atol": example.tolerance}, "stated by the example"
     kinds = {array.dtype for value in expected for array in _arrays(value)}
@@ -37,7 +40,7 @@ def case_tolerance(example: Example, expected: Sequence[Any]) -> tuple[dict[str,
 
 
 def _arrays(value: Any) -> Iterator[Any]:
-    """Yield the arrays in a value: the value itself, or those in a list or dict."""
+    """Yield the arrays in a value, which is an array itself, or a list or dict of such values."""
     if isinstance(value, list | dict):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _arrays(each)
@@ -52,7 +55,7 @@ class Judge:
         self._runner = ExampleRunner(registry, LIMITS, budget)
 
     def judge_example(self, schema: OpSchema, example: Example) -> list[str]:
-        """Return the names of the implementations in this package that confirm an example.
+        """Return the names of this package's implementations that confirm an example, such as "kernel".
 
         Raises OpsetError T211 if the kernel contradicts the example, T212 if a function body or a lowering does.
         """
@@ -63,7 +66,7 @@ class Judge:
         return judges
 
     def _is_right_by_kernel(self, schema: OpSchema, example: Example) -> bool:
-        """Whether the kernel confirms an example; False if there is none. Raises OpsetError T211 on a contradiction."""
+        """Whether the kernel confirms an example; False without a kernel. Raises OpsetError T211 if it contradicts."""
         if self._runner.why_no_kernel(schema):
             return False
         try:
@@ -81,7 +84,7 @@ class Judge:
         return True
 
     def _agreeing_implementations(self, schema: OpSchema, example: Example) -> Iterator[str]:
-        """Yield the names of function bodies and lowerings that confirm an example.
+        """Yield the names of the function bodies and lowerings that confirm an example.
 
         Raises OpsetError T212 if one of them contradicts it.
         """
@@ -99,7 +102,7 @@ class Judge:
             yield name
 
     def _expressions(self, schema: OpSchema, example: Example) -> Iterator[tuple[str, Conversion]]:
-        """Yield each function body or lowering of a version, by name, and the example's model converted by it."""
+        """Yield (name, conversion) for each function body or lowering of a version, applied to the example's model."""
         runner = self._runner
         opsets = {schema.domain: schema.since_version}
         if schema.function:

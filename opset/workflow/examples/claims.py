@@ -55,7 +55,11 @@ _FACETS: dict[str, Callable[[Any], str]] = {
 
 
 class ClaimResult(NamedTuple):
-    """Result of testing a claim: whether examples show it, which examples contradict it and how, and an open doubt."""
+    """The result of testing a claim.
+
+    - `shown`: whether an example tests it; `against`: the examples that contradict it, each with how;
+    - `open`: the beginning of a sentence on a doubt that remains, "" if none does.
+    """
 
     shown: bool
     against: Sequence[tuple[Example, str]] = ()
@@ -82,7 +86,7 @@ CLAIMS: RuleTable[ClaimResult] = RuleTable("opset.workflow.examples", ("claims",
 
 
 def check_claims(runner: ExampleRunner, schema: OpSchema, report: Report) -> None:
-    """Test the claims of a version's `change:` block on examples, and add the results to a report."""
+    """Test the claims of a version's `change:` block on its examples, and add the results to a report."""
     versions = runner.registry.versions(schema.name, schema.domain)
     position = versions.index(schema)
     if schema.change is None or not position:
@@ -128,11 +132,11 @@ class ClaimTests:
         self._converted: dict[str, Any] = {}
 
     def claims(self) -> Iterator[Claim]:
-        """Yield those claims of the `change:` block that examples can test, in the order of the guide."""
+        """Yield the claims of the `change:` block that examples can test, in the order of the guide."""
         return (claim for claim in self._entries() if CLAIMS.by_code[claim.key].applies(claim))
 
     def _entries(self) -> Iterator[Claim]:
-        """Yield each claim of the `change:` block, including those that cannot be tested."""
+        """Yield all claims of the `change:` block, also those that examples cannot test."""
         change = self.change
         if change.clarified and not change.meaning:
             yield Claim(self, "clarified", ("clarified",), "clarified")
@@ -152,18 +156,24 @@ class ClaimTests:
             yield Claim(self, "emulate", ("emulate", new), f"emulate: {{{new}: {old}}}", new, old)
 
     def examples(self, schema: OpSchema) -> Iterator[tuple[Example, list[Any]]]:
-        """Yield each example that a version's kernel computes correctly, with its outputs; random ones are left out."""
+        """Yield (example, outputs) for each example of a version that its kernel computes correctly.
+
+        Examples with random outputs are left out.
+        """
         for example in self.runner.examples(schema):
             values = None if is_random(example) else self.kernel_outputs(schema, example)
             if values is not None and not disagreements(example, values):
                 yield example, values
 
     def kernel_outputs(self, schema: OpSchema, example: Example) -> list[Any] | None:
-        """Return the kernel's outputs for an example; None if it fails. Raises RunError if a limit is exceeded."""
+        """Return the outputs that a version's kernel computes for an example, or None if it fails.
+
+        Raises RunError if a limit is exceeded.
+        """
         return self.run_model(model_of(schema, example), example)
 
     def run_model(self, model: Any, example: Example) -> list[Any] | None:
-        """Return a model's outputs for an example's inputs; None if it fails. Raises RunError if it exceeds a limit."""
+        """Return a model's outputs for an example's inputs, or None if it fails. Raises RunError at a limit."""
         try:
             return self.runner.run(model, example)
         except RunError as error:
@@ -172,14 +182,14 @@ class ClaimTests:
             return None
 
     def convert_example(self, example: Example) -> Any:
-        """Return the model of an older version's example, converted to the newer; None if the conversion is refused."""
+        """Return an example of the older version, converted to the newer one, as a model; None if that is refused."""
         if example.name not in self._converted:
             converted = conversion(self.runner, model_of(self.older, example), self.newer, self.newer.since_version)
             self._converted[example.name] = None if converted.model is None else converted.model.as_given()
         return self._converted[example.name]
 
     def operator_nodes(self, model: Any) -> list[Any]:
-        """Return those nodes of a model that call the operator whose claims are tested."""
+        """Return the nodes of a model that call the operator whose claims are tested."""
         operator = self.newer.name, self.newer.domain
         return [each for each in model.graph.node if (each.op_type, normalize_domain(each.domain)) == operator]
 
@@ -191,9 +201,10 @@ class ClaimTests:
     def check_effect(
         self, schema: OpSchema, name: str, is_concerned: Callable[[Example, list[Any]], bool]
     ) -> ClaimResult:
-        """Return whether other values of an attribute leave the outputs of examples as they are.
+        """Return the result of testing that the attribute `name` has no effect on outputs of examples.
 
-        An example counts if `is_concerned` returns true for it and its outputs.
+        Examples are computed with other values of the attribute; each that changes an output is a contradiction. An
+        example counts only if `is_concerned(example, outputs)` is true.
         """
         attribute = schema.attributes[name]
         shown = False
@@ -212,9 +223,9 @@ class ClaimTests:
     def contradiction(
         self, example: Example, converted: Any, results: Sequence[Any], others: Iterable[Sequence[Any] | None]
     ) -> str:
-        """Return how outputs with the value that a claim states differ from an example's; "" if the claim is not wrong.
+        """Return how outputs with the value that a claim states differ from the example's; "" if the claim may hold.
 
-        A claim is wrong only if the example's outputs appear without the value, or with another one.
+        The claim is wrong only if the example's outputs are computed without the value, or with another one.
 
         Args:
             example: Example of the older version.
@@ -230,7 +241,10 @@ class ClaimTests:
         return why if right or any(each is not None and not disagreements(example, each) for each in others) else ""
 
     def run_with_attribute(self, converted: Any, example: Example, name: str, value: Any) -> list[Any] | None:
-        """Return a converted example's outputs with `value` for an attribute, None if the model cannot be run."""
+        """Return a converted example's outputs with the attribute `name` of its nodes set to `value`.
+
+        The result is None if there is no such node, or if it cannot be run.
+        """
         model = pb.ModelProto()
         model.CopyFrom(converted)
         nodes = self.operator_nodes(model)
@@ -243,7 +257,10 @@ class ClaimTests:
         return self.run_model(model, example)
 
     def run_with_input(self, converted: Any, example: Example, index: int, value: Any) -> list[Any] | None:
-        """Return a converted example's outputs with the constant `value` as input `index`, None if that fails."""
+        """Return a converted example's outputs with the constant `value` as input `index` of its node.
+
+        The result is None if there is no such node, or if it cannot be run.
+        """
         model = pb.ModelProto()
         model.CopyFrom(converted)
         nodes = self.operator_nodes(model)
@@ -263,9 +280,9 @@ class ClaimTests:
         return self.run_model(model, example)
 
     def examples_of_type(self, element: str) -> Iterator[Example]:
-        """Yield examples of the newer version with inputs of an element type: its own, and others cast to that type.
+        """Yield examples of the newer version that have inputs of an element type.
 
-        An example is cast only if the type can hold its elements.
+        Other examples are cast to the type, if it can represent their elements.
         """
         type_ = f"tensor({element})"
         for example, _ in self.examples(self.newer):
@@ -277,9 +294,9 @@ class ClaimTests:
                     yield retyped
 
     def _retype(self, example: Example, type_: str) -> Example:
-        """Return an example with inputs in `type_`, as far as their type constraints allow; its elements stay.
+        """Return a copy of an example whose inputs have the type `type_`, if their type constraints allow it.
 
-        The outputs are of the same type, but with unknown elements.
+        The elements are the same. The outputs get the type, too, but their elements are unknown.
         """
         kinds = {name for name, types in self.newer.types.items() if type_ in types}
 
@@ -298,7 +315,10 @@ class ClaimTests:
         return example._replace(inputs=values(example.inputs, self.newer.inputs), outputs=unknown)
 
     def emulating_model(self, example: Example, values: Sequence[Any], new: str, old: str) -> Any:
-        """Return an example's model that casts inputs from type `new` to `old`, and its outputs (`values`) back."""
+        """Return the model of an example with inputs cast from the type `new` to `old`, and outputs cast back.
+
+        `values` are the example's outputs; outputs of the type `new` are cast back.
+        """
         model = with_standard(model_of(self.newer, example))
         (node,) = model.graph.node
         nodes = []
@@ -327,8 +347,8 @@ class ClaimTests:
 def states_old_value(claim: Claim) -> bool:
     """Whether a claim `old: value` has to be tested.
 
-    It has if it is written in the YAML, or if `up` is derived: then the conversion relies on the attribute's default.
-    A claim about an attribute that was renamed, or is gone in the newer version, has not.
+    It has if it is written in the YAML, or if `up` is derived, as the conversion then relies on the attribute's
+    default. It has not if the attribute was renamed, or the newer version no longer has it.
     """
     tests = claim.tests
     if claim.name not in tests.newer.attributes or tests.change.attributes[claim.name].renamed:
@@ -338,7 +358,7 @@ def states_old_value(claim: Claim) -> bool:
 
 @CLAIMS.rule("clarified", Claim)
 def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `clarified`: both versions compute the same from every example that is legal in both."""
+    """Yield the result of testing `clarified`: an example that is legal in both versions gives the same in both."""
     tests = claim.tests
     against = []
     shown = False
@@ -358,9 +378,9 @@ def check_clarified(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("derived moved", Claim)
 def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `up: derived`, `down: derived` or `renamed`: some example can be converted; its outputs are not compared.
+    """Yield the result of testing `up: derived`, `down: derived` or `renamed`: some example can be converted.
 
-    Yields one result.
+    The outputs of the converted example are not compared.
     """
     tests = claim.tests
     source, target = (tests.older, tests.newer) if claim.name == "up" else (tests.newer, tests.older)
@@ -374,17 +394,14 @@ def check_conversion(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("ignored", Claim, applies=lambda claim: claim.name in claim.tests.older.attributes)
 def check_ignored(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `ignored: true` on examples: other values of the older version's attribute change no output.
-
-    Yields one result.
-    """
+    """Yield the result of testing `ignored: true`: other values of the older attribute change no output."""
     tests = claim.tests
     yield tests.check_effect(tests.older, claim.name, lambda example, values: True)
 
 
 @CLAIMS.rule("only_for", Claim)
 def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `only_for: [types]`: the attribute has no effect unless an input or output has one of these types."""
+    """Yield the result of testing `only_for: [types]`: without a value of these types, the attribute has no effect."""
     tests = claim.tests
     types = frozenset(claim.value)
 
@@ -397,7 +414,7 @@ def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("old", Claim, applies=states_old_value)
 def check_old(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `old: value`: with this value of the attribute, the newer version computes the older one's results."""
+    """Yield the result of testing `old: value`: with this value, the newer version computes what the older one did."""
     tests = claim.tests
     name = claim.name
     value = claim.value
@@ -426,7 +443,7 @@ def check_old(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("renamed values", Claim)
 def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `renamed` and `values`: the attribute is an older one under a new name, or with translated values."""
+    """Yield the result of testing `renamed` or `values`: an older attribute has another name, or translated values."""
     tests = claim.tests
     name = claim.name
     facet = tests.change.attributes[name]
@@ -456,7 +473,7 @@ def check_renamed(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("undefined", Claim)
 def check_undefined(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `undefined: value`: no example of the older version has this value of the attribute."""
+    """Yield the result of testing `undefined: value`: no example of the older version has this value."""
     tests = claim.tests
     name = claim.name
     value = claim.value
@@ -467,7 +484,7 @@ def check_undefined(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("input", Claim)
 def check_input(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `input: name`: an older attribute became this input, which with the same value gives the same outputs."""
+    """Yield the result of testing `input: name`: as this input, the older attribute's value gives the same outputs."""
     tests = claim.tests
     name = claim.name
     input_name = claim.value
@@ -491,7 +508,7 @@ def check_input(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("negative", Claim)
 def check_negative(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `negative: true`: an axis that counts from the end means the same as one from the front."""
+    """Yield the result of testing `negative: true`: an axis counted from the end gives the same as from the front."""
     tests = claim.tests
     name = claim.name
     attribute = tests.newer.attributes[name]
@@ -523,7 +540,7 @@ def check_negative(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("emulate", Claim)
 def check_emulate(claim: Claim) -> Iterator[ClaimResult]:
-    """Test `emulate: {new: old}`: the outputs stay the same if inputs are cast to the older type, and outputs back."""
+    """Yield the result of testing `emulate: {new: old}`: inputs cast to `old`, and outputs back, change no output."""
     tests = claim.tests
     new = claim.name
     old = claim.value
@@ -551,7 +568,7 @@ def _is_number(type_: str) -> bool:
 
 
 def _is_representable(example: Example) -> bool:
-    """Whether the types of an example's inputs can represent their elements."""
+    """Whether the types of an example's inputs can represent the inputs' elements."""
     try:
         return all(each is None or value_of(each) is not None for each in example.inputs)
     except (OverflowError, ValueError):
@@ -559,14 +576,17 @@ def _is_representable(example: Example) -> bool:
 
 
 def _cast_node(source: str, target: str, element: str) -> Any:
-    """Return a Cast node from one name of a value to another, to an element type."""
+    """Return a Cast node that casts the value `source` to an element type, as the value `target`."""
     node = pb.NodeProto(op_type="Cast", input=[source], output=[target])
     node.attribute.append(attribute_of("to", "int", NUMBERS[element]))
     return node
 
 
 def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
-    """Return the length of the list attribute `name` of one of the nodes, or else the number of spatial dimensions."""
+    """Return the length of the list attribute `name` of the first node that has it.
+
+    Without such a node, it is the number of spatial dimensions, which the rank of the model's first input gives.
+    """
     stated = [each for node in nodes for each in node.attribute if each.name == name]
     if stated:
         return len(stated[0].ints) or len(stated[0].floats)
@@ -575,7 +595,7 @@ def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
 
 
 def _other_values(schema: OpSchema, attribute: Attribute, value: Any) -> list[Any]:
-    """Return at most MOST legal values of an attribute that differ from `value`."""
+    """Return up to MOST legal values of an attribute that differ from `value`."""
     if attribute.kind == DATA_TYPE:
         return []
     values: list[Any] = []
@@ -597,7 +617,7 @@ def _other_values(schema: OpSchema, attribute: Attribute, value: Any) -> list[An
 
 
 def _first_difference(expected: Sequence[Any], actual: Sequence[Any]) -> str:
-    """Return the first difference between expected and actual outputs, even in the last digit; "" if they are equal."""
+    """Return the first difference between expected and actual outputs, even in the last digit; "" if there is none."""
     for index, (want, have) in enumerate(zip(expected, actual, strict=True)):
         why, apart = ulps(want, have)
         if why or apart:

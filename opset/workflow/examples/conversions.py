@@ -49,7 +49,7 @@ def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example,
 
 
 def _why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) -> str:
-    """Return why a version's kernel does not compute an example's outputs; "" if it does."""
+    """Return why the kernel of a version does not compute the outputs that an example states; "" if it does."""
     if why := runner.why_no_kernel(schema):
         return why
     try:
@@ -60,7 +60,7 @@ def _why_no_values(runner: ExampleRunner, schema: OpSchema, example: Example) ->
 
 
 def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> list[int]:
-    """Return the versions to which an example is converted from a version: the next older and newer ones, at least.
+    """Return the versions to which an example of a version is converted: at least the next older and the next newer.
 
     From the first and the last version of the example, it is also converted to the operator's first and last version;
     other versions reach these by the same steps. If other operators can express the operator, it is converted below the
@@ -112,7 +112,7 @@ def _check_conversion(runner: ExampleRunner, schema: OpSchema, example: Example,
 
 
 def conversion(runner: ExampleRunner, model: Any, schema: OpSchema, target: int) -> Conversion:
-    """Return the conversion of a model to an opset of the operator's domain; 0 replaces the operator by others."""
+    """Return the conversion of a model to the opset `target` of an operator's domain; 0 replaces the operator."""
     runner.budget.charge()
     if target:
         return convert_model(load(model), Target({schema.domain: target}), runner.registry, routes=runner.routes)
@@ -121,20 +121,23 @@ def conversion(runner: ExampleRunner, model: Any, schema: OpSchema, target: int)
 
 
 def with_standard(model: Any, opset: int = RELEASES[-1].opset) -> Any:
-    """Add an import of ai.onnx at an opset to a model that does not import it, and return the model."""
+    """Add an import of ai.onnx at `opset` to a model that has none, in place, and return the model."""
     if not any(each.domain in ("", "ai.onnx") for each in model.opset_import):
         model.opset_import.add(domain="", version=opset)
     return model
 
 
 def adapter_failure(converted: Conversion) -> str:
-    """Return how an adapter failed by an error, and not by a refusal; "" if none did."""
+    """Return the reason if an adapter raised an error in a conversion, rather than a refusal; "" if none did."""
     whys = (each.why for each in converted.refusals if each.code == LAYER.code and each.help != TRUST)
     return next(whys, "") if converted.model is None else ""
 
 
 def _adapter_finding(runner: ExampleRunner, schema: OpSchema, example: Example, way: str, why: str) -> Finding:
-    """Return the finding T110: an adapter fails on an example; `way` is the versions, such as "13 -> 11"."""
+    """Return the finding T110: an adapter fails on an example.
+
+    `way` has the versions of the conversion, such as "13 -> 11", `why` the error of the adapter.
+    """
     message = f"{version_name(schema)}: an adapter fails on the example '{example.name}' on the way {way}"
     return Finding("T110", message, runner.place_of(schema, example), why, "correct it: opset explain adapters")
 
@@ -142,9 +145,9 @@ def _adapter_finding(runner: ExampleRunner, schema: OpSchema, example: Example, 
 def _check_values(
     runner: ExampleRunner, schema: OpSchema, example: Example, model: Any, way: str, step: tuple[int, int]
 ) -> list[Finding]:
-    """Return [] if a converted model computes the outputs that the example states, else a list with finding T107.
+    """Return a list with the finding T107 if a converted model computes other outputs than the example states, else [].
 
-    `way` is the versions as text, such as "13 -> 11", `step` the last two of them.
+    `way` is the versions of the conversion as text, such as "13 -> 11", `step` the last two of them.
     """
     try:
         differences = disagreements(example, runner.run(model, example))
@@ -160,7 +163,7 @@ def _check_values(
 
 
 def adapter_declarations(runner: ExampleRunner, schema: OpSchema, source: int, target: int) -> str:
-    """Return a text that says at which lines the adapters between two versions are declared, and as what."""
+    """Return a text that says in which lines, and how, the adapters between two versions are declared; "" for none."""
     if not target:
         return ""
     versions = runner.registry.versions(schema.name, schema.domain)
@@ -184,28 +187,28 @@ class BodyRoutes(Routes):
         )
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return the decision on a node: convert it if it calls the operator with the body, else keep it."""
+        """Return the decision on nodes of an operator: convert them if the operator has the body, else keep them."""
         schema = self._step.source
         verdict = Verdict.CONVERT if (op_type, domain) == (schema.name, schema.domain) else Verdict.KEEP
         return Route(verdict, VersionChange(domain, op_type, schema.since_version, 0))
 
     def step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | None:
-        """Return the step that replaces a node of the operator by its function body; None for any other operator."""
+        """Return the step that replaces a node of the operator by its function body, or None for any other operator."""
         source = self._step.source
         return self._step if (op_type, domain) == (source.name, source.domain) else None
 
 
 def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int) -> Conversion:
-    """Return the conversion that replaces an operator's nodes in a model by its function body for an opset."""
+    """Return the conversion that replaces the nodes of an operator in a model by its function body for an opset."""
     target = Target({"": opset}, lowered=frozenset(((schema.name, schema.domain),)))
     return convert_model(load(model), target, registry, routes=BodyRoutes(registry, schema, opset))
 
 
 def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
-    """Return the opsets at which a version's function bodies are tested: the first and the last of each body.
+    """Return the opsets at which the function bodies of a version are tested: the first and the last of each body.
 
-    In ai.onnx, the opset before the version is one of them if a body is for it. In other domains, the last body is
-    tested at the newest opset of ai.onnx.
+    For an operator of ai.onnx, the opset before the version is added if a body holds there. For other domains, the last
+    body is tested at the newest opset of ai.onnx.
     """
     last = RELEASES[-1].opset
     keys = sorted({body.opset for body in schema.function})
@@ -218,7 +221,7 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
 
 
 def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
-    """Add to a report whether the function bodies of a version compute the same from an example as the kernel."""
+    """Add to a report whether the function bodies of a version compute the same outputs of an example as its kernel."""
     if not schema.function:
         return
     expected: Sequence[Any] | None = None
@@ -254,7 +257,10 @@ def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, repo
 
 
 def _body_difference(runner: ExampleRunner, example: Example, model: Any, expected: Sequence[Any] | None) -> str:
-    """Return how the outputs of a body's model differ from `expected` (None: from the example's), "" if they do not."""
+    """Return how the outputs of a model that has the function body differ from `expected`, or "" if they do not.
+
+    If `expected` is None, they are compared with the outputs that the example states.
+    """
     try:
         actual = runner.run(model, example)
     except RunError as error:
@@ -269,7 +275,7 @@ def _body_difference(runner: ExampleRunner, example: Example, model: Any, expect
 
 
 def _body_finding(runner: ExampleRunner, schema: OpSchema, example: Example, opset: int, why: str) -> Finding:
-    """Return the finding T106: the function body of an opset does not compute an example."""
+    """Return the finding T106: the function body of an opset does not compute an example, for the reason `why`."""
     what = f"the function body at opset {opset} does not compute the example '{example.name}'"
     message = f"{version_name(schema)}: {what}"
     body = runner.place_of_key(schema, "function")

@@ -40,9 +40,10 @@ OF_VERSIONS = {"claims", "outcomes"}
 
 
 class Subject(NamedTuple):
-    """Unit of work: an example at versions of its operator, or ("" as example) the claims and outcomes of a version.
+    """One unit of work of `opset test`.
 
-    With "" as operator, it is the functions in the Python files of a domain.
+    It is an example at some versions of its operator; or, if `example` is "", the claims and outcomes of one version;
+    or, if `operator` is "", the functions in the Python files of a domain.
     """
 
     domain: str
@@ -83,10 +84,10 @@ def examine(
 def subjects(
     registry: Registry, schemas: Iterable[OpSchema], parts: Collection[str], pattern: str = ""
 ) -> Iterator[Subject]:
-    """Yield the subjects of operator versions, one example or version at a time, operator by operator.
+    """Yield the units of work for operator versions, operator by operator.
 
-    `parts` are the things to examine: keys of PARTS, or "outcomes" of conversions. Of the examples, only
-    those whose names contain `pattern` are.
+    `parts` are the things to examine: keys of PARTS, or "outcomes" of conversions. Only examples whose names contain
+    `pattern` are yielded.
     """
     chosen: dict[tuple[str, str], list[int]] = {}
     for schema in schemas:
@@ -105,7 +106,7 @@ def subjects(
 
 
 def examine_subject(runner: ExampleRunner, subject: Subject, parts: Collection[str]) -> Report:
-    """Run one unit of work, and return its report; `parts` are keys of PARTS or "outcomes"."""
+    """Do one unit of work, and return its report; `parts` are keys of PARTS or "outcomes"."""
     report = Report()
     runner.clear_values()
     runner.budget.charge()
@@ -138,7 +139,7 @@ def examine_subject(runner: ExampleRunner, subject: Subject, parts: Collection[s
 
 
 def _run_check(report: Report, part: str, check: Callable[..., None], *subject: Any) -> None:
-    """Call a check with a subject and the report. Errors, as of files that cannot be run, become findings."""
+    """Call `check` with a subject and the report; an OpsetError becomes findings of `part` in the report."""
     try:
         check(*subject, report)
     except OpsetError as error:
@@ -146,7 +147,7 @@ def _run_check(report: Report, part: str, check: Callable[..., None], *subject: 
 
 
 def check_kernel(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
-    """Add to a report whether a version's kernel computes an example, or refuses it if it breaks a constraint."""
+    """Add to a report whether the kernel of a version computes an example, or refuses it if the example says so."""
     if why := runner.why_no_kernel(schema):
         if schema.function or schema.deprecated or runner.why_kernels_missing(schema):
             report.skip("kernel", why)  # a function body is tried beside it

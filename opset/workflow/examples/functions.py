@@ -29,7 +29,10 @@ def has_functions(registry: Registry, domain: str) -> bool:
 
 
 def check_functions(registry: Registry, domain: str, part: str, report: Report) -> None:
-    """Report each function in Python files of a domain that no operator version calls; `part` says in which files."""
+    """Add to a report a finding for each function in Python files of a domain that no operator version calls.
+
+    `part`, a key of PARTS, says which kind of functions; other parts have none.
+    """
     if part not in LAYERS:
         return
     layer, noun = LAYERS[part]
@@ -60,7 +63,7 @@ _NEEDS = {
 
 
 def _versions_in_use(kind: str, versions: Sequence[OpSchema], sinces: Sequence[int]) -> set[int]:
-    """Return those versions in `sinces` under which a function is registered that some operator version calls.
+    """Return the versions among `sinces` under which a function is registered that some operator version calls.
 
     `kind` is the name of the decorator, such as "kernel" or "up"; `sinces` are sorted.
     """

@@ -25,7 +25,7 @@ Structure = Any
 
 
 def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
-    """Add to a report whether inference, with known sizes and with dim_params, agrees with an example of a version."""
+    """Add to a report whether inference agrees with an example of a version, with known sizes and with dim_params."""
     if why := runner.why_not_inferred(schema):
         report.skip("inference", why)
         return
@@ -54,17 +54,17 @@ def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, r
 
 
 def is_dense(value: ExampleValue) -> bool:
-    """Whether an example's value is a tensor with stated elements, and not sparse."""
+    """Whether a value of an example is a dense tensor with stated elements."""
     return value.type.startswith("tensor(") and value.content is not None
 
 
 def _has_whole_numbers(value: ExampleValue) -> bool:
-    """Whether a value is a tensor of int64, int32 or bool with stated elements: inference computes with these."""
+    """Whether a value is a tensor of int64, int32 or bool with stated elements, as inference computes with these."""
     return is_dense(value) and value.type in _WHOLE
 
 
 def _is_small(value: ExampleValue) -> bool:
-    """Whether a value is a tensor of int64, int32 or bool, or a scalar or vector of any element type."""
+    """Whether a value has stated elements and is of int64, int32 or bool, or is a scalar or vector of any type."""
     return is_dense(value) and (value.type in _WHOLE or value.shape is None or len(value.shape) < 2)
 
 
@@ -81,7 +81,10 @@ class _InferenceRun:
         """Whether a broken constraint is not reported, although all inputs are known."""
 
     def check(self, model: Any, sizes: dict[str, int]) -> Iterator[Finding]:
-        """Infer a model with dim_params that stand for `sizes`; yield findings, and note unknown outputs in `gaps`."""
+        """Infer a model, and yield a finding if a type contradicts the example; note unknown outputs in `gaps`.
+
+        `sizes` are the numbers that the dim_params of the model stand for.
+        """
         try:
             result = infer(model, schemas=self.runner.registry, strict=True)
         except OpsetError as error:
@@ -105,7 +108,10 @@ class _InferenceRun:
                 self.gaps += [gap] if inferred is None or inferred.kind == "tensor" else []
 
     def _check_constraint(self, result: Inference) -> Iterator[Finding]:
-        """Yield a finding if inference reports a fault other than the example's constraint; note none in `unseen`."""
+        """Yield a finding if inference reports a fault other than the constraint that the example breaks.
+
+        If it reports nothing although it has all values, `unseen` is set.
+        """
         label = self.example.error
         # A contradiction (I101) follows from the broken constraint.
         broken = [each for each in result.findings if each.code != "I101"]
@@ -117,7 +123,10 @@ class _InferenceRun:
     def _output_disagreement(
         self, inferred: Type | None, value: ExampleValue, index: int, sizes: dict[str, int]
     ) -> str:
-        """Return how an inferred type contradicts the output `value` at an index; "" if it does not."""
+        """Return how an inferred type contradicts the example's output `value` at an index; "" if it does not.
+
+        `sizes` are the numbers that dim_params stand for.
+        """
         if inferred is None:
             return ""
         name = f"output {index}"
@@ -130,7 +139,7 @@ class _InferenceRun:
         return f"{name}: inference gives {inferred}{sizes_text}; {self._expected_and_computed(value, index)}"
 
     def _expected_and_computed(self, value: ExampleValue, index: int) -> str:
-        """Return a text with the type and shape of an output in the example, and as the kernel computes it."""
+        """Return a text with the type and shape that an output has in the example, and that the kernel computes."""
         shown = outline(value_of(value))
         outputs = None
         if not self.runner.why_no_kernel(self.schema):
@@ -145,14 +154,14 @@ class _InferenceRun:
         return f"the example has {shown}, and the kernel computes {computed}"
 
     def _finding(self, code: str, what: str, why: str) -> Finding:
-        """Return a finding about the example; `what` ends its message."""
+        """Return a finding about the example; `what` is the end of its message, after the example's name."""
         message = f"{version_name(self.schema)}: the example '{self.example.name}' {what}"
         help = "" if self.form == VALUES else f"the sizes of inputs were dim_params: {self.form}"
         return Finding(code, message, self.runner.place_of(self.schema, self.example), why, help)
 
 
 def _is_complete(inferred: Type | None, sizes: dict[str, int]) -> bool:
-    """Whether inference knows each size of a tensor: as a number, or by the dim_params in `sizes`."""
+    """Whether all sizes of an inferred tensor type are known, as numbers or by the dim_params in `sizes`."""
     if inferred is None or inferred.shape is None:
         return False
     return all(
@@ -161,7 +170,7 @@ def _is_complete(inferred: Type | None, sizes: dict[str, int]) -> bool:
 
 
 def structure_of(value: Any) -> Structure:
-    """Return the type and shape of a value as plain data, described at Structure."""
+    """Return the type and shape of a value: ("tensor", element type, shape), a list of such, {} for a map, or None."""
     if isinstance(value, list | tuple):
         return [structure_of(item) for item in value]
     if isinstance(value, dict):

@@ -46,7 +46,7 @@ Event = tuple[str, str, str, tuple[str, ...] | None, tuple[str, str] | None]
 
 
 class RecordingRoutes(Routes):
-    """Finds the adapters of a registry for the converter, and adds an Event to `events` for each call of one."""
+    """Routes for the converter that add an Event to `events` for each call of an adapter."""
 
     def __init__(self, registry: Registry, events: set[Event]) -> None:
         super().__init__(registry)
@@ -59,7 +59,7 @@ class RecordingRoutes(Routes):
         return step
 
     def _call(self, step: RouteStep, op: Builder, node: Node) -> Result:
-        """Call the adapter of a step (one transition) on a node, record the event, and return its result."""
+        """Call the adapter of a step on a node, add an Event for the call, and return the adapter's result."""
         assert step.adapter is not None
         subject = step.source.domain, step.source.name, transition_id(step)
         try:
@@ -81,9 +81,9 @@ class RecordingRoutes(Routes):
 
 
 def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
-    """Convert the examples of a version by each of its adapters, and return the recorded calls.
+    """Convert the examples of a version by each of its adapters, and return an Event for each call of an adapter.
 
-    An example whose calls are new is also converted in variants, which tell an adapter less about inputs.
+    An example with calls of a new kind is also converted in variants in which less is known about its inputs.
     """
     calls: set[Event] = set()
     routes = RecordingRoutes(registry, calls)
@@ -106,7 +106,7 @@ def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
 
 
 def summarize(events: Iterable[Event]) -> dict[str, Outcome]:
-    """Return what adapters of one operator did, by transition, such as "13-11"."""
+    """Return the outcome of all events by transition, such as "13-11"; the events are of one operator."""
     results: dict[str, list[set[str]]] = {}
     refused: dict[str, set[tuple[str, str]]] = {}
     stays = set()
@@ -129,7 +129,10 @@ def summarize(events: Iterable[Event]) -> dict[str, Outcome]:
 
 
 def stale_tables(registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]) -> list[Finding]:
-    """Return a finding for each operator, by domain and name, whose recorded calls differ from conversions.json."""
+    """Return a finding for each operator of which conversions.json says something else than the events.
+
+    `operators` are domains and names; `events` are the recorded calls of adapters.
+    """
     findings = []
     for (file, operator), outcomes in _outcomes_by_file(registry, operators, events).items():
         stated = (read_table(file) or {}).get(operator, {})
@@ -141,7 +144,7 @@ def stale_tables(registry: Registry, operators: Iterable[tuple[str, str]], event
 
 
 def write_tables(registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]) -> list[Path]:
-    """Write what adapters of operators did to conversions.json in their folders, and return the paths.
+    """Write the outcomes of adapters into the files conversions.json of their operators, and return the paths.
 
     `operators` are domains and names; `events` are the recorded calls of adapters. Operators that a folder no longer
     has are removed. Raises SchemaError T113 if a file cannot be read, UsageError U104 if it cannot be written.
@@ -161,7 +164,10 @@ def write_tables(registry: Registry, operators: Iterable[tuple[str, str]], event
 def _outcomes_by_file(
     registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]
 ) -> dict[tuple[Path, str], dict[str, Outcome]]:
-    """Return Outcomes by path of conversions.json and name of the operator; files that are not run have none."""
+    """Return what adapters did, by transition, for each (path of conversions.json, name of the operator).
+
+    Operators of a domain whose Python files were not run are left out.
+    """
     by_operator: dict[tuple[str, str], list[Event]] = {}
     for event in events:
         by_operator.setdefault((event[0], event[1]), []).append(event)
@@ -173,7 +179,7 @@ def _outcomes_by_file(
 
 
 def _convert(registry: Registry, routes: Routes, targets: Sequence[Target], models: Iterable[Any]) -> None:
-    """Convert each model to each target; errors are ignored, as `routes` records what adapters do."""
+    """Convert each model to each target; errors are ignored, since `routes` records each call of an adapter."""
     for model in models:
         for target in targets:
             with suppress(OpsetError):  # a form that is no valid model
@@ -181,7 +187,7 @@ def _convert(registry: Registry, routes: Routes, targets: Sequence[Target], mode
 
 
 def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[tuple[Target, bool]]:
-    """Yield each target to which adapters convert nodes of a version, and True if a single adapter does."""
+    """Yield each target to which adapters convert nodes of a version, and whether a single adapter reaches it."""
     name, domain = schema.name, schema.domain
     oldest = min(each.since_version for each in registry.versions(name, domain))
     for final in (0, oldest, registry.domains[domain]) if domain else (1, registry.domains[domain]):
@@ -200,13 +206,13 @@ def _targets(routes: Routes, registry: Registry, schema: OpSchema) -> Iterator[t
 
 
 def plain_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
-    """Yield two models of an example: one with all inputs computed at run time, one with all but the first constant."""
+    """Yield an example as two models: with all inputs computed at run time, and with all but the first as constants."""
     yield model_of(schema, example)
     yield _model_with_constants(schema, example)
 
 
 def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
-    """Yield models of an example in which less is known about one input or about all, and models in other types."""
+    """Yield an example as models in which less is known about one input or all inputs, and as models in other types."""
     whole = _model_with_constants(schema, example)
     names = [value.name for value in whole.graph.input] + [tensor.name for tensor in whole.graph.initializer]
     for name in names:
@@ -226,7 +232,7 @@ def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
 
 
 def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) -> Any:
-    """Return the model of an example whose tensors from the input at index `first` on are initializers."""
+    """Return the model of an example in which tensors from the input at index `first` on are initializers."""
     model = model_of(schema, example)
     model.ir_version = max(model.ir_version, IR_OF_CONSTANTS)
     for index, value in enumerate(example.inputs):
@@ -240,7 +246,7 @@ def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) ->
 
 
 def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequence[str], known: str) -> Any:
-    """Return a copy of `whole`, an example's model, in which less is known about the inputs `names`.
+    """Return a copy of an example's model, `whole`, in which less is known about the inputs called `names`.
 
     `known` says what stays known: SIZES, OPEN_SIZES, TYPE or NOTHING.
     """
@@ -270,7 +276,7 @@ def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequ
 
 
 def _example_of_type(schema: OpSchema, example: Example, name: str, type_: str) -> Example:
-    """Return an example in which inputs with the type constraint `name` have type `type_`; their elements stay."""
+    """Return a copy of an example with inputs of the type constraint `name` in the type `type_`, elements unchanged."""
     formals = schema.inputs
     inputs = tuple(
         value._replace(type=type_)

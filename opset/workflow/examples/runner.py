@@ -86,12 +86,12 @@ class Report:
         return bool(sum(self.passed.values()) + sum(self.failed.values()))
 
     def count(self, part: str, findings: Sequence[Finding]) -> None:
-        """Count one test of a part (a key of PARTS): failed if it has findings, which are kept, else passed."""
+        """Count a test of a part (a key of PARTS) as failed if it has findings, which are added, and else as passed."""
         (self.failed if findings else self.passed)[part] += 1
         self.findings += findings
 
     def skip(self, part: str, reason: str) -> None:
-        """Count one test of a part (a key of PARTS) that was not run, with the reason."""
+        """Count a test of a part (a key of PARTS) that was not run, for the reason given."""
         self.skipped[part, reason] += 1
 
 
@@ -116,7 +116,7 @@ class RefusedConversion(NamedTuple):
 
 
 def version_name(schema: OpSchema) -> str:
-    """Return an operator version in the form of messages: "Softmax 13", "com.acme.Thin 2"."""
+    """Return the name of an operator version in messages: "Softmax 13", "com.acme.Thin 2"."""
     return f"{schema.domain and f'{schema.domain}.'}{schema.name} {schema.since_version}"
 
 
@@ -142,30 +142,30 @@ class ExampleRunner:
 
     @cached_property
     def routes(self) -> Routes:
-        """The routes of the version converter for the registry, cached; they include the adapters."""
+        """The routes of the version converter for the registry, which include its adapters; they are made once."""
         return routes_of(self.registry)
 
     def clear_values(self) -> None:
-        """Forget the outputs that were kept; the next example has others."""
+        """Forget the outputs that were kept for the last example."""
         self._values.clear()
 
     def why_no_kernel(self, schema: OpSchema) -> str:
-        """Return why an operator version has no kernel; "" if it has one."""
+        """Return why an operator version has no kernel, or "" if it has one."""
         hook = self._kernels.find("kernel", schema.domain, schema.name, schema.since_version, schema.family)
         return "" if hook is not None else self.why_kernels_missing(schema) or "there is no kernel"
 
     def why_kernels_missing(self, schema: OpSchema) -> str:
-        """Return why Python files with kernels of a version's domain were not run; "" if all were."""
+        """Return why Python files with kernels of a version's domain were not run, or "" if all were run."""
         return self._kernels.left_out(schema.domain)
 
     def why_not_inferred(self, schema: OpSchema) -> str:
-        """Return the reason if inference cannot compute the output types of a version; "" if it can."""
+        """Return why inference has no rule for the outputs of a version, or "" if it has one."""
         if self.rules.find(schema) is not None:
             return ""
         return self.rules.left_out(schema.domain) or "there is no rule for its outputs"
 
     def lacks_written_adapter(self, schema: OpSchema, direction: str) -> bool:
-        """Whether a version declares its adapter `direction`, "up" or "down", as written, and nobody has written it."""
+        """Whether a version declares its adapter `direction`, "up" or "down", as written, but there is none."""
         key = schema.domain, schema.name, schema.since_version, schema.family
         declared = getattr(schema.change, direction, "") == "written"
         return declared and not self._adapters.left_out(schema.domain) and self._adapters.find(direction, *key) is None
@@ -175,7 +175,10 @@ class ExampleRunner:
         return self.run(model_of(schema, example), example)
 
     def run(self, model: Any, example: Example) -> list[Any]:
-        """Return a model's outputs for an example's inputs, cached for the next call. Raises RunError if it fails."""
+        """Return a model's outputs for an example's inputs; they are kept for the next call.
+
+        Raises RunError if it fails, also at the next call.
+        """
         key = self._model_identity(model), id(example)
         if key not in self._values:
             result: list[Any] | RunError
@@ -190,7 +193,10 @@ class ExampleRunner:
         return result
 
     def evaluate(self, model: Any, feeds: Mapping[str, Any]) -> list[Any]:
-        """Return the outputs of a model for inputs by name, by the strict evaluator. Raises RunError if it fails."""
+        """Return the outputs of a model, for inputs by name, as the strict evaluator computes them.
+
+        Raises RunError if it fails, BudgetExceeded if the budget is used up.
+        """
         limits = self.budget.remaining_limits(self.limits)
         evaluator = ReferenceEvaluator(model, schemas=self.registry, limits=limits, seed=0, strict=True)
         try:
@@ -199,7 +205,7 @@ class ExampleRunner:
             self.budget.charge(evaluator.steps)  # which raises BudgetExceeded where it was the budget that ended it
 
     def _model_identity(self, model: Any) -> tuple[Any, ...]:
-        """Return a key for cached outputs; it is equal for models with the same nodes, at the same since_versions."""
+        """Return a key for kept outputs, equal for models that have the same nodes at the same since_versions."""
         imports = {normalize_domain(each.domain): each.version for each in model.opset_import}
         sinces = []
         for node in model.graph.node:
@@ -211,7 +217,7 @@ class ExampleRunner:
         return model.graph.SerializeToString(), tuple(sinces)
 
     def examples(self, schema: OpSchema) -> Iterator[Example]:
-        """Yield the operator's examples for this version that state outputs; the others break a constraint."""
+        """Yield the operator's examples for a version that state outputs, and not those that break a constraint."""
         for example in self.registry.examples(schema.name, schema.domain):
             if not example.error and example_versions(example, (schema.since_version,)):
                 yield example
@@ -226,17 +232,17 @@ class ExampleRunner:
         return path
 
     def place_of_key(self, schema: OpSchema, *keys: str) -> str:
-        """Return path:line of the YAML key at the path `keys` in a version, or of the innermost key that exists."""
+        """Return path:line of the key at the path `keys` in a version's YAML, or of the last key on it that exists."""
         path, root = self._document(schema)
         at, _ = _find_key(root, schema.since_version, keys)
         return path if at is None else f"{path}:{at.line}"
 
     def has_key(self, schema: OpSchema, *keys: str) -> bool:
-        """Whether the YAML of a version has the key at the path `keys`, so that its value is no default."""
+        """Whether a version's YAML has the key at the path `keys`, so that the value is not just a default."""
         return _find_key(self._document(schema)[1], schema.since_version, keys)[1]
 
     def _document(self, schema: OpSchema) -> tuple[str, YamlNode | None]:
-        """Return the path and the parsed YAML of an operator's file; None if the YAML can no longer be read."""
+        """Return the path of an operator's file and its parsed YAML, None if it can no longer be read."""
         key = schema.domain, schema.name
         if key not in self._files:
             folders = (FOLDER, *self.registry.folders)
@@ -251,13 +257,16 @@ class ExampleRunner:
 
 
 def _list_items(root: YamlNode | None, key: str) -> list[YamlNode]:
-    """Return the entries of the list below a key at the top of a YAML document; [] if there is no such list."""
+    """Return the items of the list that a YAML document has under a key at its top; [] if there is no such list."""
     node = root.value.get(key) if root is not None and isinstance(root.value, dict) else None
     return node.value if node is not None and isinstance(node.value, list) else []
 
 
 def _find_key(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[YamlNode | None, bool]:
-    """Return the YAML node at the path `keys` in a version, and whether all keys exist; if not, the last that does."""
+    """Return the YAML node at the path `keys` in the version `since`, and whether it exists.
+
+    If a key is missing, the node is the last one on the path that exists, None if there is no such version.
+    """
     for version in _list_items(root, "versions"):
         stated = version.value.get("since") if isinstance(version.value, dict) else None
         if stated is None or stated.value != since:
@@ -272,7 +281,7 @@ def _find_key(root: YamlNode | None, since: int, keys: Sequence[str]) -> tuple[Y
 
 
 def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
-    """Make the arrays of inputs read-only, and return the inputs. A kernel that changes one of them then fails."""
+    """Make the arrays of inputs read-only, and return the inputs; a kernel that changes one then fails."""
     for value in feeds.values():
         if hasattr(value, "flags"):
             value.flags.writeable = False
@@ -280,7 +289,7 @@ def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
 
 
 def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
-    """Return a text for each computed output that differs from the example's, with its index; [] if none does."""
+    """Return a text for each computed output that differs from the example's; [] if none does."""
     wanted = [(index, each) for index, each in enumerate(example.outputs or ()) if each is not None]
     if len(wanted) != len(actual):
         return [f"there are {len(actual)} outputs, and the example has {len(wanted)}"]
@@ -298,13 +307,13 @@ def difference(example: Example, wanted: ExampleValue, actual: Any) -> str:
 
 
 def limit_finding(schema: OpSchema, example: Example, place: str, error: RunError) -> Finding:
-    """Return the finding T109: the evaluation of an example exceeded a limit; `place` is path:line of the example."""
+    """Return the finding T109: computing an example exceeded a limit; `place` is path:line of the example."""
     message = f"{version_name(schema)}: the example '{example.name}' exceeded a limit"
     return Finding("T109", message, place, f"{error.message}: {error.why}", "allow more: --max-steps, --timeout")
 
 
 def no_kernel_finding(runner: ExampleRunner, schema: OpSchema, why: str, example: Example | None = None) -> Finding:
-    """Return the finding T112: nothing computes an example or, without one, the examples of a version."""
+    """Return the finding T112: nothing computes an example or, if `example` is None, any example of a version."""
     what = f"the example '{example.name}'" if example is not None else "its examples"
     place = runner.place_of(schema, example) if example is not None else runner.place_of_key(schema, "since")
     help = "write a kernel: opset explain evaluating; or a function body"

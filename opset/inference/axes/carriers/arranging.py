@@ -14,7 +14,11 @@ from opset.schemas.constraints.violation import Violation
 
 @carries("Reshape", sizes=(1,))
 def reshape(step: Step) -> Place | None:
-    """Return the place among the sizes that Reshape states; a stated size that holds the old one follows."""
+    """Return the place of the resized axis in the output of Reshape, or None if the data does not have the axis.
+
+    If the shape that the node states holds the old size, it is replaced. Raises Blocked if elements of several slices
+    would stand in one.
+    """
     place = step.place(0)
     if place is None:
         step.require_shared(1)
@@ -34,12 +38,15 @@ def reshape(step: Step) -> Place | None:
             raise Blocked("it takes elements of several slices together at another size")
     chosen = step.choose([each for each in candidates if each.is_own] or candidates)
     if not _resolves_to(step, wanted, zero_is_zero, chosen):
-        _follow(step, wanted, zero_is_zero, chosen)
+        _replace_stated_shape(step, wanted, zero_is_zero, chosen)
     return chosen
 
 
 def _resolves_to(step: Step, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> bool:
-    """Whether a Reshape to the sizes `wanted` gives the shape in which the axis lies at `place`, at any size."""
+    """Whether a Reshape to the sizes `wanted` has the resized axis at `place` of its output, whatever the new size is.
+
+    With `zero_is_zero`, 0 in `wanted` means 0, as `allowzero` says.
+    """
     try:
         found = resolve_reshape(step.shape_after(0), wanted, zero_is_zero)
     except Violation:
@@ -48,8 +55,11 @@ def _resolves_to(step: Step, wanted: Sequence[Size], zero_is_zero: bool, place: 
     return len(found) == len(expected) and all(equal(a, b) is True for a, b in zip(found, expected, strict=True))
 
 
-def _follow(step: Step, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> None:
-    """Replace the sizes that a Reshape states by those that keep the axis at `place`."""
+def _replace_stated_shape(step: Step, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> None:
+    """Replace the sizes `wanted` that a Reshape states by sizes that keep the resized axis at `place` at any size.
+
+    With `zero_is_zero`, 0 means 0. Raises Blocked if there are no such sizes.
+    """
     after = step.output_after(place)
     was = step.output_shape()
     given = [size if size != -1 else was[axis] for axis, size in enumerate(wanted)]
@@ -70,7 +80,10 @@ def _follow(step: Step, wanted: Sequence[Size], zero_is_zero: bool, place: Place
 
 @carries("Flatten")
 def flatten(step: Step) -> Place | None:
-    """Return the place in rows or columns."""
+    """Return the place of the resized axis in the output of Flatten, in rows or columns; None if the input lacks it.
+
+    Raises Blocked if elements of several slices would stand in one.
+    """
     place = step.place(0)
     if place is None:
         return None
@@ -84,7 +97,7 @@ def flatten(step: Step) -> Place | None:
 
 @carries("Transpose")
 def transpose(step: Step) -> Place | None:
-    """Return the place after the permutation."""
+    """Return the place of the resized axis in the output of Transpose, or None if the input does not have it."""
     place = step.place(0)
     if place is None:
         return None
@@ -94,7 +107,10 @@ def transpose(step: Step) -> Place | None:
 
 @carries("Unsqueeze")
 def unsqueeze(step: Step) -> Place | None:
-    """Return the place behind the axes that are inserted before it."""
+    """Return the place of the resized axis in the output of Unsqueeze, or None if the input does not have it.
+
+    Axes that are inserted before it move it to the back.
+    """
     step.require_shared(1)
     place = step.place(0)
     if place is None:
@@ -108,7 +124,10 @@ def unsqueeze(step: Step) -> Place | None:
 
 @carries("Squeeze")
 def squeeze(step: Step) -> Place | None:
-    """Return the place after axes are removed. Raises Blocked if it is among them, or would be at another size only."""
+    """Return the place of the resized axis in the output of Squeeze, or None if the input does not have it.
+
+    Raises Blocked if the node removes the axis, or does so at one size of the axis and not at another.
+    """
     step.require_shared(1)
     place = step.place(0)
     if place is None:
@@ -133,7 +152,10 @@ def squeeze(step: Step) -> Place | None:
 
 @carries("Concat")
 def concat(step: Step) -> Place | None:
-    """Return the place, which all inputs share; an input without it is repeated."""
+    """Return the place of the resized axis in the output of Concat, or None if no input has it.
+
+    An input without it is repeated. Raises Blocked if inputs are joined along it, or have it in different places.
+    """
     found = {place for index in range(step.count) if (place := step.place(index)) is not None}
     if not found:
         return None
@@ -147,7 +169,10 @@ def concat(step: Step) -> Place | None:
 
 
 def repeat_others(step: Step, place: Place, indices: Sequence[int]) -> None:
-    """Repeat the inputs without the axis, as the operator needs it in all of them."""
+    """Repeat the inputs at `indices` that lack the resized axis, along `place`, so that all of them have it.
+
+    Raises Blocked if `place` holds more than the resized axis.
+    """
     for index in indices:
         if step.place(index) is None:
             if not place.is_own:
@@ -157,7 +182,10 @@ def repeat_others(step: Step, place: Place, indices: Sequence[int]) -> None:
 
 @carries("Split")
 def split(step: Step) -> Place | None:
-    """Return the place in each part, if parts are made along another axis."""
+    """Return the place of the resized axis in each output of Split, or None if the input does not have it.
+
+    Raises Blocked if the node splits along it.
+    """
     step.require_shared(1)
     place = step.place(0)
     if place is not None:
@@ -167,7 +195,11 @@ def split(step: Step) -> Place | None:
 
 @carries("Expand", sizes=(1,))
 def expand(step: Step) -> Place | None:
-    """Return the place in the expanded data; a shape that holds the old size follows."""
+    """Return the place of the resized axis in the output of Expand, or None if neither data nor shape follow it.
+
+    If the stated shape holds the old size, it is replaced. Raises Blocked if the shape has other sizes that follow the
+    axis.
+    """
     step.require_shared(1)
     shape = step.shape(0)
     wanted = step.numbers(1) or ()
@@ -191,7 +223,16 @@ def expand(step: Step) -> Place | None:
 
 
 def _place_of_filling(step: Step, wanted: Sequence[Size], available: Sequence[Size]) -> Place | None:
-    """Return the place in data without the axis that is repeated to a shape of which one size follows it."""
+    """Return the place that the resized axis has in the output, as a node repeats its data to a stated shape.
+
+    Args:
+        step: an Expand or ConstantOfShape.
+        wanted: the shape in the resized model; None is returned if no size in it follows the axis.
+        available: the shape of the data, aligned with `wanted`.
+
+    Raises:
+        Blocked: two sizes follow the axis, or the data has other elements along it.
+    """
     sized = [axis for axis, size in enumerate(wanted) if step.is_sized(size)]
     if not sized:
         return None
@@ -210,7 +251,7 @@ def _place_of_filling(step: Step, wanted: Sequence[Size], available: Sequence[Si
 
 @carries("ConstantOfShape", sizes=(0,))
 def constant_of_shape(step: Step) -> Place | None:
-    """Return the place at the size that follows the axis: all elements are equal."""
+    """Return the place of the size in ConstantOfShape's output that follows the axis, or None if no size does."""
     step.require_shared(0)
     wanted = step.numbers(0) or ()
     return _place_of_filling(step, wanted, (1,) * len(wanted))
@@ -218,7 +259,10 @@ def constant_of_shape(step: Step) -> Place | None:
 
 @carries("Tile", sizes=(1,))
 def tile(step: Step) -> Place | None:
-    """Return the place in repeated data."""
+    """Return the place of the resized axis in the output of Tile, or None if neither data nor repeats follow it.
+
+    Raises Blocked if slices themselves would be repeated.
+    """
     step.require_shared(1)
     if step.call.version < 6:
         raise Blocked("it is of a version before 6")
@@ -238,7 +282,10 @@ def tile(step: Step) -> Place | None:
 
 @carries("Pad")
 def pad(step: Step) -> Place | None:
-    """Return the place in padded data, if nothing is padded along the axis."""
+    """Return the place of the resized axis in the output of Pad, or None if the data does not have it.
+
+    Raises Blocked if the node pads along it.
+    """
     step.require_shared(1, 2, 3)
     place = step.place(0)
     if place is None:

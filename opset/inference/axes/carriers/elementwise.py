@@ -22,9 +22,10 @@ CONVERT_FIRST = "convert the model to opset 8 or newer first"
 
 
 def broadcast_place(step: Step, indices: Sequence[int]) -> Place | None:
-    """Return the place in what some inputs are broadcast to.
+    """Return the place of the resized axis in the shape to which inputs broadcast, or None if none of them has it.
 
-    Raises Blocked if the axis meets another one, or a slice that belongs to one position.
+    `indices` are the inputs. One that has the old size there is cut to one slice if its slices are equal. Raises
+    Blocked if they may differ, or if two inputs have the resized axis in different places.
     """
     rank = max(len(step.shape(index)) for index in indices)
     found = {
@@ -49,7 +50,10 @@ def broadcast_place(step: Step, indices: Sequence[int]) -> Place | None:
 
 @carries(*UNARY)
 def unary(step: Step) -> Place | None:
-    """Return the place in the input; others are scalars."""
+    """Return the place of the resized axis in the first input, which is its place in the output; None if it lacks it.
+
+    Raises Blocked if another input has it, or if the node draws random numbers.
+    """
     if step.call.schema.name == "Dropout" and step.call.has(2):
         training = step.elements(2)
         if training is None or any(training.values):
@@ -62,7 +66,10 @@ def unary(step: Step) -> Place | None:
 
 @carries(*BROADCASTING)
 def broadcasting(step: Step) -> Place | None:
-    """Return the place to which inputs are broadcast. Raises Blocked for versions that broadcast by an attribute."""
+    """Return the place of the resized axis in the shape to which the inputs broadcast, or None if none has it.
+
+    Raises Blocked for versions that broadcast by an attribute.
+    """
     name = step.call.schema.name
     others = [index for index in range(step.count) if step.place(index) is None]
     if step.call.version < (8 if name in ("Max", "Mean", "Min", "Sum") else 7) and any(map(step.shape, others)):
@@ -72,7 +79,10 @@ def broadcasting(step: Step) -> Place | None:
 
 @carries("QuantizeLinear", "DequantizeLinear")
 def quantize(step: Step) -> Place | None:
-    """Return the place in the input, if its scales belong to another axis."""
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+
+    Raises Blocked if the scales differ along it.
+    """
     step.require_shared(1, 2)
     place = step.place(0)
     rank = len(step.shape(0))
@@ -84,14 +94,17 @@ def quantize(step: Step) -> Place | None:
 
 
 def require_other(step: Step, place: Place, *axes: int) -> None:
-    """Raise Blocked if a node combines elements along the axis at `place`: it is among its own axes."""
+    """Raise Blocked if `axes`, along which a node combines elements, contain the axis at `place`."""
     if place.axis in axes:
         raise Blocked(f"it combines elements along axis {place.axis}, which holds the slices")
 
 
 @carries(*ALONG_ONE)
 def along_one(step: Step) -> Place | None:
-    """Return the place in the input, if the operator combines elements along another axis."""
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+
+    Raises Blocked if the operator combines elements along it.
+    """
     step.require_shared(*range(1, step.count))
     place = step.place(0)
     if place is None:
@@ -112,7 +125,10 @@ def along_one(step: Step) -> Place | None:
 
 @carries("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss")
 def loss(step: Step) -> Sequence[Place | None] | None:
-    """Return the places in the losses and the logarithms, which are not reduced; scores have an axis of classes."""
+    """Return the places of the resized axis in the losses and the logarithms, or None if no input has it.
+
+    Raises Blocked if the losses are reduced, or if the axis counts the classes.
+    """
     step.require_shared(2)
     scores, labels = step.place(0), step.place(1)
     if scores is None and labels is None:
@@ -129,7 +145,10 @@ def loss(step: Step) -> Sequence[Place | None] | None:
 
 @carries("LayerNormalization", "RMSNormalization")
 def normalize_behind(step: Step) -> Place | None:
-    """Return the place in the input, if it lies before the axes that are normalized."""
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+
+    Raises Blocked if it is among the axes that are normalized, from `axis` on.
+    """
     step.require_shared(1, 2)
     place = step.place(0)
     rank = len(step.shape(0))
@@ -145,7 +164,10 @@ ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin Re
 
 @carries(*REDUCTIONS)
 def reduce(step: Step) -> Place | None:
-    """Return the place in the result of a reduction along other axes."""
+    """Return the place of the resized axis in the result of a reduction, or None if the data does not have it.
+
+    Raises Blocked if it is reduced.
+    """
     step.require_shared(1)
     axes = step.numbers(1, "axes")
     rank = len(step.shape(0))
@@ -156,12 +178,18 @@ def reduce(step: Step) -> Place | None:
 
 @carries("ArgMax", "ArgMin")
 def arg_reduce(step: Step) -> Place | None:
-    """Return the place in the positions of extremes along another axis."""
+    """Return the place of the resized axis in the result of ArgMax or ArgMin, or None if the data does not have it.
+
+    Raises Blocked if positions along it are returned.
+    """
     return _place_without(step, [step.axis(step.call.attribute("axis"), len(step.shape(0)))])
 
 
 def _place_without(step: Step, axes: Sequence[int]) -> Place | None:
-    """Return the place in the output if these axes of the first input are reduced."""
+    """Return the place of the resized axis in the output of a node that reduces `axes`; None if the data lacks it.
+
+    Raises Blocked if it is one of `axes`.
+    """
     place = step.place(0)
     if place is None:
         return None
@@ -175,7 +203,10 @@ def _place_without(step: Step, axes: Sequence[int]) -> Place | None:
 
 @carries("MeanVarianceNormalization")
 def normalize_axes(step: Step) -> Place | None:
-    """Return the place in the input, if other axes are normalized."""
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+
+    Raises Blocked if it is one of the attribute `axes`, which are normalized.
+    """
     place = step.place(0)
     if place is not None:
         rank = len(step.shape(0))

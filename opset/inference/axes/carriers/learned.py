@@ -11,7 +11,10 @@ ML = "ai.onnx.ml"
 
 @carries("Binarizer", "Imputer", "LabelEncoder", "CategoryMapper", "Scaler", "OneHotEncoder", domain=ML)
 def per_feature(step: Step) -> Place | None:
-    """Return the place in the input, if it is not the last axis, whose features differ."""
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+
+    Raises Blocked if it is the last axis and the operator treats each feature differently.
+    """
     place = step.place(0)
     if place is not None and step.call.schema.name in ("Imputer", "Scaler"):
         require_other(step, place, len(step.shape(0)) - 1)
@@ -26,7 +29,10 @@ TreeEnsembleRegressor
 
 @carries(*PER_ROW, domain=ML)
 def per_row(step: Step) -> Place | None:
-    """Return the rows of a matrix."""
+    """Return the place of the resized axis, which must be the rows of a matrix, or None if the input does not have it.
+
+    Raises Blocked for any other axis.
+    """
     place = step.place(0)
     if place is not None:
         if len(step.shape(0)) != 2:
@@ -37,7 +43,10 @@ def per_row(step: Step) -> Place | None:
 
 @carries("ArrayFeatureExtractor", domain=ML)
 def array_feature_extractor(step: Step) -> Place | None:
-    """Return the place in the data, if features are picked along another axis."""
+    """Return the place of the resized axis in the data and the output, or None if the data does not have it.
+
+    Raises Blocked if it is the last axis, along which features are picked.
+    """
     step.require_shared(1)
     place = step.place(0)
     if place is not None:
@@ -49,7 +58,10 @@ def array_feature_extractor(step: Step) -> Place | None:
 
 @carries("FeatureVectorizer", domain=ML)
 def feature_vectorizer(step: Step) -> Place | None:
-    """Return the rows, which all inputs have."""
+    """Return the first axis as the place of the resized axis, or None if no input has it.
+
+    Raises Blocked unless all inputs are matrices and have it in their rows.
+    """
     places = {step.place(index) for index in range(step.count)}
     if places == {None}:
         return None
@@ -60,7 +72,10 @@ def feature_vectorizer(step: Step) -> Place | None:
 
 @carries("ZipMap", domain=ML)
 def zip_map(step: Step) -> Place | None:
-    """Return the place in the list of maps, one for each row."""
+    """Return the place of the resized axis in the list of maps, one for each row; None if the input does not have it.
+
+    Raises Blocked if it is not the rows.
+    """
     place = step.place(0)
     if place is not None and (place.axis or len(step.shape(0)) != 2):
         raise Blocked("its input is no matrix of rows")

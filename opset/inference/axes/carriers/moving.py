@@ -17,7 +17,10 @@ END = 2**63 - 1
 
 @carries("Slice", sizes=(2,))
 def slice_(step: Step) -> Place | None:
-    """Return the place in the slice, if it takes all along the axis; an end that is the old size follows."""
+    """Return the place of the resized axis in the output of Slice, or None if the data does not have it.
+
+    An end that is the old size is replaced. Raises Blocked if a part along the axis is taken.
+    """
     step.require_shared(1, 2, 3, 4)
     place = step.place(0)
     if place is None:
@@ -42,7 +45,18 @@ def slice_(step: Step) -> Place | None:
 
 
 def _keep_end(step: Step, place: Place, ends: Sequence[Size], position: int, whole: Size) -> None:
-    """Let the end along the axis be the size that the data has. Raises Blocked if it may mean another one."""
+    """Replace the end at `position` of a Slice along the resized axis, if it is the old size, so that all is taken.
+
+    Args:
+        step: the Slice.
+        place: the place of the resized axis in the data.
+        ends: the ends that the node states.
+        position: the position of the axis in `ends`.
+        whole: the size of the axis in the resized model.
+
+    Raises:
+        Blocked: the end takes a part of the axis, or may mean to.
+    """
     end = ends[position]
     if equal(end, whole) is True or (isinstance(end, int) and end >= FAR):
         return
@@ -62,7 +76,10 @@ def _keep_end(step: Step, place: Place, ends: Sequence[Size], position: int, who
 
 @carries("Gather")
 def gather(step: Step) -> Place | None:
-    """Return the place of the indices, or of the data if elements are picked along another axis."""
+    """Return the place of the resized axis in the output of Gather, or None if neither data nor indices have it.
+
+    Raises Blocked if both have it, or if slices are picked along it.
+    """
     data, indices = step.place(0), step.place(1)
     if data is None and indices is None:
         return None
@@ -79,18 +96,28 @@ def gather(step: Step) -> Place | None:
 
 @carries("GatherElements")
 def gather_elements(step: Step) -> Place | None:
-    """Return the place, which data and indices share; indices without it are repeated."""
+    """Return the place of the resized axis in data, indices and output, or None if no input has it.
+
+    An input without it is repeated. Raises Blocked if elements are picked along it.
+    """
     return _same_place(step, step.call.attribute("axis"))
 
 
 @carries("ScatterElements", "Scatter")
 def scatter_elements(step: Step) -> Place | None:
-    """Return the place, which data, indices and updates share; those without it are repeated."""
+    """Return the place of the resized axis in data, indices, updates and output, or None if no input has it.
+
+    An input without it is repeated. Raises Blocked if elements are written along it.
+    """
     return _same_place(step, step.call.attribute("axis"))
 
 
 def _same_place(step: Step, along: int) -> Place | None:
-    """Return the place that all inputs share, and that is not along the operator's own axis."""
+    """Return the place of the resized axis, which must be the same in all inputs, or None if no input has it.
+
+    An input without it is repeated. Raises Blocked if places differ, or if it is `along`, the axis on which the
+    operator works.
+    """
     found = {place for index in range(step.count) if (place := step.place(index)) is not None}
     if not found:
         return None
@@ -104,7 +131,11 @@ def _same_place(step: Step, along: int) -> Place | None:
 
 @carries("GatherND")
 def gather_nd(step: Step) -> Place | None:
-    """Return the place among the axes that data and indices share, in indices alone, or behind what indices pick."""
+    """Return the place of the resized axis in the output of GatherND, or None if neither data nor indices have it.
+
+    It may be one of the `batch_dims` of both, an axis of the indices only, or an axis of the data behind the indexed
+    ones. Raises Blocked in any other case.
+    """
     data, indices = step.place(0), step.place(1)
     shared = step.call.attribute("batch_dims") or 0
     if data is None and indices is None:
@@ -124,7 +155,10 @@ def gather_nd(step: Step) -> Place | None:
 
 @carries("OneHot")
 def one_hot(step: Step) -> Place | None:
-    """Return the place in the indices, behind an axis that is inserted before it."""
+    """Return the place of the resized axis in the output of OneHot, or None if the indices do not have it.
+
+    An axis that is inserted before it moves it to the back.
+    """
     step.require_shared(1, 2)
     place = step.place(0)
     if place is None:
@@ -135,7 +169,10 @@ def one_hot(step: Step) -> Place | None:
 
 @carries("Trilu")
 def trilu(step: Step) -> Place | None:
-    """Return the place, if it is none of the last two axes."""
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+
+    Raises Blocked if it is one of the last two axes, rows and columns of a matrix.
+    """
     step.require_shared(1)
     place = step.place(0)
     if place is not None:
@@ -146,7 +183,10 @@ def trilu(step: Step) -> Place | None:
 
 @carries("ReverseSequence")
 def reverse_sequence(step: Step) -> Place | None:
-    """Return the place, which data and lengths share."""
+    """Return the place of the resized axis in the data and the output, or None if no input has it.
+
+    Lengths without it are repeated. Raises Blocked if it is not `batch_axis`.
+    """
     data, lengths = step.own_place(0), step.own_place(1)
     if data is None and lengths is None:
         return None

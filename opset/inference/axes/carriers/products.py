@@ -9,7 +9,11 @@ from opset.inference.axes.steps import Step
 
 @carries("MatMul", "MatMulInteger", "QLinearMatMul")
 def matmul(step: Step) -> Place | None:
-    """Return the place in a product of matrices: stacked, in rows of the left or columns of the right one."""
+    """Return the place of the resized axis in a product of matrices, or None if neither factor has it.
+
+    It may count stacked matrices, rows of the left or columns of the right factor. Raises Blocked if it is summed over,
+    or if both factors have it in different places.
+    """
     right = 3 if step.call.schema.name == "QLinearMatMul" else 1
     step.require_shared(*(index for index in range(step.count) if index not in (0, right)))
     places = {index: place for index in (0, right) if (place := step.place(index)) is not None}
@@ -44,7 +48,13 @@ def matmul(step: Step) -> Place | None:
 
 
 def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int) -> Place:
-    """Return the place in the product of matrices with one vector."""
+    """Return the place of the resized axis in a product of matrices and a vector. Raises Blocked if it is summed over.
+
+    Args:
+        places: the places by index of the input; at least one.
+        ranks: the ranks of both factors by index of the input.
+        right: the index of the right factor.
+    """
     if len(places) > 1 or (right in places and ranks[right] < 2) or (0 in places and ranks[0] < 2):
         raise Blocked("it sums along the axis")
     ((index, place),) = places.items()
@@ -56,7 +66,10 @@ def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int)
 
 @carries("Gemm")
 def gemm(step: Step) -> Place | None:
-    """Return the place in the product: the rows of the left matrix, or the columns of the right one."""
+    """Return the place of the resized axis in the output of Gemm, or None if neither A nor B has it.
+
+    It is the rows of A or the columns of B. Raises Blocked if it is summed over, or if C has other slices along it.
+    """
     places = {index: place for index in (0, 1) if (place := step.place(index)) is not None}
     if len(places) > 1:
         raise Blocked("it would combine each slice with each other one")
@@ -85,7 +98,10 @@ def gemm(step: Step) -> Place | None:
 
 @carries("Einsum")
 def einsum(step: Step) -> Place | None:
-    """Return the place in a sum of products, if its letter stays in the output and stands for nothing else."""
+    """Return the place of the resized axis in the output of Einsum, or None if no input has it.
+
+    Raises Blocked unless one letter of the equation stands for it in all inputs, and stays in the output.
+    """
     equation = str(step.call.attribute("equation")).replace(" ", "")
     if "..." in equation or "->" not in equation:
         raise Blocked("its equation does not name each axis")
@@ -109,7 +125,10 @@ def einsum(step: Step) -> Place | None:
 
 @carries("Det")
 def determinant(step: Step) -> Place | None:
-    """Return the place in the determinants, if the axis is not one of the matrix, the last two."""
+    """Return the place of the resized axis in the determinants, or None if the matrices do not have it.
+
+    Raises Blocked if it is one of the last two axes, rows and columns of a matrix.
+    """
     place = step.place(0)
     if place is not None:
         rank = len(step.shape(0))

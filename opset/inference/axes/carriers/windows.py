@@ -18,7 +18,10 @@ Col2Im STFT
 
 @carries(*PER_IMAGE)
 def per_image(step: Step) -> Place | None:
-    """Return the first axis, if the axis lies there."""
+    """Return the place of the resized axis, which must be the first axis of the first input; None if that lacks it.
+
+    Raises Blocked if it is another axis there, or if another input has it.
+    """
     step.require_shared(*range(1, step.count))
     place = step.place(0)
     if place is not None:
@@ -28,7 +31,11 @@ def per_image(step: Step) -> Place | None:
 
 @carries("MaxPool")
 def max_pool(step: Step) -> Place | None:
-    """Return the first axis. Positions in its second output count elements of the whole input."""
+    """Return the place of the resized axis, which must be the first axis of the input, or None if it lacks it.
+
+    Raises Blocked for another axis, and if the node has the second output, whose positions count elements of all
+    slices.
+    """
     place = step.place(0)
     if place is not None:
         if len(step.outputs) > 1:
@@ -39,7 +46,10 @@ def max_pool(step: Step) -> Place | None:
 
 @carries("BatchNormalization")
 def batch_normalization(step: Step) -> Place | None:
-    """Return the place in the input, which is not the channels, if stored statistics are used."""
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+
+    Raises Blocked if it counts channels, or if statistics are computed from the input.
+    """
     step.require_shared(*range(1, step.count))
     place = step.place(0)
     if place is None:
@@ -54,7 +64,10 @@ def batch_normalization(step: Step) -> Place | None:
 
 @carries("DFT")
 def dft(step: Step) -> Place | None:
-    """Return the place in the input, if the axis is not transformed and has no real and imaginary parts."""
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+
+    Raises Blocked if it is transformed, or is the last axis, of real and imaginary parts.
+    """
     step.require_shared(1, 2)
     place = step.place(0)
     if place is None:
@@ -69,7 +82,10 @@ def dft(step: Step) -> Place | None:
 
 @carries("GridSample")
 def grid_sample(step: Step) -> Place | None:
-    """Return the first axis, which images and grids have."""
+    """Return the first axis as the place of the resized axis, or None if neither images nor grids have it.
+
+    An input without it is repeated. Raises Blocked if an input has it as another axis.
+    """
     if step.place(0) is None and step.place(1) is None:
         return None
     for index in (0, 1):
@@ -83,7 +99,10 @@ def grid_sample(step: Step) -> Place | None:
 
 @carries("RNN", "GRU", "LSTM")
 def recurrent(step: Step) -> Sequence[Place | None] | None:
-    """Return the places in all states and the last ones; initial states and lengths are repeated if they must be."""
+    """Return the places of the resized axis in the three outputs, or None if the input sequences do not have it.
+
+    Initial states and lengths without it are repeated. Raises Blocked if it is not the batch.
+    """
     step.require_shared(1, 2, 3, 7)
     place = step.own_place(0)
     first = bool(step.call.attribute("layout"))
@@ -105,7 +124,10 @@ def recurrent(step: Step) -> Sequence[Place | None] | None:
 
 @carries("Resize", "Upsample", sizes=(3,))
 def resize(step: Step) -> Place | None:
-    """Return the place in the input, if its axis keeps its size; a stated size follows."""
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
+
+    A stated size along it is replaced. Raises Blocked if the node itself scales along it.
+    """
     step.require_shared(1, 2, 3)
     place = step.place(0)
     if place is None:
@@ -134,7 +156,11 @@ def resize(step: Step) -> Place | None:
 
 @carries("Attention")
 def attention(step: Step) -> Sequence[Place | None]:
-    """Return the first axis, which queries, keys, values and the earlier ones of these have; a mask is broadcast."""
+    """Return the first axis as the place of the resized axis in each output.
+
+    Queries, keys, values and past ones without it are repeated; a mask is broadcast. Raises Blocked if an input has it
+    as another axis.
+    """
     for index in (0, 1, 2, 4, 5):
         if not step.call.has(index):
             continue
