@@ -239,8 +239,7 @@ def _find_original(like: str, destination: Destination, sets: TypeSets, findings
 def _choose_family(
     destination: Destination, family: str | None, original: Operator | None, findings: list[Finding]
 ) -> str:
-    """Return the family of a new operator: `family` if it is given, else that `original` has, else the domain's last
-    word.
+    """Return the family of a new operator: `family`, or else the family of `original`, or else the domain's last word.
 
     For an operator of the standard, a finding is added if it is not one of FAMILIES.
     """
