@@ -18,7 +18,7 @@ from opset.schemas.constraints.violation import Violation
 
 
 def certainly_differ(left: Shape, right: Shape) -> bool:
-    """Whether two shapes differ in rank, or in a size whatever numbers their variables stand for."""
+    """Whether two shapes differ in rank, or in a size, whatever numbers their variables stand for."""
     return len(left) != len(right) or any(equal(a, b) is False for a, b in zip(left, right, strict=True))
 
 

@@ -294,7 +294,7 @@ def check_updates_shape(shape: Sequence[Size], indices: Sequence[Size], length: 
 
 
 def check_slopes(shape: Sequence[Size], slopes: Sequence[Size]) -> None:
-    """Raise Violation C1 unless PRelu has one slope, or one for each channel, the size of axis 1.
+    """Raise Violation C1 unless PRelu has one slope, or as many slopes as channels, which axis 1 counts.
 
     `shape` and `slopes` are the shapes of the two inputs.
     """

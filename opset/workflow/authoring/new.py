@@ -212,7 +212,7 @@ def _initial_document(original: Operator | None, domain: str, sets: TypeSets, sh
 
 
 def _type_set_names(expression: Any) -> list[str]:
-    """Return the names in an expression of types, or in a list of these, of type sets that only one domain has."""
+    """Return the names of one domain's own type sets that an expression of types, or a list of these, contains."""
     texts = expression if isinstance(expression, list) else [expression]
     return [each for each in map(str, texts) if each.partition("_")[0] in SETS_OF_DOMAINS and "_" in each]
 
@@ -240,7 +240,7 @@ def _find_original(like: str, destination: Destination, sets: TypeSets, findings
 def _choose_family(
     destination: Destination, family: str | None, original: Operator | None, findings: list[Finding]
 ) -> str:
-    """Return the family of a new operator: `family`, the family of `original`, or the last word of the domain.
+    """Return the family of a new operator: `family`, or else the family of `original`, or else the domain's last word.
 
     For an operator of the standard, a finding is added if it is not one of FAMILIES.
     """

@@ -231,7 +231,7 @@ def _legal_change(key: str, old: Attribute, new: Attribute) -> str:
 
 
 def _change_word(fewer: bool, more: bool) -> str:
-    """Return the word for a change after which fewer values are legal, or more; "changed" for both or neither."""
+    """Return "was tightened" if only fewer values are legal now, "was loosened" if only more are, else "changed"."""
     if fewer == more:
         return "changed"
     return "was tightened" if fewer else "was loosened"
@@ -278,7 +278,7 @@ def _type_findings(pair: VersionPair, sign: str, message: str) -> Iterator[RuleF
 
 
 def _is_reused(pair: VersionPair, constraint: str) -> bool:
-    """Whether entirely other parameters have a type constraint of this name than before; rule B133 reports them."""
+    """Whether a type constraint has the same name as before, but entirely other parameters; rule B133 reports these."""
     before, after = ({key for key, each in side.items() if each.type == constraint} for side in _parameters(pair))
     return bool(before) and bool(after) and not before & after
 

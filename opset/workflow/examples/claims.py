@@ -414,7 +414,7 @@ def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("old", Claim, applies=states_old_value)
 def check_old(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `old: value`: with this value, the newer version computes what the older one did."""
+    """Yield the result of testing `old: value`: with this value, the newer version gives the older one's outputs."""
     tests = claim.tests
     name = claim.name
     value = claim.value
