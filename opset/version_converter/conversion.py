@@ -637,12 +637,12 @@ def _body_conversions(
 
 
 def _availability_of(task: Task) -> Availability | None:
-    """Return which nodes the runtime of the task's target runs; None without a runtime that lists operators."""
+    """Return which nodes the task's target runtime runs; None if there is no runtime, or its operators are unknown."""
     return availability_for(task.target, task.routes)
 
 
 def availability_for(target: Target, routes: Routes) -> Availability | None:
-    """Return which nodes the runtime of a target runs; None without a runtime that lists operators."""
+    """Return which nodes the runtime of a target runs; None if there is none, or its operators are unknown."""
     if target.runtime is None or not target.runtime.lists_operators:
         return None
     from opset.version_converter.trials import availability_at  # most conversions need no runtime

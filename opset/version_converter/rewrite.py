@@ -410,7 +410,7 @@ class Builder:
     def arguments(
         self, schema: OpSchema, inputs: Iterable[str], attributes: Mapping[str, Any]
     ) -> tuple[list[str], dict[str, Any]]:
-        """Return the inputs and attributes of a new node, with keyword arguments that are inputs made constants.
+        """Return the inputs and the attributes of a new node; values in `attributes` that are inputs become constants.
 
         So `axes=[0]` works whether axes is an attribute or an input at this version. Raises TypeError for a name that
         is neither.
