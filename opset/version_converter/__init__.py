@@ -63,7 +63,7 @@ def target_of(
 
     Raises:
         UsageError: U101 for a target that is not known, U103 if none or several are given, or if only a runtime can
-        be meant.
+            be meant.
         SchemaError: A file of a runtime has faults.
     """
     registry = registry or default_registry()

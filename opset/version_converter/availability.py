@@ -129,8 +129,7 @@ class Availability:
             routes: The operators, as the release of onnx has them that the runtime follows.
             inexact: Whether nodes may compute in types in which results differ, such as float for double.
             by_function: Whether an operator with a function body needs no kernel, because the runtime runs the
-                nodes of the
-            body. Then only the type of the node's first input is compared with kernels.
+                nodes of the body. Then only the type of the node's first input is compared with kernels.
         """
         self.runtime = runtime
         self.inexact = inexact

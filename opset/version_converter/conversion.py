@@ -120,8 +120,7 @@ def convert_model(
         target: The versions to reach.
         registry: The operators that are known.
         dims: Sizes of inputs, by dim_param or "x.0", as `change_sizes` takes them. The result is right for these
-            sizes
-        only; its inputs state them, and its outputs the sizes that follow.
+            sizes only; its inputs state them, and its outputs the sizes that follow.
         limits: Bounds on the work and the size of the conversion; by default in proportion to the model.
         freeze: Names of initializers that become constants, or "all".
         routes: The transitions of operators; by default those of the registry.

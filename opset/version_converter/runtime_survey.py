@@ -164,7 +164,10 @@ def _target_at(runtime: Runtime, survey: Survey) -> Target | None:
 
 
 def _ranges_with(releases: Sequence[Runtime], answers: Sequence[str], answer: str) -> list[ReleaseRange]:
-    """Return the releases with an answer; consecutive ones are joined to ranges. `answers` is in their order."""
+    """Return the releases whose answer is `answer`, with consecutive ones joined to ranges.
+
+    `answers` has the answer of each release.
+    """
     ranges: list[ReleaseRange] = []
     before = ""
     for each, found in zip(releases, answers, strict=True):

@@ -153,8 +153,7 @@ class Changes(TypeFields):
             node: Its entry in the `change:` block.
             attribute: Its declaration in the newer version, None if that has no such attribute.
             up: How the adapter up is made. Unless it is "written", the `old` value of an added attribute is its
-                default if
-            none is declared.
+                default if none is declared.
             declared: Gets the AttributeChange by name.
         """
         fields = self.mapping(node, ATTRIBUTE_CHANGE_KEYS)
