@@ -59,7 +59,7 @@ def specialize_functions(
 
     Returns:
         The ModelProto and the number of functions that were added; (None, 0) if no copy would differ from its
-            function.
+        function.
 
     Raises:
         BudgetExceeded: The copies of functions would take too much.

@@ -367,7 +367,7 @@ class Builder:
     def __getattr__(self, op_type: str) -> Callable[..., Any]:
         """Return a function that makes a node of the operator `op_type` and returns the names of its outputs.
 
-        It returns a text for one output, and a tuple for several.
+        That function returns one name for one output, and a tuple of names for several.
         """
 
         def make(*inputs: str, outputs: int | Sequence[str] = 1, domain: str | None = None, **attributes: Any) -> Any:
@@ -515,7 +515,7 @@ class Builder:
     def _constant(self, made: Any, name: str) -> str:
         """Add a Constant node with its value named `name`, or an initializer or Cast in its place; return that name.
 
-        The others take its place if a Constant at the target cannot hold the tensor's type.
+        It is an initializer or a Cast if a Constant at the target cannot hold the tensor's type.
         """
         tensor = made.attribute[0].t
         held = self._const(tensor, name)

@@ -54,7 +54,7 @@ class TypeFields(Fields):
         return tuple(sorted(types))
 
     def expand_types(self, node: YamlNode, expression: str) -> set[str]:
-        """Return the types that one type expression stands for; if it is unknown, add a finding and return none."""
+        """Return the types of one type expression; if it is unknown, add a finding and return an empty set."""
         if not expression:
             return set()
         try:
