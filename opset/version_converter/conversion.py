@@ -465,7 +465,7 @@ def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
 
 
 def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int | str] | None) -> Conversion:
-    """Return a conversion with the versions before and after, and first notes, of which no node is converted yet."""
+    """Return a conversion in which no node is converted yet, with the versions before and after, and first notes."""
     after = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     ir_version = index.proto.ir_version
     conversion = Conversion(dict(index.opsets), after, (ir_version, ir_version), notes=[*index.notes])
@@ -480,7 +480,7 @@ def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int |
 
 
 def _begin_again(start: Conversion) -> Conversion:
-    """Return a new conversion with the versions and notes of `start`, of which no node is converted yet."""
+    """Return a new conversion in which no node is converted yet, with the versions and notes of `start`."""
     return Conversion(start.source, start.target, start.ir_version, notes=[*start.notes])
 
 

@@ -224,7 +224,10 @@ class Node:
         return constant
 
     def need_constant(self, index: int) -> Constant:
-        """Return the elements of the input at a position. Raises Refusal C205 if they are known only in a run."""
+        """Return the elements of the input at a position.
+
+        Raises Refusal C205 if they are known only when the model runs.
+        """
         constant = self.constant(index)
         if constant is None:
             if frozen := self.values.overridable(self.input(index)):

@@ -667,7 +667,7 @@ class _Reading(Changes, Likeness):
     ) -> None:
         """Add a special case or note to each version that it holds for, by `since` and `until` in `fields`.
 
-        `found` has the items of each version by their keys, and is changed; an equal `key` is a finding about `node`.
+        `found` has the items of each version by their keys, and is changed; for an equal `key`, a finding is added.
         """
         held = versions_between(found, *self.span(fields, found))
         self.findings.charge(len(held), node)
