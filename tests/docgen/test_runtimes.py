@@ -14,7 +14,7 @@ from opset.docgen.runtime_facts import (
     REWRITTEN,
     Fates,
     Taken,
-    _join,
+    _join_all,
     _limit_of_opsets,
     facts_of_runtimes,
     releases_text,
@@ -122,13 +122,13 @@ def taken(limits="", **types):
 
 
 def test_kernels_are_joined_where_that_says_the_same():
-    assert _join([taken(T="float"), taken(T="double")]) == [taken(T="float double")]
-    assert _join([taken(T="float"), taken(T="double int8")]) == [taken()]
-    assert _join([taken(T="float"), taken()]) == [taken()]
+    assert _join_all([taken(T="float"), taken(T="double")]) == [taken(T="float double")]
+    assert _join_all([taken(T="float"), taken(T="double int8")]) == [taken()]
+    assert _join_all([taken(T="float"), taken()]) == [taken()]
     apart = [taken(T="float", U="int8"), taken(T="double", U="float")]
-    assert _join(apart) == apart
+    assert _join_all(apart) == apart
     limited = [taken(T="float"), taken("rank 4", T="double")]
-    assert _join(limited) == limited
+    assert _join_all(limited) == limited
 
 
 def test_many_kernels_are_joined_in_any_order():
@@ -139,9 +139,9 @@ def test_many_kernels_are_joined_in_any_order():
     ]
     joined = {taken(T="float double", U="float int8"), taken("rank 4", T="float int8"), taken("rank 5", T="int8")}
     for start in range(len(kernels)):
-        assert {*_join([*kernels[start:], *kernels[:start]])} == joined
-        assert {*_join([*kernels[start:], *kernels[:start]][::-1])} == joined
-    assert _join([]) == []
+        assert {*_join_all([*kernels[start:], *kernels[:start]])} == joined
+        assert {*_join_all([*kernels[start:], *kernels[:start]][::-1])} == joined
+    assert _join_all([]) == []
 
 
 @pytest.mark.parametrize(
