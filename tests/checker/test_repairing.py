@@ -225,6 +225,16 @@ LEFT = {
                              {"graph.node[0].attribute[+]": {"name": "alpha", "type": 1, "f": 0.25}}),
     "attribute with two values": ("G305", MAIN + "{ y = LeakyRelu <alpha = 0.5> (x) }",
                                   {"graph.node[0].attribute[0].type": None, "graph.node[0].attribute[0].i": 1}),
+    "type in a branch that is never run": (
+        "W802",
+        HEAD + "main (float[N] x) => (float[N] y) <bool c = {1}> { y = If (c) "
+        "<then_branch = a () => (p) { p = Neg (x) },"
+        " else_branch = b () => (n) <int32[N] t> { t = Relu (x) n = Neg (t) }> }",
+        {},
+    ),
+    "type in a branch that may never be run": (
+        "W802", BRANCHES.replace("p) {", "p) <int32[N] t> {") % "t = Relu (s) p = Neg (t)", {},
+    ),
     "type of an output": ("I101", HEAD + "main (float[N, 3] x) => (float[N, 4] y) { y = Relu (x) }", {}),
     "cycle": ("M110", MAIN + "{ y = Neg (t) t = Relu (y) }", {}),
     "value that is read before one hides it": ("G207", BRANCHES % "t = Relu (s) s = Neg (t) p = Neg (s)", {}),
@@ -251,6 +261,14 @@ def test_what_is_not_certain_is_left(name):
     found, made = repaired(model, ignore=["G203"])
     assert found.mended == () and made == model
     assert (code in {each.code for each in found.left}) == bool(code)
+
+
+def test_types_of_outputs_are_stated_after_one_that_is_not_known():
+    model = message(HEAD.replace("]", ', "own": 1]') + "main (float[3] x) => (z, y) { z = own.Op (x) y = Relu (x) }")
+    found, made = repaired(model)
+    assert [each.code for each in found.mended] == [each.code for each in found.left] == ["G203"]
+    unknown, known = made.graph.output
+    assert not unknown.HasField("type") and known.type == made.graph.input[0].type
 
 
 @pytest.mark.parametrize("count", [16, 17, 100])
