@@ -225,16 +225,6 @@ LEFT = {
                              {"graph.node[0].attribute[+]": {"name": "alpha", "type": 1, "f": 0.25}}),
     "attribute with two values": ("G305", MAIN + "{ y = LeakyRelu <alpha = 0.5> (x) }",
                                   {"graph.node[0].attribute[0].type": None, "graph.node[0].attribute[0].i": 1}),
-    "type in a branch that is never run": (
-        "W802",
-        HEAD + "main (float[N] x) => (float[N] y) <bool c = {1}> { y = If (c) "
-        "<then_branch = a () => (p) { p = Neg (x) },"
-        " else_branch = b () => (n) <int32[N] t> { t = Relu (x) n = Neg (t) }> }",
-        {},
-    ),
-    "type in a branch that may never be run": (
-        "W802", BRANCHES.replace("p) {", "p) <int32[N] t> {") % "t = Relu (s) p = Neg (t)", {},
-    ),
     "type of an output": ("I101", HEAD + "main (float[N, 3] x) => (float[N, 4] y) { y = Relu (x) }", {}),
     "cycle": ("M110", MAIN + "{ y = Neg (t) t = Relu (y) }", {}),
     "value that is read before one hides it": ("G207", BRANCHES % "t = Relu (s) s = Neg (t) p = Neg (s)", {}),
@@ -261,6 +251,20 @@ def test_what_is_not_certain_is_left(name):
     found, made = repaired(model, ignore=["G203"])
     assert found.mended == () and made == model
     assert (code in {each.code for each in found.left}) == bool(code)
+
+
+@pytest.mark.parametrize("condition", ["bool c", "bool c = {1}"])
+def test_wrong_types_are_replaced_except_in_a_branch_that_may_not_be_run(condition):
+    given, held = ("", condition) if "=" in condition else (f"{condition}, ", "float[1] w = {1}")
+    text = HEAD + (
+        f"main ({given}float[N] x) => (float[N] y) <{held}, float[N] r, %s[N] s> {{ r = Neg (x) s = Neg (r) y = If (c) "
+        "<then_branch = a () => (p) { p = Neg (s) },"
+        " else_branch = b () => (n) <int32[N] t> { t = Relu (s) n = Neg (t) }> }"
+    )
+    found, made = repaired(message(text % "int32"))
+    assert made == message(text % "float")
+    assert [(mend.code, mend.place) for mend in found.mended] == [("I101", "graph 'main', value_info 's'")]
+    assert [each.code for each in found.left if each.code != "W504"] == ["W802"]
 
 
 def test_types_of_outputs_are_stated_after_one_that_is_not_known():

@@ -4,8 +4,17 @@ import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from tests.cli.commands import run, version
+from opset.cli import cli
+from tests.cli.commands import SMALL, run, save, version
+
+
+def test_what_a_stream_cannot_encode_is_escaped(folder):
+    save("\xfc.onnx", SMALL, folder)
+    runner = CliRunner(charset="ascii")
+    assert runner.invoke(cli, ["info", "\xfc.onnx"]).stdout.startswith("\\xfc.onnx: ai.onnx 11")
+    assert "where   \\xe9.onnx" in runner.invoke(cli, ["info", "\xe9.onnx"]).stderr
 
 
 @pytest.mark.parametrize(
