@@ -66,6 +66,19 @@ def test_what_does_not_follow_is_found_with_its_place(text, expected):
     assert found(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        ("main (float[2] x) => (float[3] y) { y = Relu (x) }", "correct the stated type, or remove it"),
+        ("main (float x, double z) => (float y) { y = Add (x, z) }", "cast 'z' to float"),
+        ("main (float x, int32 z) => (y) { y = Add (x, z) }", "cast one of the two, or correct its type"),
+    ],
+)
+def test_what_does_not_follow_has_a_help(text, help):
+    (finding,) = opset.check(opset.parse_model(HEAD + text), ignore=["W101", "G203"])
+    assert finding.help.startswith(help)
+
+
 def test_an_if_has_no_outputs_of_types_that_came_later():
     text = (
         '<ir_version: 8, opset_import: ["": 15]>\nmain (bool c, float[2] x) => (optional(float[2]) y) { y = If (c) <'
