@@ -170,6 +170,14 @@ def proto_of(text):
     return model
 
 
+def test_weights_that_came_or_went_are_found_beside_others():
+    more = OLD.replace("float[3, 3] w", "float[2] a = {1, 2}, float[3, 3] w").replace("3}>", "3}, int64 z = {4}>")
+    for word, (old, new) in (("added", (OLD, more)), ("removed", (more, OLD))):
+        types = [" -> float[2]", " -> int64[]"] if word == "added" else ["float[2] -> ", "int64[] -> "]
+        names = ["weight 'a'", "weight 'z'"]
+        assert found(old, new) == [(word, "weight", name, [f"type: {type_}"]) for name, type_ in zip(names, types)]
+
+
 def test_the_same_values_in_another_field_are_the_same():
     assert compared(OLD, proto_of(OLD)).changes == []
 
@@ -199,6 +207,16 @@ def test_external_data_is_digested_unless_it_is_one_place(tmp_path):
     assert compared(first, copy).notes == []
     notes = compared(first, second).notes
     assert len(notes) == 1 and "tensor 'w'" in notes[0]
+
+
+def test_folders_that_are_allowed_count_for_both_models(tmp_path):
+    path = external(tmp_path / "a", b"x" * 36)
+    (tmp_path / "a" / "w.bin").rename(tmp_path / "w.bin")
+    (tmp_path / "a" / "w.bin").symlink_to("../w.bin")
+    other = external(tmp_path / "b", b"y" * 36)
+    for pair in ((path, other), (other, path)):
+        assert "outside" in compared(*pair).notes[0]
+        assert compared(*pair, allow_external_roots=[tmp_path]).notes == []
 
 
 def test_large_weights_are_read_unless_that_is_not_wanted(tmp_path):

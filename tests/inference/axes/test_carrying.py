@@ -5,6 +5,8 @@ import pytest
 
 import opset
 from opset.errors import InferenceError
+from opset.inference.axes.places import CARRIERS
+from opset.opsets.registry import default_registry
 
 HEAD = '<ir_version: 9, opset_import: ["": 17, "ai.onnx.ml": 3]>'
 SIZES = (1, 2, 3, 5)
@@ -95,6 +97,10 @@ CARRIED = {
         """(float[B,3] x) => (float[B,3] y) <int64[B,1] i = {I}, float[B,1] u = {U}> {
         y = ScatterElements <axis = 1> (x, i, u) }""", 0, 0),
 }  # fmt: skip
+
+
+def test_the_operators_of_carriers_exist():
+    assert all(default_registry().versions(name, domain) for name, domain in CARRIERS)
 
 
 def model_of(graph, size):
