@@ -419,7 +419,7 @@ def test_verbose_prints_each_value(capsys):
 
 def test_stated_shapes_are_compared_with_computed_ones():
     model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 14]>
-        g (float[N] x, int64[1] k) => (float[N] y) { y = Expand (x, k) }""")
+        g (float[N] x, int64[1] k) => (float[N] y) <float[2] nowhere> { y = Expand (x, k) }""")
     feeds = {"x": np.ones(1, np.float32), "k": np.array([3])}
     for module in (onnx.reference, compat.reference):
         assert module.ReferenceEvaluator(model).run(None, feeds)[0].shape == (3,)
