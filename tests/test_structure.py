@@ -175,7 +175,9 @@ def test_weights_that_came_or_went_are_found_beside_others():
     for word, (old, new) in (("added", (OLD, more)), ("removed", (more, OLD))):
         types = [" -> float[2]", " -> int64[]"] if word == "added" else ["float[2] -> ", "int64[] -> "]
         names = ["weight 'a'", "weight 'z'"]
-        assert found(old, new) == [(word, "weight", name, [f"type: {type_}"]) for name, type_ in zip(names, types, strict=True)]
+        assert found(old, new) == [
+            (word, "weight", name, [f"type: {type_}"]) for name, type_ in zip(names, types, strict=True)
+        ]
 
 
 def test_the_same_values_in_another_field_are_the_same():

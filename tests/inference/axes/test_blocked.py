@@ -104,6 +104,11 @@ BLOCKED = [
     ("X 'r' has it merged", """(float[4,3,4] x, float[12,2,2,2] w) => (float[12,1,2,2] y) <int64[4] t = {12, 1, 2, 2}> {
         r = Reshape(x, t)  y = GridSample(r, w) }"""),
     ("has no schema", "(float[4,3] x) => (float[4,3] y) { y = own.Op(x) }"),
+    ("its axis is not known",
+     "(float[4,3] x, float[M] w) => (float[4,3] y) { m = Shape(w)  a = Squeeze(m)  y = CumSum(x, a) }"),
+    ("a constant would have to be M",
+     "(float[4,M] x) => (float[4,M] y) { m = Shape <start = 1> (x)  t = Concat <axis = 0> (four, m)  y = Reshape(x, t) }"),
+    ("elements of several slices", "(float[4,?] x) => (float[4,K] y) { y = Flatten(x) }"),
 ]  # fmt: skip
 
 OF_VERSIONS = [
@@ -113,6 +118,10 @@ OF_VERSIONS = [
         y = BatchNormalization <spatial = 0> (x, w, w, w, w) }"""),
     ("its scales differ along it", 21, """(int8[4,2] x) => (float[4,2] y) <float[4,1] w = {1,2,3,4}> {
         y = DequantizeLinear <axis = 1, block_size = 2> (x, w) }"""),
+    ("its axis is not known", 20,
+     "(float[4,3,2] x, float[M] w) => (float[4,3,2] y) { m = Shape(w)  a = Squeeze(m)  y = DFT(x, , a) }"),
+    ("its pads are not known", 18,
+     "(float[4,3] x, float[M] w) => (float[4,K] y) { m = Shape(w)  y = Pad(x, rows, , m) }"),
     ("has lengths for each sample", 24, """(float[4,1,2,2] x) => (float[4,1,2,2] y) <int64[4] l = {1,1,1,1}> {
         y = Attention(x, x, x, , , , l) }"""),
     ("mask has the slices along another axis", 23, """(float[4,1,2,2] x, float[4,1,2,2] m) => (float[4,1,2,2] y) {
