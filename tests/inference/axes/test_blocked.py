@@ -107,7 +107,8 @@ BLOCKED = [
     ("its axis is not known",
      "(float[4,3] x, float[M] w) => (float[4,3] y) { m = Shape(w)  a = Squeeze(m)  y = CumSum(x, a) }"),
     ("a constant would have to be M",
-     "(float[4,M] x) => (float[4,M] y) { m = Shape <start = 1> (x)  t = Concat <axis = 0> (four, m)  y = Reshape(x, t) }"),
+     """(float[4,M] x) => (float[4,M] y) {
+        m = Shape <start = 1> (x)  t = Concat <axis = 0> (four, m)  y = Reshape(x, t) }"""),
     ("elements of several slices", "(float[4,?] x) => (float[4,K] y) { y = Flatten(x) }"),
 ]  # fmt: skip
 
