@@ -348,3 +348,9 @@ def test_executors_that_cannot_be_used(options, code, small, monkeypatch):
     monkeypatch.setattr("opset.cli.working._CONNECT_SECONDS", 0.5)
     result = run("convert", "small.onnx", "--to", 21, *options)
     assert result.exit_code == 2 and f"error[{code}]" in result.stderr
+
+
+def test_dask_is_named_if_it_is_not_installed(small, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    result = run("convert", "small.onnx", "--to", 21, "--executor", "dask://127.0.0.1:1")
+    assert result.exit_code == 2 and "error[U110] Dask is not installed" in result.stderr

@@ -108,6 +108,15 @@ def test_other_exceptions_of_a_finalizer_are_reported_as_python_does(monkeypatch
     assert [each.exc_type for each in reported] == [ValueError]
 
 
+def test_a_signal_that_python_hid_is_raised_again(monkeypatch):
+    monkeypatch.setattr(signals, "_received", [])
+    signals.raise_if_stopped()
+    signals._received.append(signal.SIGTERM)
+    with pytest.raises(signals.Stopped) as caught:
+        signals.raise_if_stopped()
+    assert caught.value.code == 143
+
+
 def test_two_signals_end_a_command_at_once(folder):
     os.mkfifo(folder / "pipe.onnx")
     process = start("-m", "opset", "convert", "pipe.onnx", "--to", "21", cwd=folder)

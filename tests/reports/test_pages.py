@@ -235,8 +235,15 @@ def test_a_page_replaces_a_page_and_no_other_file(models):
         result = run(*arguments, "--report", "mine.html")
         assert result.exit_code == 2 and "error[U102]" in result.stderr
     assert (models / "mine.html").read_text().endswith("mine</title>") and not (models / "not.onnx").exists()
-    assert run("info", "model.onnxtxt", "--report", "r.html").exit_code == 2
-    assert run("convert", "model.onnxtxt", "--to", "13", "--report", "a.html", "--report", "b.html").exit_code == 2
+    (models / "folder.html").mkdir()
+    for arguments, said in (
+        (("info", "model.onnxtxt", "--report", "r.html"), "there is no page of opset info"),
+        (("verify", "model.onnxtxt", "model.onnxtxt", "--report", "r.txt"), "its name ends in .html"),
+        (("verify", "model.onnxtxt", "model.onnxtxt", "--report", "folder.html"), "the report cannot be written"),
+        (("convert", "model.onnxtxt", "--to", "13", "--report", "a.html", "--report", "b.html"), "give one page"),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 2 and said in result.stderr
 
 
 def test_colours_can_be_read_in_both_schemes():
