@@ -133,12 +133,35 @@ FUNCTION = """<ir_version: 10, opset_import: ["": 21, "local": 1]>
 """
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "details"),
+    [
+        ("value_int = 1", "value_int = 2", ["attribute 'value_int': 1 -> 2"]),
+        ('value_string = "a"', 'value_string = "b"', ["attribute 'value_string': 'a' -> 'b'"]),
+        ("value_ints = [1, 2]", "value_ints = [1, 3]", ["attribute 'value_ints': [1, 2] -> [1, 3]"]),
+        (f"value_ints = {[*range(20)]}", f"value_ints = {[*range(21)]}",
+         [f"attribute 'value_ints': {[*range(20)]} -> {str([*range(20)])[:-1]}, …]"]),
+        ("value = float[1] {1.5}", "value = float[1] {2.5}", ["attribute 'value': "
+         "float[1] sha256:c0e336a5f371 -> float[1] sha256:072e3304b034"]),
+        ("value_int = 1", "value_float = 1.5",
+         ["attribute 'value_float':  -> 1.5", "attribute 'value_int': 1 -> "]),
+    ],
+)  # fmt: skip
+def test_values_of_attributes_are_shown_in_short(before, after, details):
+    text = '<ir_version: 10, opset_import: ["": 21]> m () => (float[] y) {{ y = Constant <{}> () }}'
+    (change,) = found(text.format(before), text.format(after))
+    assert sorted(change[3]) == details
+
+
 def test_changes_in_functions():
     assert found(FUNCTION, FUNCTION.replace("c = Neg (a)", "c = Abs (a)")) == [
         ("changed", "node", "node number 0 (Abs)", ["operator: Neg -> Abs"])
     ]
     assert found(FUNCTION, FUNCTION.replace("(a) => (b)", "(a, d) => (b)")) == [
         ("changed", "function", "function 'local.f'", ["inputs: a -> a, d"])
+    ]
+    assert found(FUNCTION, FUNCTION.replace("alpha: float = @k", "alpha = 2.0")) == [
+        ("changed", "node", "node number 1 (Celu)", ["attribute 'alpha': attribute 'k' of the function -> 2"])
     ]
     added = compared(OLD, OLD + '<domain: "local", opset_import: ["": 21]> f (a) => (b) { b = Neg (a) }')
     assert [(each.change, each.kind, each.places) for each in added.changes] == [

@@ -109,6 +109,8 @@ BLOCKED = [
     ("a constant would have to be M",
      """(float[4,M] x) => (float[4,M] y) {
         m = Shape <start = 1> (x)  t = Concat <axis = 0> (four, m)  y = Reshape(x, t) }"""),
+    ("the size of 'y' along the axis is not known",
+     "(float[4,3] x, float[M] w) => (float[?,?,?] y) { m = Shape(w)  y = Unsqueeze(x, m) }"),
     ("elements of several slices", "(float[4,?] x) => (float[4,K] y) { y = Flatten(x) }"),
 ]  # fmt: skip
 
