@@ -215,6 +215,40 @@ def test_slices_of_a_constant_that_differ_are_named():
     np.testing.assert_array_equal(opset.ReferenceEvaluator(same).run(None, {"x": values})[0], values + 2)
 
 
+@pytest.mark.parametrize(
+    ("nodes", "row"),
+    [
+        ("c = Neg(same)", [-1, -2, -3]),
+        ("c = Neg(other)", None),
+        ("c = Mul(same, same)", None),  # not followed
+        ("c = ConstantOfShape <value = float[1] {2}> (shape)", [2, 2, 2]),
+        ("c = Expand(one, shape)", [4, 5, 6]),
+        ("d = Unsqueeze(one, zero)  c = Expand(d, shape)", [4, 5, 6]),
+        ("c = Expand(same, shape)", [1, 2, 3]),
+        ("c = Expand(other, shape)", None),
+        ("c = Gemm(same, w)", [7, 8, 9]),
+        ("c = Gemm <transA = 1> (square, same)", None),
+        ("c = Gemm(other, w)", None),
+        ("c = Gemm(same, w, one)", [11, 13, 15]),
+        ("d = Unsqueeze(one, zero)  c = Gemm(same, w, d)", [11, 13, 15]),
+        ("c = Gemm(same, w, other)", None),
+        ("d = Neg(same)  c = Gemm(d, w)", [-7, -8, -9]),
+    ],
+)
+def test_slices_of_what_is_computed_of_constants_are_equal_or_not(nodes, row):
+    held = """<float[2,3] same = {1, 2, 3, 1, 2, 3}, float[2,3] other = {1, 2, 3, 4, 5, 6}, float[3] one = {4, 5, 6},
+        float[3,3] w = {7, 8, 9, 0, 0, 0, 0, 0, 0}, float[2,2] square = {1, 2, 1, 2}, int64[2] shape = {2, 3},
+        int64[1] zero = {0}>"""
+    text = f"g (float[2,3] x) => (float[2,3] y) {held} {{ {nodes}  y = Add(x, c) }}"
+    if row is None:
+        with pytest.raises(InferenceError, match="not certainly equal"):
+            opset.change_sizes(opset.parse_model(f"{HEAD}\n{text}"), {"x.0": "N"})
+        return
+    same = opset.change_sizes(opset.parse_model(f"{HEAD}\n{text}"), {"x.0": "N"})
+    values = np.arange(9, dtype=np.float32).reshape(3, 3)
+    np.testing.assert_array_equal(opset.ReferenceEvaluator(same).run(None, {"x": values})[0], values + row)
+
+
 def test_the_first_slice_is_not_taken_for_all_of_them():
     text = "g (float[1,3] x) => (float[1,3] y) <int64[1] a = {0}, int64[1] e = {1}> { y = Slice(x, a, e, a) }"
     with pytest.raises(InferenceError, match="may mean all of them, or the first alone"):
