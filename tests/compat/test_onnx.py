@@ -299,6 +299,27 @@ def test_a_file_is_inferred_in_place_or_into_another_one(tmp_path):
         compat.shape_inference.infer_shapes_path(model)
 
 
+@pytest.mark.parametrize("infer", ["infer_shapes", "infer_shapes_path"])
+def test_options_of_inference_count(infer, tmp_path):
+    def inferred(text, *options):
+        model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> g {text}')
+        if infer == "infer_shapes":
+            return compat.shape_inference.infer_shapes(model, *options)
+        onnx.save(model, tmp_path / "m.onnx")
+        compat.shape_inference.infer_shapes_path(tmp_path / "m.onnx", tmp_path / "out.onnx", *options)
+        return onnx.load(tmp_path / "out.onnx")
+
+    mixed = "(float[2] x, int64[2] z) => (float[2] y) { y = Add (x, z) }"
+    wrong = "(float[2] x) => (float[3] y) { y = Relu (x) }"
+    for text, options in ((mixed, (True,)), (wrong, (False, True))):
+        assert inferred(text)
+        with pytest.raises(opset.InferenceError):
+            inferred(text, *options)
+    sizes = "() => (float[N] y) <int64[1] a = {2}> { b = Add (a, a)  y = ConstantOfShape (b) }"
+    dims = [inferred(sizes, False, False, data).graph.output[0].type.tensor_type.shape.dim[0] for data in (False, True)]
+    assert [each.dim_value for each in dims] == [0, 4]
+
+
 SCHEMAS = {"onnx": onnx.defs, "opset": compat.defs}
 
 
@@ -409,7 +430,7 @@ def test_graphs_nodes_and_functions_are_evaluated():
 
 def test_verbose_prints_each_value(capsys):
     x = {"x": np.ones((1, 3), np.float32)}
-    for verbose, lines in ((0, 0), (1, 0), (2, 2), (4, 4)):
+    for verbose, lines in ((0, 0), (1, 0), (2, 2), (3, 2), (4, 4)):
         compat.reference.ReferenceEvaluator(models()["chain"], verbose=verbose).run(None, x)
         printed = capsys.readouterr().out.splitlines()
         assert len(printed) == lines
