@@ -10,6 +10,13 @@ from opset.cli import cli
 from tests.cli.commands import SMALL, run, save, version
 
 
+def test_a_package_without_examples_writes_none(folder, monkeypatch):
+    monkeypatch.setattr("opset.cli.examples.example_files", dict)
+    result = run("examples")
+    assert result.exit_code == 2 and "error[U104] there are no examples to write" in result.stderr
+    assert [*folder.iterdir()] == []
+
+
 def test_what_a_stream_cannot_encode_is_escaped(folder):
     save("\xfc.onnx", SMALL, folder)
     runner = CliRunner(charset="ascii")
