@@ -451,6 +451,15 @@ def test_stated_shapes_are_compared_with_computed_ones():
         assert checking.run(None, {**feeds, "k": np.array([1])})[0].shape == (1,)
 
 
+def test_outputs_that_are_left_out_are_no_values():
+    model = opset.parse_model("""<ir_version: 8, opset_import: ["": 14]>
+        g (float[4] x, int64[1] k) => (int64[1] i) { , i = TopK (x, k) }""")
+    feeds = {"x": np.array([1, 4, 2, 3], np.float32), "k": np.array([1])}
+    evaluator = compat.reference.ReferenceEvaluator(model, check_shape_annotations=True)
+    assert_same(evaluator.run(None, feeds), [np.array([1])])
+    assert evaluator.run(None, feeds, intermediate=True).keys() == {"x", "k", "i"}
+
+
 def test_arguments_that_do_not_fit_are_refused():
     chain = models()["chain"]
     function = models()["functions"].functions[1]
