@@ -154,6 +154,38 @@ def test_what_combines_slices_at_some_version_says_how(why, version, graph):
     assert why in reason(graph, version)
 
 
+# An input that belongs to all slices, and a graph in which it has the axis.
+SHARED = [
+    ("split", "(int64[2] x, float[6] w) => (float[M] y, float[K] z) { y, z = Split(w, x) }"),
+    ("y_scale", "(float[4] x, float[3,4] w) => (uint8[3,4] y) { y = QuantizeLinear <axis = 1> (w, x) }"),
+    ("shape", "(int64[2] x, float[6] w) => (float[M,K] y) { y = Reshape(w, x) }"),
+    ("axes", "(int64[2] x, float[3] w) => (float[?,?,?] y) { y = Unsqueeze(w, x) }"),
+    ("axes", "(int64[2] x, float[1,1,3] w) => (float[?] y) { y = Squeeze(w, x) }"),
+    ("shape", "(int64[2] x, float[3] w) => (float[?,?] y) { y = Expand(w, x) }"),
+    ("pads", "(int64[2] x, float[3] w) => (float[M] y) { y = Pad(w, x) }"),
+    ("K", "(int64[1] x, float[3] w) => (float[M] y, int64[M] z) { y, z = TopK(w, x) }"),
+    ("repeats", "(int64[2] x, float[3,3] w) => (float[M,K] y) { y = Tile(w, x) }"),
+    ("starts", "(int64[1] x, float[3,3] w) => (float[M,K] y) { y = Slice(w, x, two) }"),
+    ("ends", "(int64[1] x, float[3,3] w) => (float[M,K] y) { y = Slice(w, zero, x) }"),
+    ("axes", "(int64[1] x, float[3,3] w) => (float[M,K] y) { y = Slice(w, zero, two, x) }"),
+    ("sizes", "(int64[2] x, float[3,3] w) => (float[M,K] y) { y = Resize(w, , , x) }"),
+    ("scales", "(float[2] x, float[3,3] w) => (float[M,K] y) { y = Resize(w, , x) }"),
+    ("input", "(int64[2] x) => (float[M,K] y) { y = ConstantOfShape(x) }"),
+    ("depth", "(int64[1] x, int64[3] w) => (float[3,K] y) <float[2] v = {0, 1}> { y = OneHot(w, x, v) }"),
+    ("values", "(float[2] x, int64[3] w, int64[1] d) => (float[3,K] y) { y = OneHot(w, d, x) }"),
+    ("W", "(float[4,1,2,2] x, float[1,2,2,2] w) => (float[M,K,P,Q] y) { y = Conv(w, x) }"),
+    ("axes", "(int64[1] x, float[3,3] w) => (float[M] y) { y = ReduceSum(w, x) }"),
+    ("Scale", "(float[3] x, float[4,3] w) => (float[4,3] y) { y = LayerNormalization(w, x) }"),
+    ("scale", "(float[3] x, float[4,3,2] w) => (float[4,3,2] y) { y = BatchNormalization(w, x, x, x, x) }"),
+    ("k", "(int64[1] x, float[4,3] w, float[4,1] u) => (float[4,3] y) { y = Trilu(w, x) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "graph"), SHARED)
+def test_an_input_for_all_slices_that_has_the_axis_is_named(name, graph):
+    assert reason(graph) == f"{name} 'x' has it, and is used for all of them"
+
+
 def test_initial_states_along_another_axis_are_named():
     graph = """(float[5,4,4] x, float[1,4,4] w) => (float[5,1,4,4] y) {
         m = ReduceMax <axes = [0]> (x)  h = Transpose <perm = [0, 2, 1]> (m)
