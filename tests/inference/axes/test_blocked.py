@@ -177,6 +177,8 @@ SHARED = [
     ("axes", "(int64[1] x, float[3,3] w) => (float[M] y) { y = ReduceSum(w, x) }"),
     ("Scale", "(float[3] x, float[4,3] w) => (float[4,3] y) { y = LayerNormalization(w, x) }"),
     ("scale", "(float[3] x, float[4,3,2] w) => (float[4,3,2] y) { y = BatchNormalization(w, x, x, x, x) }"),
+    ("P", """(float[1,9] x, float[2,1,2] w, float[1,12,2] u, float[1,12,3] r) => (float[2,1,1,3] y) {
+        y = LSTM <hidden_size = 3> (w, u, r, , , , , x) }"""),
     ("k", "(int64[1] x, float[4,3] w, float[4,1] u) => (float[4,3] y) { y = Trilu(w, x) }"),
 ]  # fmt: skip
 
