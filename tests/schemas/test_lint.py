@@ -1,18 +1,20 @@
 """Lint rules: each by an example that it finds, and the standard, in which none finds anything."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from opset.errors import CODES
 from opset.model.elements import NUMBERS
 from opset.schemas.index import FOLDER, make_schema, standard_index
+from opset.schemas.lint.body_rules import OperatorBodies, check_order_of_bodies
 from opset.schemas.lint.context import InferenceHooks
 from opset.schemas.lint.example_rules import kind_of_type
 from opset.schemas.lint.rules import FAMILIES, Hooks, check_target
 from opset.schemas.lock import lock_versions
 from opset.schemas.selection import folder_of_domains, select_operators
-from opset.schemas.yaml.loader import load_folder, load_sets
+from opset.schemas.yaml.loader import load_folder, load_operator, load_sets
 from tests.schemas.linting import lint as lint_all
 from tests.schemas.texts import SCALE as TEXT
 
@@ -257,6 +259,20 @@ BROKEN = {
     "S238": (with_body(("opset: 13", "Y = com.acme.Scale (X, by)")), "S238 1:1", ""),
     "S219": (edited(("floats_ir4", "[floats, bfloat16]")), "S219 18:8", "write floats_ir4"),
 }
+
+
+def test_a_body_serves_up_to_the_next_version():
+    clip = load_operator(FOLDER / "ai.onnx" / "Clip.yaml", load_sets(FOLDER / "types.yaml"))
+    numbers = [schema.since_version for schema in clip.schemas]
+    older, newer = clip.schemas[numbers.index(12) : numbers.index(12) + 2]
+    for opset, messages in (
+        (newer.since_version - 1, []),
+        (newer.since_version, ["the body of opset 13 never serves, since others do from opset 13 on"]),
+    ):
+        body = newer.function[0]._replace(opset=opset)
+        versions = replace(older, function=(body,)), newer
+        bodies = OperatorBodies(replace(clip, schemas=versions), None)
+        assert [each.message for each in check_order_of_bodies(bodies)] == messages
 
 
 @pytest.mark.parametrize("name", BROKEN)

@@ -311,6 +311,14 @@ def test_the_first_slice_is_not_taken_for_all_of_them():
         opset.change_sizes(opset.parse_model(f"{HEAD}\n{text}"), {"x.0": "N"})
 
 
+def test_a_constant_shape_stays_constant():
+    model = model_of(CARRIED["rows"][0], 4)
+    resized = opset.change_sizes(model, {"x.1": "N"})
+    assert [node.op_type for node in resized.graph.node] == [node.op_type for node in model.graph.node]
+    held = [each.raw_data for each in resized.graph.initializer if each.data_type == 7]
+    assert sorted(np.frombuffer(each, np.int64).tolist() for each in held) == [[-1, 2], [3, -1, 2]]
+
+
 def test_an_axis_in_two_places_is_asked_for():
     text = "g (float[1,8] x) => (float[1,1,8] y) <int64[3] s = {1, 1, 8}> { y = Reshape(x, s) }"
     model = opset.parse_model(f"{HEAD}\n{text}")
