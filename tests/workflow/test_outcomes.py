@@ -40,9 +40,12 @@ def test_without_a_table_nothing_is_compared_and_record_writes_one(folder):
     assert (down.always, down.stays) == (("com.example.Stretch",), False)
     assert {code for code, _ in down.refused} == {"C204", "C205"}
     assert run(folder).exit_code == 0
+    written = file.read_bytes()
+    file.unlink()
+    assert run(folder, "--record", "--only", "conversion").exit_code == 0 and file.read_bytes() == written
 
 
-@pytest.mark.parametrize("name", ["Det", "Squeeze", "Trilu"])
+@pytest.mark.parametrize("name", ["Det", "Squeeze", "Where"])
 def test_the_table_of_the_standard_is_what_its_examples_show(name):
     # For all operators: opset test
     registry = default_registry()
