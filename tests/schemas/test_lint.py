@@ -940,6 +940,15 @@ def test_a_file_has_the_findings_that_it_has_in_its_folder(tmp_path):
     assert check_target(domain[0], lambda families: hooks).findings == whole
 
 
+def test_a_circle_through_files_beside_one_is_found_from_it(tmp_path):
+    for name, used in (("Scale", "Other"), ("Other", "Third"), ("Third", "Scale"), ("Fourth", "Third")):
+        body = with_body(("opset: 13", f"Y = com.acme.{used} (X, by)"))
+        write(tmp_path, body.replace("operator: Scale", f"operator: {name}"), name)
+    for name, circles in (("Scale", 1), ("Fourth", 0)):
+        (target,) = select_operators([tmp_path / "com.acme" / f"{name}.yaml"]).targets
+        assert codes(check_target(target, lambda families: Hooks(None, None, None)).findings).count("S238") == circles
+
+
 SETS = load_sets(FOLDER / "types.yaml")
 
 
