@@ -665,3 +665,9 @@ def test_a_part_is_extracted_as_onnx_extracts_it(tmp_path):
     ours, theirs = onnx.load(tmp_path / "ours.onnx"), onnx.load(tmp_path / "theirs.onnx")
     assert ours.graph.node == theirs.graph.node and ours.graph.output == theirs.graph.output
     assert [value.name for value in ours.graph.input] == [value.name for value in theirs.graph.input]
+
+
+def test_the_modules_of_the_package_are_listed():
+    assert {"checker", "reference", "shape_inference", "version_converter"} <= {*dir(compat)}
+    with pytest.raises(AttributeError, match="nonesuch"):
+        compat.nonesuch  # noqa: B018
