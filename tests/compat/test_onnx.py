@@ -371,6 +371,8 @@ def test_the_outputs_of_a_function():
     ours = compat.shape_inference.infer_function_output_types(*arguments)
     assert ours == onnx.shape_inference.infer_function_output_types(*arguments)
     assert [type(each) for each in ours] == [onnx.TypeProto, onnx.TypeProto]
+    function.overload = "second"
+    assert compat.shape_inference.infer_function_output_types(*arguments) == ours
 
 
 # reference
