@@ -208,6 +208,10 @@ def test_functions_are_put_in_place_first():
     )
     with pytest.raises(InferenceError, match="functions of the model"):
         opset.change_sizes(opset.parse_model(text), {"x.0": "N"})
+    beside = text.replace("(float[4] x) => (float[4] y) { y = own.Op(x) }",
+                          "(float[4] x, float w) => (float[4] y, float z) { y = Neg(x)  z = own.Op(w) }")  # fmt: skip
+    resized = opset.change_sizes(opset.parse_model(beside), {"x.0": "N"})
+    assert resized.graph.output[0].type.tensor_type.shape.dim[0].dim_param == "N"
 
 
 @pytest.mark.parametrize("wanted", [{}, {"z.0": "N"}])
