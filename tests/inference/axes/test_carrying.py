@@ -5,6 +5,8 @@ import pytest
 
 import opset
 from opset.errors import InferenceError
+from opset.inference.axes.places import CARRIERS
+from opset.opsets.registry import default_registry
 
 HEAD = '<ir_version: 9, opset_import: ["": 17, "ai.onnx.ml": 3]>'
 SIZES = (1, 2, 3, 5)
@@ -95,6 +97,10 @@ CARRIED = {
         """(float[B,3] x) => (float[B,3] y) <int64[B,1] i = {I}, float[B,1] u = {U}> {
         y = ScatterElements <axis = 1> (x, i, u) }""", 0, 0),
 }  # fmt: skip
+
+
+def test_the_operators_of_carriers_exist():
+    assert all(default_registry().versions(name, domain) for name, domain in CARRIERS)
 
 
 def model_of(graph, size):
@@ -193,6 +199,62 @@ def test_a_node_that_does_not_take_slices_apart_is_named(name, before):
     assert caught.value.code == "I501" and f"({operator})" in caught.value.place and why in caught.value.why
 
 
+# Opset, shape of x, a node, and the axes along which it combines elements; it takes slices along each other axis.
+COMBINING = [
+    (17, (3, 4, 5, 6), "Trilu(x)", (2, 3)),
+    (17, (3, 4, 5), "Softmax <axis = 1> (x)", (1,)),
+    (17, (3, 4, 5), "LogSoftmax <axis = -3> (x)", (0,)),
+    (12, (3, 4, 5), "Hardmax <axis = 1> (x)", (1, 2)),
+    (17, (3, 4, 5), "LpNormalization <axis = 2> (x)", (2,)),
+    (17, (3, 4, 5), "CumSum(x, minus)", (1,)),
+    (17, (3, 4, 5), "TopK <axis = 0> (x, two)", (0,)),
+    (17, (3, 4, 5), "LayerNormalization <axis = 2> (x, five)", (2,)),
+    (17, (3, 4, 5), "LayerNormalization <axis = -2> (x, five)", (1, 2)),
+    (23, (3, 4, 5), "RMSNormalization <axis = 1> (x, five)", (1, 2)),
+    (17, (3, 4, 5), "ReduceMin <axes = [-1, 0]> (x)", (0, 2)),
+    (17, (3, 4, 5), "ReduceSum(x, two)", (2,)),
+    (17, (3, 4), "ReduceSum <noop_with_empty_axes = 1> (x)", ()),
+    (17, (3, 4), "ReduceProd(x)", (0, 1)),
+    (17, (3, 4, 5), "ArgMin <axis = 1> (x)", (1,)),
+    (17, (3, 4, 5), "MeanVarianceNormalization <axes = [0, 2]> (x)", (0, 2)),
+    (17, (3, 4, 5, 6), "AveragePool <kernel_shape = [1, 1]> (x)", (1, 2, 3)),
+    (17, (3, 4, 5, 6), "MaxPool <kernel_shape = [1, 1]> (x)", (1, 2, 3)),
+    (17, (3, 5, 4), "InstanceNormalization(x, five, five)", (1, 2)),
+    (17, (3, 5, 4), "BatchNormalization(x, five, five, five, five)", (1,)),
+    (17, (3, 4, 1), "DFT <axis = 1> (x)", (1, 2)),
+    (17, (3, 4, 5), "Concat <axis = 1> (x, x)", (1,)),
+    (17, (3, 4, 5), "Split <axis = -2> (x)", (1,)),
+    (17, (3, 5), "ai.onnx.ml.Scaler <offset = [1.0], scale = [2.0]> (x)", (1,)),
+    (17, (3, 5), "ai.onnx.ml.Imputer <imputed_value_floats = [1.0]> (x)", (1,)),
+    (17, (3, 5), "ai.onnx.ml.Normalizer(x)", (1,)),
+    (17, (3, 5), "ai.onnx.ml.ArrayFeatureExtractor(x, two)", (1,)),
+    (17, (3, 5), "ai.onnx.ml.Binarizer(x)", ()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "shape", "node", "combined"), COMBINING)
+def test_slices_lie_along_each_axis_that_is_not_combined(version, shape, node, combined):
+    constants = "int64 minus = {-2}, int64[1] two = {2}, float[5] five = {1, 2, 3, 4, 5}"
+    if node.startswith(("LayerNormalization <axis = -2>", "RMS")):
+        constants = f"float[4,5] five = {{{', '.join(map(str, range(1, 21)))}}}"
+    outputs = "y, z" if node.startswith(("TopK", "Split")) else "y"
+    model = opset.parse_model(f"""<ir_version: 9, opset_import: ["": {version}, "ai.onnx.ml": 3]>
+        g (float{[*shape]} x) => (y) <{constants}> {{ {outputs} = {node} }}""")
+    for axis, size in enumerate(shape):
+        if axis in combined:
+            with pytest.raises(InferenceError, match=f"combines elements along axis {axis}, which holds the slices"):
+                opset.change_sizes(model, {f"x.{axis}": "N"})
+            continue
+        resized = opset.ReferenceEvaluator(opset.change_sizes(model, {f"x.{axis}": "N"}))
+        value = inputs_of(model, axis, size + 1)
+        (whole,) = resized.run(None, {"x": value})
+        part = np.take(value, range(size), axis)
+        (expected,) = opset.ReferenceEvaluator(model).run(None, {"x": part})
+        np.testing.assert_array_equal(resized.run(None, {"x": part})[0], expected)
+        place = [before != after for before, after in zip(expected.shape, whole.shape, strict=True)].index(True)
+        np.testing.assert_allclose(np.take(whole, range(expected.shape[place]), place), expected, rtol=1e-6)
+
+
 def test_a_reshape_that_mixes_slices_is_named():
     text = "g (float[4,4] x) => (float[8,2] y) <int64[2] s = {8, 2}> { t = Transpose(x)  y = Reshape(t, s) }"
     with pytest.raises(InferenceError, match="several slices together") as caught:
@@ -209,10 +271,52 @@ def test_slices_of_a_constant_that_differ_are_named():
     np.testing.assert_array_equal(opset.ReferenceEvaluator(same).run(None, {"x": values})[0], values + 2)
 
 
+@pytest.mark.parametrize(
+    ("nodes", "row"),
+    [
+        ("c = Neg(same)", [-1, -2, -3]),
+        ("c = Neg(other)", None),
+        ("c = Mul(same, same)", None),  # not followed
+        ("c = ConstantOfShape <value = float[1] {2}> (shape)", [2, 2, 2]),
+        ("c = Expand(one, shape)", [4, 5, 6]),
+        ("d = Unsqueeze(one, zero)  c = Expand(d, shape)", [4, 5, 6]),
+        ("c = Expand(same, shape)", [1, 2, 3]),
+        ("c = Expand(other, shape)", None),
+        ("c = Gemm(same, w)", [7, 8, 9]),
+        ("c = Gemm <transA = 1> (square, same)", None),
+        ("c = Gemm(other, w)", None),
+        ("c = Gemm(same, w, one)", [11, 13, 15]),
+        ("d = Unsqueeze(one, zero)  c = Gemm(same, w, d)", [11, 13, 15]),
+        ("c = Gemm(same, w, other)", None),
+        ("d = Neg(same)  c = Gemm(d, w)", [-7, -8, -9]),
+    ],
+)
+def test_slices_of_what_is_computed_of_constants_are_equal_or_not(nodes, row):
+    held = """<float[2,3] same = {1, 2, 3, 1, 2, 3}, float[2,3] other = {1, 2, 3, 4, 5, 6}, float[3] one = {4, 5, 6},
+        float[3,3] w = {7, 8, 9, 0, 0, 0, 0, 0, 0}, float[2,2] square = {1, 2, 1, 2}, int64[2] shape = {2, 3},
+        int64[1] zero = {0}>"""
+    text = f"g (float[2,3] x) => (float[2,3] y) {held} {{ {nodes}  y = Add(x, c) }}"
+    if row is None:
+        with pytest.raises(InferenceError, match="not certainly equal"):
+            opset.change_sizes(opset.parse_model(f"{HEAD}\n{text}"), {"x.0": "N"})
+        return
+    same = opset.change_sizes(opset.parse_model(f"{HEAD}\n{text}"), {"x.0": "N"})
+    values = np.arange(9, dtype=np.float32).reshape(3, 3)
+    np.testing.assert_array_equal(opset.ReferenceEvaluator(same).run(None, {"x": values})[0], values + row)
+
+
 def test_the_first_slice_is_not_taken_for_all_of_them():
     text = "g (float[1,3] x) => (float[1,3] y) <int64[1] a = {0}, int64[1] e = {1}> { y = Slice(x, a, e, a) }"
     with pytest.raises(InferenceError, match="may mean all of them, or the first alone"):
         opset.change_sizes(opset.parse_model(f"{HEAD}\n{text}"), {"x.0": "N"})
+
+
+def test_a_constant_shape_stays_constant():
+    model = model_of(CARRIED["rows"][0], 4)
+    resized = opset.change_sizes(model, {"x.1": "N"})
+    assert [node.op_type for node in resized.graph.node] == [node.op_type for node in model.graph.node]
+    held = [each.raw_data for each in resized.graph.initializer if each.data_type == 7]
+    assert sorted(np.frombuffer(each, np.int64).tolist() for each in held) == [[-1, 2], [3, -1, 2]]
 
 
 def test_an_axis_in_two_places_is_asked_for():
