@@ -417,7 +417,7 @@ def lying(data, at, value):
         (lying(zipped(("x.npy", npy())), 24, struct.pack("<I", 1000)), "24 bytes, and"),
         (lying(zipped(("x.npy", npy())), 16, b"\0\0\0\0"), "Bad CRC"),
         (lying(zipped(("x.npy", npy())), 10, b"\x0c\0"), "compressed in a way"),
-        (lying(zipped(("x.npy", npy())), 8, b"\x01\0"), "encrypted"),
+        (lying(zipped(("x.npy", npy())), 8, b"\x01\0"), "'x.npy' in it is encrypted"),
         (zipped(("x.npy", npy()), compression=zipfile.ZIP_LZMA), "compressed in a way"),
     ],
 )
