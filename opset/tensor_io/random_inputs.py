@@ -107,7 +107,7 @@ class _RandomValues:
                 inner = kind.map_type.value_type
                 if inner.WhichOneof("value") == "tensor_type":
                     inner = copy.deepcopy(inner)
-                    inner.tensor_type.shape.SetInParent()  # the standard's maps hold single elements, if no shape is stated
+                    inner.tensor_type.shape.SetInParent()  # the standard's maps hold elements
                 values = [self.value(name, inner, rng, demand) for _ in range(_entry_count(inner))]
                 pairs = zip(keys[: len(values)], values, strict=True)
                 return {key: entry[()] if isinstance(entry, np.ndarray) else entry for key, entry in pairs}

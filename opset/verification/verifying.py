@@ -370,10 +370,8 @@ class _Verifying:
 def _tolerance_for(value: Any, name: str, other: str, roundings: Sequence[Roundings]) -> tuple[float, int]:
     """Return the relative tolerance of an output and the longest sum before it."""
     known = [each.values.get(key, (0.0, 1, 0.0)) for each, key in zip(roundings, (name, other), strict=False)]
-    roundings_before, length, unit = (max(column) for column in zip(*known, strict=True)) if known else (math.inf, 1, 0.0)
-    return max((tolerance(each.dtype, (roundings_before, length, unit)) for each in leaves(value)), default=0.0), int(
-        length
-    )
+    most, length, unit = (max(column) for column in zip(*known, strict=True)) if known else (math.inf, 1, 0.0)
+    return max((tolerance(each.dtype, (most, length, unit)) for each in leaves(value)), default=0.0), int(length)
 
 
 def _required_inputs(model: Model) -> list[Any]:
