@@ -24,6 +24,7 @@ from opset.docgen.runtime_facts import (
 from opset.docgen.runtime_pages import anchor_of
 from opset.docgen.site import pages
 from opset.errors import ConversionError
+from opset.model.elements import NUMBERS
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.runtimes import find_runtime
 from opset.opsets.runtimes.names import runtime_names
@@ -129,6 +130,37 @@ def test_kernels_are_joined_where_that_says_the_same():
     assert _join(apart) == apart
     limited = [taken(T="float"), taken("rank 4", T="double")]
     assert _join(limited) == limited
+
+
+TEN = frozenset("float double float16 bfloat16 int8 int16 int32 int64 uint8 uint16".split())
+
+
+@pytest.mark.parametrize(
+    ("types", "excluded", "text"),
+    [
+        ({}, (), "any"),
+        ({"": "float double"}, (), "float, double"),
+        ({"T": "int64 float"}, (), "T: float, int64"),
+        ({"": "float", "I": "int64"}, (), "data inputs: float; I: int64"),
+        ({}, ("string", "bool"), "not string, bool"),
+        ({"T": "float"}, ("bool",), "T: float; not bool"),
+        ({"T": " ".join(TEN - {"int8"})}, (), "T: all but int8"),
+        ({"T": " ".join(TEN - {"int8", "float16"})}, (), "T: float, uint8, uint16, int16, int32, int64, double, bfloat16"),
+        ({"T": " ".join(TEN)}, (), "T: float, uint8, int8, uint16, int16, int32, int64, float16, double, bfloat16"),
+    ],
+)  # fmt: skip
+def test_types_of_a_kernel_as_text(types, excluded, text):
+    named = tuple((name, frozenset(elements.split())) for name, elements in types.items())
+    assert types_text(Taken(named, tuple((name, TEN) for name in types), frozenset(excluded), "")) == text
+
+
+def test_a_few_types_that_lack_are_named_and_many_are_not():
+    every = TEN | {"uint32", "uint64", "bool", "string"}
+    for missing in (4, 5):
+        elements = frozenset([*NUMBERS][missing:]) & every
+        lack = len(every - elements)
+        text = types_text(Taken((("T", elements),), (("T", every),), frozenset(), ""))
+        assert ("all but" in text) == (0 < lack <= 4), (lack, text)
 
 
 def test_many_kernels_are_joined_in_any_order():

@@ -1,5 +1,6 @@
 """The steps of a reduction one by one: what each takes away, what it leaves, and which candidates are kept."""
 
+import sys
 import time
 
 import numpy as np
@@ -14,7 +15,7 @@ from opset.opsets.registry import default_registry
 from opset.reduction import inside, nodes, values
 from opset.reduction.reducing import reduce_model
 from opset.reduction.search import Exhausted, Search, node_count
-from opset.reduction.symptoms import Refused, Shown, operator_of
+from opset.reduction.symptoms import Fails, Refused, Shown, operator_of
 from opset.version_converter import Target
 
 HEAD = '<ir_version: 8, opset_import: ["": 18, "f": 1]> m '
@@ -308,6 +309,22 @@ def test_what_cannot_be_judged_shows_nothing():
     assert not search_for(GRAPH, decide).attempt_edit("edit", lambda message: None)
 
 
+PROGRAM = """import sys
+data = open(sys.argv[1], "rb").read()
+print("no kernel" if b"Neg" in data else "")
+sys.exit(3 if b"Abs" in data else b"Exp" in data)"""
+
+
+def test_a_command_fails_in_the_same_way_by_status_and_text():
+    symptom = Fails(loaded(CHAIN), [sys.executable, "-c", PROGRAM, "{}"], "no kernel", 60)
+    assert symptom.words.endswith(": exit status 3")
+    shown = [symptom.is_shown(loaded(CHAIN.replace(name, "Sin"))) for name in ("Exp", "Neg", "Abs")]
+    assert shown == [True, False, False]  # the others print something else, or exit with 1
+    with pytest.raises(UsageError) as caught:
+        Fails(loaded(CHAIN), [sys.executable, "-c", PROGRAM, "{}"], "another", 60)
+    assert caught.value.why == "exit status 3, and its output lacks 'another'"
+
+
 def edited(text, edit, **arguments):
     """Return the nodes of all bodies after an edit, None if it is refused."""
     model = loaded(text)
@@ -334,7 +351,12 @@ def test_an_if_gives_way_to_a_branch():
 def test_nodes_that_nothing_reads_go():
     after, _ = edited(INNER, inside._drop_unread_nodes)
     assert ["a = Add n w", "p = Exp a"] in after and ["q = Sin n"] in after
-    assert edited(CHAIN.replace("{ a", "{ unread = Sin (x) a"), inside._drop_unread_nodes) is None  # of the main graph
+    unread = CHAIN.replace("{ a", "{ unread = Sin (x) a")
+    assert edited(unread, inside._drop_unread_nodes) is None  # of the main graph
+    called = unread.replace("b = Neg (a)", "b = f.G (a)")
+    called += ' <domain: "f", opset_import: ["": 18]> G (u) => (v) { s = Abs (u) t = Sin (s) v = Neg (u) }'
+    after, _ = edited(called, inside._drop_unread_nodes)
+    assert after[0][0] == "unread = Sin x" and after[1:] == [["v = Neg u"]]
 
 
 def test_a_node_is_bypassed():
