@@ -1,10 +1,19 @@
 """Facts of operators as text: values, sentences, works of adapters, sizes."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 
-from opset.catalog import brief_type, default_text, first_sentence, json_data, value_text, worst_work
+from opset.catalog import (
+    _strings_in_code,
+    brief_type,
+    default_text,
+    first_sentence,
+    json_data,
+    value_text,
+    worst_work,
+)
 from opset.output_folder import size_text
 
 
@@ -64,3 +73,33 @@ def test_sizes_of_files():
     assert size_text([]) == "0.0 kB" and size_text([b"x" * 40, b"y" * 60]) == "0.1 kB"
     assert size_text([b"x" * 99_900]) == "99.9 kB" and size_text([b"x" * 100_000]) == "0.1 MB"
     assert size_text([b"x" * 1_250_000, b""]) == "1.2 MB"
+
+
+def _with_default(x, label="C3"):
+    return x, label
+
+
+def _with_parts(x):
+    return [(each, "C2") for each in x] and (lambda: "C4")
+
+
+def _calling_itself(x):
+    return _calling_itself(x) if x else "C6"
+
+
+def _closing():
+    inner = _with_default
+    return lambda x: (inner(x), "C5")
+
+
+def _inferring(x):
+    return _with_parts(x), json_data(x), first_sentence("C1"), _calling_itself(x), size_text(x)
+
+
+def test_labels_are_found_in_code_and_in_what_it_calls():
+    def found(function):
+        return {each for each in _strings_in_code(SimpleNamespace(function=function)) if each[:1] == "C"}
+
+    assert found(_inferring) == {"C1", "C2", "C4", "C6"}  # of functions of other modules, only those of inference
+    assert found(_closing()) == {"C3", "C5"}
+    assert found(print) == set() and _strings_in_code(None) == set()
