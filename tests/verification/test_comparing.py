@@ -79,6 +79,13 @@ def test_tolerances_that_are_given_take_the_place_of_others():
     assert compared((many, many + np.array([0, 0, 2], F32)))[1] == [False]
 
 
+def test_both_parts_of_complex_numbers_count():
+    one = np.array([1 + 1j, complex(1, np.nan)], np.complex64)
+    comparison, same = compared((one, one), (one, one.conj()))
+    found = comparison.result()
+    assert same == [True, False] and (found.nan_before, found.nan_after, found.absolute) == (2, 2, 2.0)
+
+
 def test_infinite_differences_are_words():
     found = compared((np.array([1.0], F32), np.array([np.inf], F32)))[0].result()
     assert (found.absolute, found.relative, found.verdict) == ("inf", "inf", "different")
@@ -90,6 +97,8 @@ def test_differences_are_counted_by_their_share_of_what_is_allowed():
     assert count_differences(before, after, 0.05, 0.05).tolist() == [1, 1, 1, 1, 1, 1, 1, 2]
     texts = np.array(["a", "b"], object)
     assert count_differences(texts, texts[::-1], 0.1, 0.1).tolist() == [0] * 7 + [2]
+    turned = np.array([1 + 1j, 1 + 2j, complex(1, np.nan)], np.complex64)
+    assert count_differences(turned, turned.conj(), 0.1, 0.1).tolist() == [1, 0, 0, 0, 0, 1, 1, 0]
     flags = np.array([True, False, True])
     assert count_differences(flags, ~flags, 0.1, 0.1).tolist() == [0] * 7 + [3]
     assert count_differences(flags, flags, 0.1, 0.1).tolist() == [3] + [0] * 7
