@@ -37,6 +37,23 @@ def test_a_runtime_that_does_not_answer_is_an_error(tmp_path, monkeypatch, progr
     assert runner.version == ("7" if "version" in program else "")
 
 
+OUTPUTS = """import os, sys
+import numpy
+inputs = numpy.load(os.path.join(sys.argv[2], "inputs.npz"))
+assert sys.argv[1] == "onnxruntime" and inputs["x"].dtype == "float32" and inputs["t"].tolist() == ["a", "bc"]
+numpy.savez(os.path.join(sys.argv[2], "outputs.npz"), **{"0": inputs["x"], "1": inputs["t"]})
+os.fdopen(int(os.environ["OPSET_ANSWERS"]), "w").write('{"version": "7"}\\n')"""
+
+
+def test_numbers_and_texts_go_to_a_runtime_and_come_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "PROGRAM", tmp_path / "program.py")
+    (tmp_path / "program.py").write_text(OUTPUTS)
+    runner = RuntimeRunner(opset.load(opset.parse_model(TEXT)), "after", "onnxruntime", Limits(), Budget(Limits()))
+    x, texts = runner.run({**X, "t": np.array(["a", "bc"], object)})
+    assert (x.dtype, x.tolist(), texts.dtype, texts.tolist()) == (np.float32, [1, 2], object, ["a", "bc"])
+    assert runner.version == "7"
+
+
 def test_what_a_runtime_cannot_be_given_is_refused():
     limits = Limits()
     runner = RuntimeRunner(opset.load(opset.parse_model(TEXT)), "before", "onnxruntime", limits, Budget(limits))

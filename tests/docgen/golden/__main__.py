@@ -108,7 +108,7 @@ def indexes(registry):
     """The data of those index pages that are not of one domain, with the first two of what they list."""
     chosen = Paths(registry, ["ai.onnx.preview.training", *DOMAINS[:1]])
     of_both = Site(registry, chosen, Convertibility(registry), {})
-    few = {"CODES": dict([*CODES.items()][:2]), "RELEASES": RELEASES[:1] + RELEASES[8:9]}
+    few = {"CODES": dict([*CODES.items()][:2]), "RELEASES": RELEASES[:1] + RELEASES[8:9] + RELEASES[11:12]}
     with patch.multiple(index_pages, **few):
         pages = [*index_pages.index_pages(of_both, index_pages.operators_of(of_both))]
     for page in pages:
