@@ -40,6 +40,16 @@ def test_outputs_that_depend_on_random_numbers_are_found(text, certain, doubtful
 
 
 @pytest.mark.parametrize(
+    "node",
+    ["RandomNormal <shape = [2]> ()", "RandomUniform <shape = [2]> ()", "RandomNormalLike (x)", "RandomUniformLike (x)",
+     "Multinomial (x)", "Bernoulli (x)"],
+)  # fmt: skip
+def test_operators_that_draw_numbers_are_known(node):
+    model = opset.load(opset.parse_model(f"{HEAD} (float[2, 2] x) => (float[A, B] y) {{ y = {node} }}"))
+    assert random_outputs(model, default_registry()) == ({"y"}, set())
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "(float[2] x) => (float[2] y, float[2] z) { y = Dropout <seed = 3> (x) z = Neg (x) }",
