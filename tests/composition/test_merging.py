@@ -563,3 +563,49 @@ def test_sizes_have_to_fit_also_if_elements_are_not_known():
     for pair in ((known, unknown), (unknown, known)):
         assert type_conflict(*pair, lambda one, other: one == other).endswith("differ along axis 0")
         assert not type_conflict(*pair, lambda one, other: True)
+
+
+def test_a_gradient_names_values_that_have_other_names_then():
+    text = """<ir_version: 8, opset_import: ["": 13, "ai.onnx.preview.training": 1]>
+        m (float[2] x, float[2] w) => (float[2] y, float[2] g) {
+          y = Mul (x, w)  g = ai.onnx.preview.training.Gradient <xs = ["w"], zs = ["x"], y = "y"> (w, x) }"""
+    graph = opset.merge(model(text), model(text), [("y", "x")]).graph
+    held = [
+        [{a.name: onnx.helper.get_attribute_value(a) for a in node.attribute} for node in graph.node if node.attribute]
+    ]
+    assert held[0] == [
+        {"xs": [b"w"], "zs": [b"x"], "y": b"y"}, {"xs": [b"w_1"], "zs": [b"y"], "y": b"y_1"},
+    ]  # fmt: skip
+
+
+def test_initializers_of_an_old_second_model_are_no_inputs_of_new_ones():
+    old = (
+        '<ir_version: 3, opset_import: ["": 9]> g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Mul (x, w) }'
+    )
+    new = (
+        '<ir_version: 8, opset_import: ["": 9]> g (float[2] x, float[2] v = {1, 2}) => (float[2] y) { y = Mul (x, v) }'
+    )
+    assert names(opset.merge(model(new), model(old), {"y": "x"}).graph.input) == ["x", "v"]
+    assert names(opset.merge(model(new), model(new), {"y": "x"}).graph.input) == ["x", "v", "v_1"]
+    assert names(opset.merge(model(old), model(old), {"y": "x"}).graph.input) == ["x", "w", "w_1"]
+
+
+def test_a_target_that_refuses_the_whole_is_told():
+    hardmax = (PLAIN % ("2, 2", "2, 2")).replace("Neg", "Hardmax")
+    with pytest.raises(opset.ConversionError, match="Hardmax"):
+        opset.merge(model(hardmax), model(PLAIN % ("2, 2", "2, 2")), {"y": "x"}, runtime="tensorrt==8.6")
+
+
+def test_external_data_keeps_the_folder_that_it_has(tmp_path):
+    external = with_data(tmp_path / "a", "a.onnx", FIRST, [1, 0, 0, 1, 1, 1])
+    assert opset.merge(external, model(SECOND), {"y": "x"}).folder.path == str(tmp_path / "a")
+    other = with_data(tmp_path / "b", "b.onnx", SECOND, [2, 3])
+    assert opset.merge(model(FIRST), other, {"y": "x"}).folder.path == str(tmp_path / "b")
+    with pytest.raises(opset.UsageError, match="the folder of one is not known"):
+        opset.merge(external.read_bytes(), other, {"y": "x"})
+    absolute = onnx.load(other, load_external_data=False)
+    absolute.graph.initializer[0].external_data[0].value = str(tmp_path / "b" / "weights.bin")
+    other.write_bytes(absolute.SerializeToString())
+    whole = opset.merge(external, other, {"y": "x"}).proto
+    located = [entry.value for tensor in whole.graph.initializer for entry in tensor.external_data[:1]]
+    assert located == ["weights.bin", str(tmp_path / "b" / "weights.bin")]
