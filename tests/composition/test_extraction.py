@@ -365,6 +365,7 @@ def test_a_gradient_needs_what_it_names():
 def test_outputs_that_are_there_or_not_are_told():
     found = extract_part(opset.load(whole()), Wanted(add_outputs="y,a"), default_registry())
     assert names(found.model.proto.graph.output) == ["y", "z", "a"] and found.outputs == ["a"]
+    assert (found.body, found.inputs) == ("graph 'main'", []) and found.types == {"a": "float[N, 3]"}
     assert found.notes == ["outputs before: y"] and (found.nodes, found.nodes_before) == (6, 6)
     with pytest.raises(opset.UsageError, match="there is no value 'nope'"):
         opset.extract(whole(), add_outputs=["a", "nope"])
@@ -436,3 +437,19 @@ def test_a_function_that_nothing_calls_has_the_types_that_it_states():
     part = opset.extract(model, ["c"], ["b"], function="G")
     assert [dim.dim_param or dim.dim_value for dim in part.graph.input[0].type.tensor_type.shape.dim][1] == 2
     assert part.graph.input[0].type.tensor_type.elem_type == 1
+
+
+def test_initializers_come_along_in_the_order_of_the_model():
+    model = whole(WHOLE)
+    for name in ("s2", "s1", "s3"):
+        values = onnx.helper.make_tensor(name, 1, [1], [2.0])
+        model.graph.sparse_initializer.append(
+            onnx.helper.make_sparse_tensor(values, onnx.helper.make_tensor("", 7, [1], [1]), [3])
+        )
+    nodes = [onnx.helper.make_node("Add", pair, [out]) for pair, out in ((["s1", "v"], "p1"), (["p1", "w"], "p2"),
+             (["p2", "s2"], "p3"))]  # fmt: skip
+    model.graph.node.extend(nodes)
+    part = opset.extract(model, [], ["p3"])
+    assert names(part.graph.initializer) == ["w", "v"]
+    assert [each.values.name for each in part.graph.sparse_initializer] == ["s2", "s1"]
+    np.testing.assert_array_equal(run(part, {})[0], [5, 11, 9])
