@@ -87,11 +87,28 @@ def test_two_demands_are_met_together_if_they_can_be(one, other, met):
         ("(float[4] x, float[4] m) => (float[A] y) { s = Add (x, m) t = Softmax (s) y = Abs (t) }", "m",
          Demand(mask=True)),
         ("(int64[4] x) => (bool[A] y) { y = Cast <to = 9> (x) }", "x", Demand(0, 1)),
+        ("(float[4, 3] x, int64[2] n) => (float[A, B] y) { y = CenterCropPad (x, n) }", "n",
+         Demand(low=1, bounds=(7, 6))),
+        ("(float[4, 3] x, int64[1] n) => (float[A, B] y) { y = CenterCropPad <axes = [1]> (x, n) }", "n",
+         Demand(low=1, bounds=(6,))),
+        ("(float[3, 2, 3] t, int64[4] n) => (float[A, B, C, D] y) { y = AffineGrid (t, n) }", "n",
+         Demand(fixed=(3, 1, 4, 5))),
+        ("(float[3, 3, 4] t, int64[5] n) => (float[A, B, C, D, E] y) { y = AffineGrid (t, n) }", "n",
+         Demand(fixed=(3, 1, 4, 5, 6))),
+        ("(float[4] x, float8e4m3fn[1] l) => (float8e4m3fn[A] y) { y = CastLike (x, l) }", "x",
+         Demand(0.01, 1e6, whole=False, spread=True)),
+        ('(string[4] x) => (string[A, B] y, int64[A] n) { y, n = StringSplit <delimiter = "-"> (x) }', "x",
+         Demand(choices=("a-b-c", "-d--e f  g", "h", "", "i  -"))),
+        ("(string[4] x) => (string[A, B] y, int64[A] n) { y, n = StringSplit (x) }", "x",
+         Demand(choices=("a b c", " d  e f  g", "h", "", "i   "))),
+        ("(float[2, 4, 8] q, float[2, 6, 8] k, float[2, 6, 8] v, float[4, 6] m) => (float[A, B, C] y) "
+         "{ y = Attention <q_num_heads = 2, kv_num_heads = 2> (q, k, v, m) }", "m", Demand(mask=True)),
         ("(float[4] x) => (float[A] y) { y = Sqrt (x) }", "x", Demand(0.1, 3, whole=False)),
     ],
 )  # fmt: skip
 def test_an_operator_demands_what_suits_it(text, name, demand):
-    assert demanded(text)[name] == demand
+    is_new = any(each in text for each in ("CenterCrop", "AffineGrid", "float8", "StringSplit", "Attention"))
+    assert demanded(text, 23 if is_new else 17)[name] == demand
 
 
 @pytest.mark.parametrize(
@@ -221,6 +238,64 @@ def test_numbers_are_drawn_from_the_first_to_the_last(demand, kind, shape, least
         assert found.max(axis=0).tolist() == [*demand.bounds] and found.min(axis=0).tolist() == [demand.low] * 2
     if demand.fixed:
         assert found.tolist() == [*demand.fixed]
+
+
+def drawn(demand, kind, shape, seed=0):
+    value = pb.ValueInfoProto(name="x", type=type_proto(f"tensor({kind})", shape))
+    return random_inputs([value], {}, seed, Limits(), {"x": demand})["x"]
+
+
+def test_magnitudes_are_spread_with_both_signs():
+    spread = Demand(0.01, 1e6, whole=False, spread=True)
+    found = drawn(spread, "float", (400,))
+    assert found.min() < -1e5 and found.max() > 1e5 and np.abs(found).min() < 0.1 and np.abs(found).min() >= 0.01
+    assert 100 < np.count_nonzero(np.abs(found) < 100) < 300
+    assert np.isinf(drawn(spread, "float16", (400,))).any()
+    assert set(drawn(spread, "int64", (50,)).tolist()) == {0, 1, 2, 3}  # what is drawn of integers in any case
+
+
+def test_a_mask_leaves_a_part_out_but_never_all_of_the_last_row():
+    for seed in range(8):
+        found = drawn(Demand(mask=True), "float", (6, 9), seed)
+        assert np.isinf(found).any() and np.isfinite(found[-1]).any() and (found[np.isinf(found)] < 0).all()
+    rows = [np.isinf(drawn(Demand(mask=True), "float", (6, 9), seed)).all(axis=1).any() for seed in range(8)]
+    assert any(rows) and not all(rows)
+    flags = [drawn(Demand(mask=True), "bool", (6, 9), seed) for seed in range(40)]
+    assert {each.dtype for each in flags} == {np.dtype(bool)}
+    assert any(not each.any() for each in flags) and any(each[-1].any() for each in flags)
+    assert set(drawn(Demand(mask=True), "int64", (50,)).tolist()) == {0, 1, 2, 3}
+    assert drawn(Demand(mask=True), "float", ()).shape == ()
+
+
+def test_indices_are_distinct_as_far_as_there_are_enough():
+    distinct = Demand(0, 4, distinct=True)
+    assert sorted(drawn(distinct, "int64", (5,)).tolist()) == [0, 1, 2, 3, 4]
+    found = drawn(distinct, "int64", (4, 3))  # more than there are: none twice along the longest axis
+    assert found.min() >= 0 and found.max() <= 4
+    assert all(len({*column.tolist()}) == 4 for column in found.T)
+    assert {*drawn(distinct, "int64", (60,)).tolist()} == {0, 1, 2, 3, 4}
+    pairs = drawn(Demand(bounds=(1, 2), distinct=True), "int64", (6, 2))
+    assert sorted(map(tuple, pairs.tolist())) == [(a, b) for a in range(2) for b in range(3)]
+    assert drawn(Demand(bounds=(1, 2), distinct=True), "int64", (7, 2)).max(axis=0).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("demand", "kind", "shape", "found"),
+    [
+        (Demand(fixed=(1, 2)), "int64", (40,), {0, 1, 2, 3}),  # of another number of elements
+        (Demand(bounds=(1, 2)), "int64", (40, 3), {0, 1, 2, 3}),
+        (Demand(choices=("a",)), "int64", (40,), {0, 1, 2, 3}),
+        (Demand(choices=(1, 2)), "string", (90,), {"one", "two", "three", "four", "five", "six"}),
+        (Demand(choices=(0.5,)), "int64", (40,), {0, 1, 2, 3}),
+        (Demand(choices=(b"a", "b")), "string", (40,), {"a", "b"}),
+        (Demand(1, 1), "bool", (9,), {True}),
+        (Demand(0, 1), "bool", (40,), {True, False}),
+        (Demand(-5, 9), "uint4", (200,), set(range(10))),
+        (Demand(5, 20), "int4", (200,), {5, 6, 7}),
+    ],
+)
+def test_a_demand_that_a_type_cannot_meet_is_left_out(demand, kind, shape, found):
+    assert {*map(type(next(iter(found))), drawn(demand, kind, shape).ravel().tolist())} == found
 
 
 def test_numbers_beyond_a_type_and_infinite_ones_are_drawn():

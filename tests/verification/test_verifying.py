@@ -8,10 +8,11 @@ import pytest
 import opset
 from judges.fuzz.injecting import FAULTS
 from opset.budget import Limits
-from opset.errors import RunError
+from opset.errors import Finding, RunError
 from opset.reference.engine.evaluator import ReferenceEvaluator
 from opset.tensor_io.demands import demands_for
 from opset.tensor_io.random_inputs import random_inputs
+from opset.verification import verifying
 from opset.verification.running import ReferenceRunner
 
 HEAD = '<ir_version: 8, opset_import: ["": 17]> g '
@@ -304,3 +305,22 @@ def test_values_that_are_given_are_matched_and_others_drawn():
         ("data 1", None, "same"), ("data 2", None, "same"), ("data 3", None, "not compared"),
     ]  # fmt: skip
     assert "data 1 has no values for b, which were drawn" in found.notes and "its shape is [1]" in found.runs[2].why
+
+
+def test_what_time_and_memory_cut_short_is_noted(monkeypatch):
+    one, other = model(LINEAR.format("Add", 1)), model(LINEAR.format("Mul", 1))
+    found = opset.verify(one, one, limits=Limits(timeout=0))
+    assert found.verdict == "not compared" and "not all runs were made: it may take 0 seconds" in found.notes
+    assert "it may take 0 seconds" in found.errors[0].why
+    monkeypatch.setattr(verifying, "KEPT", 30)
+    found = opset.verify(one, other, dims={"N": 2})
+    assert "not all inner values fit into memory; an earlier one may differ" in found.notes
+    assert found.first_difference is None or found.first_difference.value != "b"
+
+    def fail(*each):
+        raise RunError(Finding("R302", "too much", why="of it"))
+
+    monkeypatch.setattr(verifying.InnerValues, "keep", fail)
+    found = opset.verify(one, other, dims={"N": 2})
+    assert "the first difference was not found: too much: of it" in found.notes and not found.same
+    assert found.first_difference is None and found.errors[0].place == ""
