@@ -453,3 +453,14 @@ def test_initializers_come_along_in_the_order_of_the_model():
     assert names(part.graph.initializer) == ["w", "v"]
     assert [each.values.name for each in part.graph.sparse_initializer] == ["s2", "s1"]
     np.testing.assert_array_equal(run(part, {})[0], [5, 11, 9])
+
+
+def test_values_around_that_a_graph_returns_come_along():
+    model = whole("""<ir_version: 8, opset_import: ["": 17]> m (bool c, float[2] x) => (float[2] y) {
+        a = Abs (x)  b = Neg (x)  y = If (c) <
+            then_branch = t () => (float[2] a) {  },
+            else_branch = e () => (float[2] z) { z = If (c) <then_branch = u () => (float[2] b) {  },
+                else_branch = v () => (float[2] w) { w = Exp (x) }> }> }""")
+    part = opset.extract(model, outputs=["y"])
+    assert [node.op_type for node in part.graph.node] == ["Abs", "Neg", "If"]
+    assert names(opset.extract(model, outputs=["z"]).graph.input) == ["c", "b", "x"]

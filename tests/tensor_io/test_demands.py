@@ -308,3 +308,18 @@ def test_numbers_beyond_a_type_and_infinite_ones_are_drawn():
 def test_nothing_is_demanded_if_there_is_no_time_to_find_it():
     model = opset.load(opset.parse_model(HEAD.format(17) + "(float[4] x) => (float[A] y) { y = Sqrt (x) }"))
     assert demands_for(model, default_registry(), Limits(timeout=0), {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("operator", "scale_of_output"), [("QLinearMatMul", True), ("QLinearConv", True), ("MatMulInteger", False)]
+)
+def test_quantized_operators_get_bytes_and_small_scales(operator, scale_of_output):
+    shapes = ("[1, 1, 5]", "[1, 1, 3]") if operator == "QLinearConv" else ("[2, 3]", "[3, 4]")
+    names = ["a", "as", "az", "b", "bs", "bz", "ys", "yz"] if scale_of_output else ["a", "b", "az", "bz"]
+    kinds = {"a": f"uint8{shapes[0]}", "b": f"uint8{shapes[1]}"}
+    given = ", ".join(f"{kinds.get(name, 'float' if name[-1] == 's' else 'uint8')} {name}" for name in names)
+    kind = "uint8" if scale_of_output else "int32"
+    found = demanded(f"({given}) => ({kind}[A] y) {{ y = {operator} ({', '.join(names)}) }}")
+    scale = Demand(0.05, 0.3, whole=False)
+    every = {"a": Demand(-128, 255), "b": Demand(-128, 255)}
+    assert found == (every | {"as": scale, "bs": scale, "ys": Demand(5, 40, whole=False)} if scale_of_output else every)
