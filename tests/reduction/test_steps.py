@@ -2,6 +2,7 @@
 
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
@@ -12,10 +13,10 @@ from opset.budget import Limits
 from opset.errors import Finding, UsageError
 from opset.model.graph.index import bodies, index_model
 from opset.opsets.registry import default_registry
-from opset.reduction import inside, nodes, values
+from opset.reduction import inside, nodes, symptoms, values
 from opset.reduction.reducing import reduce_model
 from opset.reduction.search import Exhausted, Search, node_count
-from opset.reduction.symptoms import Fails, Refused, Shown, operator_of
+from opset.reduction.symptoms import Differs, Fails, Refused, Shown, operator_of
 from opset.version_converter import Target
 
 HEAD = '<ir_version: 8, opset_import: ["": 18, "f": 1]> m '
@@ -309,6 +310,31 @@ def test_what_cannot_be_judged_shows_nothing():
     assert not search_for(GRAPH, decide).attempt_edit("edit", lambda message: None)
 
 
+def test_open_sizes_of_an_evaluation_are_small(monkeypatch):
+    seen = []
+
+    def verify(before, after, settings, registry):
+        seen.append(settings)
+        return SimpleNamespace(verdict="different")
+
+    monkeypatch.setattr(symptoms, "verify_models", verify)
+    model = loaded("(float[N, M] x) => (float[A, B] y) { y = Abs (x) }")
+    limits = Limits(max_steps=9999)
+    Differs(model, Target({"": 13}), default_registry(), limits, {"M": 7, "K": 8})
+    (settings,) = seen
+    assert (settings.dims, settings.seeds, settings.limits) == ({"N": 2, "M": 7}, 2, limits)
+
+
+def test_calls_give_way_to_the_nodes_of_functions():
+    text = """(float[2] x) => (float[2] y) { a = Abs (x) b = f.G (a) y = Exp (b) }
+        <domain: "f", opset_import: ["": 18]> G (u) => (v) { t = Neg (u) v = Sin (t) }"""
+    search = search_for(loaded(text), lambda each: {"Abs", "Neg", "Sin", "Exp"} <= {*operators(each)})
+    nodes.reduce_nodes(search, "")
+    assert operators(search.model) == ["Abs", "Neg", "Sin", "Exp"] and not search.model.proto.functions
+    assert search.steps == {"functions": 1}
+    assert not nodes._inline_calls(search)
+
+
 PROGRAM = """import sys
 data = open(sys.argv[1], "rb").read()
 print("no kernel" if b"Neg" in data else "")
@@ -346,6 +372,12 @@ def test_an_if_gives_way_to_a_branch():
     after, _ = edited(INNER, inside._take_branch, number=number, index=1, name="else_branch")
     assert after == [["n = Neg x", "y = Sin n"]]
     assert edited(INNER, inside._take_branch, number=number, index=1, name="body") is None
+    model = loaded(INNER)  # with an output that nobody reads
+    model.proto.graph.node[1].output.append("")
+    for each, name in zip(model.proto.graph.node[1].attribute, ("a", "n"), strict=True):
+        each.g.output.add(name=name)
+    inside._take_branch(model.proto, number=number, index=1, name="then_branch")
+    assert [*model.proto.graph.node[2].output] == ["a"] and [*model.proto.graph.node[3].input] == ["a"]
 
 
 def test_nodes_that_nothing_reads_go():

@@ -280,6 +280,8 @@ WITHOUT_ELEMENTS = [
     ("NonMaxSuppression", 11, (empty(1, 0, 4), empty(1, HUGE, 0), np.array(9)), {}, [(0, 3)]),
     ("MaxRoiPool", 22, (empty(1, 0, 1, 1), empty(1, 5)), {"pooled_shape": [HUGE, 1]}, [(1, 0, HUGE, 1)]),
     ("FeatureVectorizer", 1, (empty(0, 3),), {}, [(0, 3)]),
+    ("ReduceSum", 13, (empty(HUGE, 0),), {"keepdims": 0}, [()]),  # along all axes
+    ("ReduceL2", 13, (empty(HUGE, 0),), {"keepdims": 1}, [(1, 1)]),
 ]
 
 
