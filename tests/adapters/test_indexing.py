@@ -162,7 +162,16 @@ def test_tuples_of_more_axes_than_tensors_have_are_refused(refused, size):
 @pytest.mark.parametrize("to", [10, 9, 8, 7])
 @pytest.mark.parametrize(
     ("shape", "depth"),
-    [((3, 4, 5), 1), ((3, 4, 5), 2), ((3, 4, 5), 3), ((2, 0, 3), 1), ((2, 3, 0), 2), ((0, 3, 4), 2), ((2, 0, 3), 2)],
+    [
+        ((3, 4, 5), 1),
+        ((3, 4, 5), 2),
+        ((3, 4, 5), 3),
+        ((2, 0, 3), 1),
+        ((2, 3, 0), 2),
+        ((0, 3, 4), 2),
+        ((2, 0, 3), 2),
+        ((0, 3, 0), 1),
+    ],
 )
 def test_slices_at_tuples(check, shape, depth, to):
     rng = np.random.default_rng(depth)
