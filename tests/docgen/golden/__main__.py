@@ -114,7 +114,7 @@ def indexes(registry):
     for page in pages:
         if page.path == "sets.html":
             page.page["parts"][0]["table"]["rows"][2:] = []
-        if page.path.startswith(("errors/", "releases.html", "sets.html", "tags.html")):
+        if page.path.startswith(("errors/", "releases", "sets.html", "tags.html")):
             yield from (page.path, *outlined(page._asdict()))
 
 
