@@ -201,6 +201,12 @@ def test_fates_of_operators_without_kernels():
     assert fates().runs_by_fate("tract") == {REWRITTEN: {}, FALLBACK: {}, REFUSED: {}}
 
 
+def test_operators_that_are_withdrawn_or_not_of_the_standard_have_no_fate():
+    keys = {key for groups in fates().runs_by_fate("tensorrt").values() for listed in groups.values() for key in listed}
+    assert ("", "Hardmax") in keys and ("ai.onnx.ml", "Scaler") in keys
+    assert not keys & {("", "Upsample"), ("", "Scatter"), ("", "Affine")}
+
+
 def test_conversions_do_what_the_pages_say():
     trilu = model("a (float[3, 3] x) => (float[3, 3] y) { y = Trilu (x) }")
     assert fate("tensorrt", "8.4", "Trilu") == REWRITTEN and fate("tensorrt", "8.5", "Trilu") == ""
