@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,12 +75,12 @@ class Merging:
     model: Model
     connected: list[tuple[str, str]]
     interface: tuple[dict[str, str], dict[str, str]]
-    values: int = 0
-    nodes: int = 0
-    functions: dict[str, str] = field(default_factory=dict)
-    sizes: tuple[dict[str, str], dict[str, str]] = ({}, {})
-    opsets: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    values: int
+    nodes: int
+    functions: dict[str, str]
+    sizes: tuple[dict[str, str], dict[str, str]]
+    opsets: dict[str, int]
+    notes: list[str]
 
 
 def merge(

@@ -37,7 +37,7 @@ def magnitude(value: Any) -> float:
         if tolerance_of(each.dtype) and each.dtype.kind != "c"
     ]
     numbers += [np.abs(each).astype(np.float64).ravel() for each in leaves(value) if each.dtype.kind == "c"]
-    found = np.concatenate(numbers) if numbers else np.zeros(0)
+    found = np.concatenate([[], *numbers])
     found = found[np.isfinite(found) & (found > 0)]
     return float(np.median(found)) if found.size else 0.0
 

@@ -104,7 +104,7 @@ class Drawing:
         inputs = [value for value in bound.proto.graph.input if value.name in self._needed]
         careful = CAREFUL[attempt]
         if careful is not None:
-            demands = {
+            demands = demands | {
                 value.name: careful.meet(demands.get(value.name, careful))
                 for value in inputs
                 if not (value.name in demands and not demands[value.name].whole)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -165,6 +166,8 @@ class _Verifying:
         self._stopped = False
         """Whether a run reached a limit, as runs on other inputs would."""
         self.branches = Branches(before, registry)
+        if settings.with_ is not None:
+            self.branches.missed.clear()  # a runtime does not say what it runs
         self.runners = [self._runner(number) for number in (0, 1)]
 
     def _runner(self, number: int) -> Runner:
@@ -356,7 +359,7 @@ class _Verifying:
         told = {name: each.tells_little for name, each in self.comparisons.items()}
         little = {name: why for name, why in told.items() if why}
         self.notes += [f"{brief_name(name)}: {why}" for name, why in little.items()]
-        if self.branches.missed and self.settings.with_ is None:
+        if self.branches.missed:
             self.notes.append(
                 f"never run, so not compared: {listing(sorted(self.branches.missed))}; give inputs: --data"
             )
@@ -367,10 +370,8 @@ class _Verifying:
 def _tolerance_for(value: Any, name: str, other: str, roundings: Sequence[Roundings]) -> tuple[float, int]:
     """Return the relative tolerance of an output and the longest sum before it."""
     known = [each.values.get(key, (0.0, 1, 0.0)) for each, key in zip(roundings, (name, other), strict=False)]
-    roundings_before, length, unit = (max(column) for column in zip(*known, strict=True)) if known else (1e9, 1, 0.0)
-    return max((tolerance(each.dtype, (roundings_before, length, unit)) for each in leaves(value)), default=0.0), int(
-        length
-    )
+    most, length, unit = (max(column) for column in zip(*known, strict=True)) if known else (math.inf, 1, 0.0)
+    return max((tolerance(each.dtype, (most, length, unit)) for each in leaves(value)), default=0.0), int(length)
 
 
 def _required_inputs(model: Model) -> list[Any]:
