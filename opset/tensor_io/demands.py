@@ -169,8 +169,8 @@ def _wider_shape(use: Use) -> Demand | None:
     shape, count = use.shape(0), use.count()
     if shape is None or count < len(shape):
         return Demand(1, 1)
-    sizes = [size if isinstance(size, int) and size != 1 else 2 for size in shape]
-    return Demand(fixed=(2,) * (count - len(shape)) + tuple(sizes))
+    sizes = [size if isinstance(size, int) and size != 1 else _SMALL for size in shape]
+    return Demand(fixed=(_SMALL,) * (count - len(shape)) + tuple(sizes))
 
 
 def _other_shape(use: Use) -> Demand | None:
@@ -230,6 +230,13 @@ def _words(*attributes: str) -> Rule:
 def _scores(use: Use) -> Demand | None:
     """Return a mask."""
     return Demand(mask=True)
+
+
+def _place_in_cache(use: Use) -> Demand:
+    """Return places in a cache from which an update fits into it, or any place if it is written to in a circle."""
+    axis = use.attribute("axis", -2)
+    room = 1 if use.attribute("mode") in (b"circular", "circular") else use.size(1, axis, 1)
+    return Demand(0, max(use.size(0, axis, 1) - room, 0))
 
 
 def _grid_size(use: Use) -> Demand:
@@ -304,7 +311,7 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("MelWeightMatrix", 3): _whole(0, 100), ("MelWeightMatrix", 4): _whole(3000, 4000),
     ("Clip", 1): _real(-1, 0), ("Clip", 2): _real(0.25, 1.5), ("CenterCropPad", 1): _cropped_or_padded,
     ("Attention", 3): _scores, ("Attention", 6): lambda use: Demand(1, use.size(1, -2)),
-    ("TensorScatter", 2): _whole(0, 0), ("RotaryEmbedding", 3): lambda use: Demand(0, use.size(1, 0) - 1),
+    ("TensorScatter", 2): _place_in_cache, ("RotaryEmbedding", 3): lambda use: Demand(0, use.size(1, 0) - 1),
     **{(f"Bitwise{name}", at): _WIDE for name in ("And", "Or", "Xor", "Not") for at in (0, 1)}, ("BitShift", 0): _WIDE,
     ("BitCast", 0): _WIDE, ("IsInf", 0): _odd_numbers,
     ("IsNaN", 0): _odd_numbers, ("Mod", 0): _whole(-9, 9),

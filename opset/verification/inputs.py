@@ -71,7 +71,7 @@ class Drawing:
             yield {}
             return
         first = SIZES[:FIRST] if number < FIRST else (MANY, *SIZES[:FIRST])
-        number %= len(first)
+        number = (number + number // len(first)) % len(first)  # numbers are varied by the seed, too, in other turns
         for sizes in (*first[number:], *first[:number], *SIZES[FIRST:]):
             yield {name: sizes[_place(name, at) % len(sizes)] for at, name in enumerate(self.open_sizes)}
 

@@ -36,6 +36,8 @@ SMALL_SEEDS = 20
 """Inputs drawn of a small model, unless an output differs before."""
 KEPT = 1 << 30
 """Bytes of inner values that are kept to find the first that differs."""
+MOST_STEPS, STEPS_FOR_ONE = 100_000, 1000
+"""Steps that a run of the second model may take at least, and for each step of the first one; more has no end."""
 _STOPPED = ("R301", "R302", "R303", "R205", "R201")
 """Codes of runs that say nothing about the model's values."""
 
@@ -284,12 +286,18 @@ class _Verifying:
     def _compare(self, drawn: Drawn, outputs: Sequence[Any]) -> None:
         """Run the second model on the inputs, and compare the outputs."""
         feeds = {self.interface.inputs.get(name, name): value for name, value in drawn.feeds.items()}
+        steps = self.runners[0].steps
+        most = max(MOST_STEPS, STEPS_FOR_ONE * steps)
         try:
-            found = self.runners[1].run(feeds)
+            found = self.runners[1].run(feeds, max_steps=most)
         except RunError as error:
+            is_stopped = error.findings[0].code in _STOPPED and self.runners[1].steps <= most
             why = f"the model after does not run: {_message(error)}"
-            is_stopped = error.findings[0].code in _STOPPED
-            self._stopped |= is_stopped
+            if self.runners[1].steps > most:
+                why = f"the model after does not come to an end: more than {most:,} steps, {steps:,} before"
+            if is_stopped:
+                self._stopped = True
+                self.notes.append(f"{drawn.source} was not compared: {why}")
             verdict = NOT_COMPARED if is_stopped else DIFFERENT
             self._reasons[why] = None
             self.runs.append(VerifiedRun(drawn.source, drawn.seed, drawn.sizes, verdict, why))
