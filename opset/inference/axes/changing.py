@@ -20,6 +20,7 @@ from opset.inference.limits import MAX_BOUND
 from opset.model import load
 from opset.model import proto as pb
 from opset.model.graph.index import FreshNames, bodies
+from opset.model.graph.walking import subgraphs
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.preparation import read_model
@@ -217,13 +218,11 @@ def _change(
         with charge_to(budget):
             tracking = follow(make, accept, PASSES)
     except Stopped as stopped:
-        raise _error_of(
-            stopped, axes, size, body.location(stopped.index) if stopped.index >= 0 else body.label
-        ) from None
+        place = body.location(stopped.index) if stopped.index >= 0 else body.label
+        raise _error_of(stopped, axes, size, stopped.place or place) from None
     message = pb.ModelProto()
     message.CopyFrom(read.proto)
-    tracking.edits.apply(message.graph, message.ir_version < 4)
-    _state_sizes(message.graph, tracking, size)
+    _apply(message.graph, tracking, size, message.ir_version < 4)
     resized = read.with_proto(message, changed=True)
     _check_resized(engine, resized, registry, axes, size)
     return resized, [*index.notes, *tracking.edits.notes]
@@ -257,13 +256,26 @@ def _error_of(stopped: Stopped, axes: Sequence[_Axis], size: int | str, place: s
     return InferenceError(Finding("I502", f"{names} cannot become {size} for certain", place, stopped.why, help))
 
 
+def _apply(graph: Any, tracking: Tracking, size: int | str, lists_inputs: bool) -> None:
+    """Make the changes of a pass in a GraphProto, and of those over graphs inside it; state the new size in types."""
+    for (index, attribute), inner in tracking.inner.items():
+        _apply(dict(subgraphs(graph.node[index]))[attribute], inner, size, False)
+    tracking.edits.apply(graph, lists_inputs)
+    _state_sizes(graph, tracking, size)
+
+
 def _state_sizes(graph: Any, tracking: Tracking, size: int | str) -> None:
     """State the new size in the types of a GraphProto's values."""
     for value in (*graph.input, *graph.output, *graph.value_info):
         place = tracking.places.get(value.name)
-        if place is None or value.type.WhichOneof("value") != "tensor_type":
+        if place is None:
             continue
-        dims = value.type.tensor_type.shape.dim
+        kind = value.type
+        while kind.WhichOneof("value") == "sequence_type":
+            kind = kind.sequence_type.elem_type
+        if kind.WhichOneof("value") != "tensor_type":
+            continue
+        dims = kind.tensor_type.shape.dim
         if place.axis >= len(dims):
             continue
         new: Size = variable(size) if isinstance(size, str) else size

@@ -114,6 +114,10 @@ class Step:
             raise Blocked(f"the elements of {self._name(index)} are not known")
         return tuple([size for size in data.values if isinstance(size, int | Dim)])
 
+    def is_empty_sequence(self, index: int) -> bool:
+        """Whether an input is certainly a sequence without elements."""
+        return self._tracking.is_empty_sequence(self.call.names[index])
+
     def axis(self, axis: int, rank: int) -> int:
         """Return an axis counted from the front."""
         return axis + rank * (axis < 0)
@@ -146,6 +150,13 @@ class Step:
     def set_attribute(self, name: str, elements: Sequence[Size], why: str) -> None:
         """Replace an attribute of integers. Raises Blocked if the new size is no number."""
         self._tracking.edits.set_attribute(self._index, name, elements, why)
+
+    def can_repeat(self, index: int, axis: int) -> bool:
+        """Whether an input without the axis can be repeated along an axis, which has the size and equal slices."""
+        shape = self.call.shape(index)
+        if shape is None or not self.follows(shape[axis]):
+            return False
+        return self.before == 1 or self._tracking.has_equal_slices(self.call.names[index], axis)
 
     def repeat(self, index: int, axis: int) -> None:
         """Repeat an input without the axis along an axis that must have it; its slices must be certainly equal.
