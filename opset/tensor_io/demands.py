@@ -273,6 +273,11 @@ def _odd_numbers(use: Use) -> Demand | None:
     return Demand(choices=(math.inf, -math.inf, math.nan, 0.5, -2.0))
 
 
+def _ratio(use: Use) -> Demand:
+    """Return shares of elements that are dropped; with 0 none is, so that nothing is random."""
+    return Demand(choices=(0.0, 0.25, 0.5))
+
+
 _WIDE = _whole(-(2**31), 2**31 - 1)
 _BYTES = _whole(-128, 255)
 _POSITIVE = _real(0.1, 3)
@@ -293,7 +298,7 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("Resize", 2): _real(1, 2.6), ("Resize", 3): _whole(2, 5), ("Upsample", 1): _real(1, 2.6),
     **{(name, 4): _length_of_sequence for name in ("RNN", "GRU", "LSTM")}, ("ReverseSequence", 1): _length_of_sequence,
     ("SequenceAt", 1): _whole(0, 1), ("SequenceErase", 1): _whole(0, 1), ("SequenceInsert", 2): _whole(0, 1),
-    ("Loop", 0): _whole(1, 5), ("Loop", 1): _whole(1, 1), ("Dropout", 1): _real(0, 0.5),
+    ("Loop", 0): _whole(1, 5), ("Loop", 1): _whole(1, 1), ("Dropout", 1): _ratio,
     ("Bernoulli", 0): _real(0, 1), ("Multinomial", 0): _real(-3, 0), ("BatchNormalization", 4): _POSITIVE,
     **{(name, 1): _real(0.05, 0.3) for name in ("QuantizeLinear", "DequantizeLinear")},
     **{(name, at): _real(0.05, 0.3) for name in ("QLinearConv", "QLinearMatMul") for at in (1, 4)},

@@ -38,6 +38,8 @@ KEPT = 1 << 30
 """Bytes of inner values that are kept to find the first that differs."""
 MOST_STEPS, STEPS_FOR_ONE = 100_000, 1000
 """Steps that a run of the second model may take at least, and for each step of the first one; more has no end."""
+ENOUGH_DRAWN = 40
+"""Elements that are drawn again to see whether an output is random: a few may happen to be equal."""
 _STOPPED = ("R301", "R302", "R303", "R205", "R201")
 """Codes of runs that say nothing about the model's values."""
 
@@ -256,7 +258,7 @@ class _Verifying:
 
     def _note_failures(self, failures: Sequence[tuple[Drawn, RunError]]) -> None:
         """Note sizes with which the first model does not run."""
-        for drawn, error in failures:
+        for drawn, error in failures[:1]:
             if drawn.sizes:
                 sizes = ", ".join(f"{safe_text(name)}={size}" for name, size in drawn.sizes.items())
                 self.notes.append(f"the model before does not run with {sizes}: {_message(error)}")
@@ -328,18 +330,25 @@ class _Verifying:
         return found
 
     def _mark_random(self, drawn: Drawn, values: Mapping[str, Any]) -> None:
-        """Mark the outputs that depend on random numbers, which are not compared by value."""
+        """Mark the outputs that depend on random numbers in this run, which are not compared by value."""
         certain, doubtful = self._random
-        runner = self.runners[0]
-        if doubtful and isinstance(runner, ReferenceRunner):
-            other = ReferenceRunner(
-                without_seeds(self.models[0]), self.registry, self.settings.limits, self.budget, seed=1
-            )
-            again = dict(zip(values, other.run(drawn.feeds), strict=True))
-            doubtful = {name for name in doubtful if why_different(values[name], again[name], 0.0, 0.0)}
-        for name in certain | doubtful:
-            if name in self.comparisons:
-                self.comparisons[name].random = True
+        if doubtful and self.settings.with_ is None:
+            doubtful = self._drawn_outputs(drawn, {name: values[name] for name in doubtful})
+        for name, comparison in self.comparisons.items():
+            comparison.random = name in certain or name in doubtful
+
+    def _drawn_outputs(self, drawn: Drawn, values: Mapping[str, Any]) -> set[str]:
+        """Return those of some outputs of the first model that are others if other random numbers are drawn."""
+        model, found = without_seeds(self.models[0]), set[str]()
+        names = [each.name for each in model.proto.graph.output]
+        fewest = min(sum(each.size for each in leaves(value)) for value in values.values())
+        for seed in range(1, max(ENOUGH_DRAWN // max(fewest, 1), 1) + 1):
+            runner = ReferenceRunner(model, self.registry, self.settings.limits, self.budget, seed=seed)
+            again = dict(zip(names, runner.run(drawn.feeds), strict=True))
+            found |= {name for name, value in values.items() if why_different(value, again[name], 0.0, 0.0)}
+            if len(found) == len(values):
+                break
+        return found
 
     def _locate(self, drawn: Drawn, feeds: Mapping[str, Any], allowed: float) -> None:
         """Find the first value inside that differs, if both run on the reference evaluator."""
