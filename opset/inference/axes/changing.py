@@ -299,6 +299,8 @@ def _check_resized(engine: Engine, resized: Model, registry: Registry, axes: Seq
 def _faults_of(engine: Engine) -> Iterator[tuple[str, str]]:
     """Yield the place of each contradiction and misfit that an inference found, with its reason."""
     for scope in engine.all_scopes():
+        if scope.unused:
+            continue
         for name, why in scope.conflicts.items():
             yield f"{scope.body.label}, {quote(name)}", why
         for index, problems in scope.problems.items():

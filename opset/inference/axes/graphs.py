@@ -24,6 +24,9 @@ class Pass(Follower, Protocol):
     def inside(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Pass:
         """Return the pass over a graph of a node, done, with the places of the graph's inputs."""
 
+    def enter_unused(self, index: int, attribute: str) -> None:
+        """Let a graph that is never run follow, too, as far as it can."""
+
     def is_shared(self, name: str) -> bool:
         """Whether a value is the same in both models."""
 
@@ -54,7 +57,9 @@ def _branches(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     found = []
     for name in ("then_branch", "else_branch"):
         scope = tracking.scope.subgraphs.get((index, name))
-        if scope is None or not scope.unused:
+        if scope is not None and scope.unused:
+            tracking.enter_unused(index, name)
+        else:
             found.append(_output_places(tracking.inside(index, name, {})))
     if any(places != found[0] for places in found):
         raise Blocked("its branches give the slices at different places, or one of them gives none")

@@ -95,6 +95,15 @@ class Tracking:
             raise Stopped(index, stopped.why, stopped.help, stopped.place or body.location(stopped.index)) from None
         return made
 
+    def enter_unused(self, index: int, attribute: str) -> None:
+        """Let a graph that is never run follow, too, as far as it can: a runtime may look at its constants."""
+        options, notes = len(self.options), len(self.edits.notes)
+        try:
+            self.inside(index, attribute, {})
+        except (Blocked, Stopped):
+            self.inner.pop((index, attribute), None)
+            del self.options[options:], self.edits.notes[notes:]
+
     def run(self) -> None:
         """Follow the axis to the end. Raises Stopped."""
         body = self.scope.body
