@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import opset
 from judges.fuzz.injecting import bodies
 from opset.budget import Limits
 from opset.opsets.registry import default_registry
-from opset.verification.comparing import why_different
+from opset.verification.comparing import magnitude, why_different
 from opset.verification.inputs import CAREFUL, Drawing
 
 RUNS = 300
@@ -124,17 +124,32 @@ def reason(before: ModelProto, after: ModelProto) -> str:
     return ""
 
 
-def differs_on_many(source: ModelProto, before: ModelProto, after: ModelProto, allowed: float) -> tuple[bool, int]:
-    """Return whether onnxruntime gives other outputs for two models on many drawn inputs, and how many it compared."""
+def differ(one: Sequence[Any], other: Sequence[Any], allowed: float, usual: Sequence[float]) -> bool:
+    """Whether outputs differ by more than is allowed for their own magnitudes, and for usual ones."""
+    atols = [allowed * max(size, magnitude(value)) for size, value in zip(usual, one, strict=True)]
+    return any(why_different(*pair, allowed, atol) for *pair, atol in zip(one, other, atols, strict=True))
+
+
+def differs_on_many(
+    source: ModelProto, before: ModelProto, after: ModelProto, allowed: float, feeds: Mapping[str, Any]
+) -> tuple[bool, int]:
+    """Return whether onnxruntime gives other outputs for two models on many drawn inputs, and how many it compared.
+
+    The magnitudes of outputs on `feeds`, those of the case, are the usual ones.
+    """
     sessions = [_session(model) for model in (before, after)]
+    try:
+        usual = [*map(magnitude, sessions[0].run(None, dict(feeds)))]
+    except Exception:
+        usual = [0.0] * len(before.graph.output)
     compared = 0
-    for feeds in _drawn(source):
+    for drawn in _drawn(source):
         try:
-            one, other = (session.run(None, feeds) for session in sessions)
+            one, other = (session.run(None, drawn) for session in sessions)
         except Exception:
             continue
         compared += 1
-        if any(why_different(*pair, allowed, None) for pair in zip(one, other, strict=True)):
+        if differ(one, other, allowed, usual):
             return True, compared
     return False, compared
 

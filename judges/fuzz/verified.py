@@ -26,7 +26,7 @@ import opset
 from judges.conformance.judge import Case, run_onnxruntime
 from judges.conformance.matrix import node_cases
 from judges.conformance.models import cases_of
-from judges.fuzz.equivalent import RUNS, differs_on_many, reason
+from judges.fuzz.equivalent import RUNS, differ, differs_on_many, reason
 from judges.fuzz.injecting import FAULTS, PLACES
 from opset.budget import Limits
 from opset.verification.comparing import magnitude, why_different
@@ -97,8 +97,7 @@ def judged(before: onnx.ModelProto, after: onnx.ModelProto, feeds: Mapping[str, 
             continue
         compared += 1
         usual = usual or [*map(magnitude, one)]
-        atols = [allowed * max(size, magnitude(value)) for size, value in zip(usual, one, strict=True)]
-        if any(why_different(*pair, allowed, atol) for *pair, atol in zip(one, other, atols, strict=True)):
+        if differ(one, other, allowed, usual):
             return MISSED
         small |= any(why_different(*pair, 0.0, 0.0) for pair in zip(one, other, strict=True))
     return UNDECIDED if not compared else WITHIN if small else EQUIVALENT
@@ -125,7 +124,7 @@ def examined(
         return found, ""
     if why := reason(before, after):
         return EQUIVALENT, why
-    missed, runs = differs_on_many(source, before, after, allowed)
+    missed, runs = differs_on_many(source, before, after, allowed, feeds)
     return (MISSED, "") if missed else (EQUIVALENT, DRAWN if runs else FEEDS)
 
 
