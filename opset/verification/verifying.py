@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -308,7 +309,7 @@ class _Verifying:
         others = [each.name for each in self.models[1].proto.graph.output]
         values, other_values = dict(zip(names, outputs, strict=True)), dict(zip(others, found, strict=True))
         roundings = self._roundings(drawn)
-        self._mark_random(drawn, values)
+        self._mark_random(drawn)
         same = True
         allowed: dict[str, float] = {}
         for name, comparison in self.comparisons.items():
@@ -329,24 +330,35 @@ class _Verifying:
                 found.append(Roundings(inference.index, inference))
         return found
 
-    def _mark_random(self, drawn: Drawn, values: Mapping[str, Any]) -> None:
+    def _mark_random(self, drawn: Drawn) -> None:
         """Mark the outputs that depend on random numbers in this run, which are not compared by value."""
         certain, doubtful = self._random
-        if doubtful and self.settings.with_ is None:
-            doubtful = self._drawn_outputs(drawn, {name: values[name] for name in doubtful})
+        if doubtful:
+            with suppress(RunError):  # if a runtime alone can run the model, it is not known
+                doubtful = self._drawn_outputs(drawn, doubtful)
         for name, comparison in self.comparisons.items():
             comparison.random = name in certain or name in doubtful
 
-    def _drawn_outputs(self, drawn: Drawn, values: Mapping[str, Any]) -> set[str]:
-        """Return those of some outputs of the first model that are others if other random numbers are drawn."""
-        model, found = without_seeds(self.models[0]), set[str]()
+    def _drawn_outputs(self, drawn: Drawn, doubtful: Iterable[str]) -> set[str]:
+        """Return those of some outputs of the first model that are others if other random numbers are drawn.
+
+        Raises:
+            RunError: The reference evaluator does not run the model.
+        """
+        model = without_seeds(self.models[0])
         names = [each.name for each in model.proto.graph.output]
-        fewest = min(sum(each.size for each in leaves(value)) for value in values.values())
-        for seed in range(1, max(ENOUGH_DRAWN // max(fewest, 1), 1) + 1):
+
+        def outputs(seed: int) -> dict[str, Any]:
             runner = ReferenceRunner(model, self.registry, self.settings.limits, self.budget, seed=seed)
-            again = dict(zip(names, runner.run(drawn.feeds), strict=True))
-            found |= {name for name, value in values.items() if why_different(value, again[name], 0.0, 0.0)}
-            if len(found) == len(values):
+            return dict(zip(names, runner.run(drawn.feeds), strict=True))
+
+        values, found, left = outputs(0), set[str](), {*doubtful}
+        fewest = min(sum(each.size for each in leaves(values[name])) for name in left)
+        for seed in range(1, max(ENOUGH_DRAWN // max(fewest, 1), 1) + 1):
+            again = outputs(seed)
+            found |= {name for name in left if why_different(values[name], again[name], 0.0, 0.0)}
+            left -= found
+            if not left:
                 break
         return found
 
