@@ -33,8 +33,10 @@ from opset.verification.tolerances import Roundings, tolerance
 SEEDS = 3
 MORE_SEEDS = 9
 """Inputs drawn beyond these as long as a branch or body of a loop was not run, or an output had no elements."""
-SMALL_SEEDS = 20
-"""Inputs drawn of a small model, unless an output differs before."""
+SMALL_SEEDS, HUNT_SEEDS = 20, 150
+"""Inputs drawn of a small model, unless an output differs before; and if a value inside differs, but no output."""
+INSIDE = 1e-4
+"""The relative difference of values inside that counts."""
 KEPT = 1 << 30
 """Bytes of inner values that are kept to find the first that differs."""
 MOST_STEPS, STEPS_FOR_ONE = 100_000, 1000
@@ -167,6 +169,9 @@ class _Verifying:
         self.first: FirstDifference | None = None
         self._reasons: dict[str, None] = {}
         self._located = False
+        self._last: tuple[Drawn, Mapping[str, Any]] | None = None
+        """The inputs of the last run in which the outputs were the same, for both models."""
+        self._inside = ""
         self._stopped = False
         """Whether a run reached a limit, as runs on other inputs would."""
         self.branches = Branches(before, registry)
@@ -220,11 +225,19 @@ class _Verifying:
         if self.settings.data:
             return
         seeds = self._seeds()
-        for seed in range(max(seeds, (self.settings.seeds or SEEDS) + MORE_SEEDS)):
-            is_enough = not self.branches.missed and not any(each.is_empty for each in self.comparisons.values())
-            if self._stopped or (seed >= seeds and is_enough) or (seed >= SEEDS and self._differs):
+        most = max(seeds, (self.settings.seeds or SEEDS) + MORE_SEEDS)
+        seed = 0
+        while seed < most and not self._stopped and not (seed >= SEEDS and self._differs):
+            if (
+                seed >= seeds
+                and not self.branches.missed
+                and not any(each.is_empty for each in self.comparisons.values())
+            ):
                 break
             yield from self._draw_runs(seed)
+            seed += 1
+            if seed == seeds == SMALL_SEEDS and self.settings.seeds is None and self._differs_inside():
+                seeds = most = HUNT_SEEDS
 
     @property
     def _differs(self) -> bool:
@@ -317,7 +330,9 @@ class _Verifying:
             same &= comparison.add(values[name], other_values[comparison.after], allowed[name], longest)
         verdict = SAME if same else DIFFERENT
         self.runs.append(VerifiedRun(drawn.source, drawn.seed, drawn.sizes, verdict))
-        if not same and not self._located:
+        if same:
+            self._last = drawn, feeds
+        elif not self._located:
             self._locate(drawn, feeds, max(allowed.values()))
 
     def _roundings(self, drawn: Drawn) -> list[Roundings]:
@@ -362,26 +377,44 @@ class _Verifying:
                 break
         return found
 
+    def _differs_inside(self) -> bool:
+        """Whether the same outputs of the last run came from other values inside, so that other inputs may show it."""
+        if self._last is None:
+            return False
+        values = self._inner_values(*self._last, INSIDE)
+        if values is None or values.first is None:
+            return False
+        name, place, _, why = values.first
+        self._inside = f"{brief_name(name)} differs inside, and no output does: {why} ({place})"
+        return True
+
     def _locate(self, drawn: Drawn, feeds: Mapping[str, Any], allowed: float) -> None:
         """Find the first value inside that differs, if both run on the reference evaluator."""
         self._located = True
+        values = self._inner_values(drawn, feeds, allowed if self.settings.rtol is None else self.settings.rtol)
+        if values is not None and values.first is not None:
+            self.first = FirstDifference(*values.first)
+        if values is not None and values.cut:
+            self.notes.append("not all inner values fit into memory; an earlier one may differ")
+
+    def _inner_values(self, drawn: Drawn, feeds: Mapping[str, Any], rtol: float) -> InnerValues | None:
+        """Return the comparison of all values inside, None if the reference evaluator does not run both models."""
         before, after = self.runners
         if not (isinstance(before, ReferenceRunner) and isinstance(after, ReferenceRunner)):
-            return
+            return None
         values = InnerValues(min(KEPT, byte_limit(self.settings.limits) // 2))
         try:
             before.run(drawn.feeds, values.keep)
-            values.start_comparing(allowed if self.settings.rtol is None else self.settings.rtol)
+            values.start_comparing(rtol)
             after.run(feeds, values.compare)
         except RunError as error:
             self.notes.append(f"the first difference was not found: {_message(error)}")
-        if values.first is not None:
-            self.first = FirstDifference(*values.first)
-        if values.cut:
-            self.notes.append("not all inner values fit into memory; an earlier one may differ")
+        return values
 
     def _note_what_was_little(self) -> None:
         """Note outputs whose comparison says little."""
+        if self._inside and not self._differs:
+            self.notes.append(self._inside)
         told = {name: each.tells_little for name, each in self.comparisons.items()}
         little = {name: why for name, why in told.items() if why}
         self.notes += [f"{brief_name(name)}: {why}" for name, why in little.items()]
