@@ -31,7 +31,7 @@ from judges.fuzz.injecting import FAULTS, PLACES
 from opset.budget import Limits
 from opset.verification.comparing import magnitude, why_different
 
-LIMITS = Limits(timeout=60)
+LIMITS = Limits(timeout=300)
 OTHER_INPUTS = 12
 FOUND, MISSED, WITHIN, EQUIVALENT = "found", "missed", "within tolerance", "equivalent"
 INVALID, UNDECIDED = "invalid", "undecided"

@@ -39,7 +39,7 @@ INSIDE = 1e-4
 """The relative difference of values inside that counts."""
 KEPT = 1 << 30
 """Bytes of inner values that are kept to find the first that differs."""
-MOST_STEPS, STEPS_FOR_ONE = 100_000, 1000
+MOST_STEPS, STEPS_FOR_ONE = 100_000, 100
 """Steps that a run of the second model may take at least, and for each step of the first one; more has no end."""
 ENOUGH_DRAWN = 40
 """Elements that are drawn again to see whether an output is random: a few may happen to be equal."""

@@ -363,9 +363,9 @@ def replace_locations(model: Any, new: Mapping[str, str]) -> None:
     Raises:
         UsageError: U103 if a new one is not valid UTF-8.
     """
-    for location in new.values():
-        if location.encode(errors="replace").decode() != location:
-            why = f"the path {quote(location)} is not valid UTF-8"
+    for given in new.values():
+        if given.encode(errors="replace").decode() != given:
+            why = f"the path {quote(given)} is not valid UTF-8"
             raise UsageError(Finding("U103", "external data cannot be found from another folder", why=why))
     for tensor in filter(is_external, tensors(model)):
         for entry in tensor.external_data:
