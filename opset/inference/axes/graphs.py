@@ -1,4 +1,4 @@
-"""How nodes with graphs carry an axis: If, Loop and Scan, if what they decide does not depend on the slices."""
+"""How nodes with graphs carry an axis: If, Loop, Scan and SequenceMap, if what they decide does not depend on it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def carry_into_graphs(tracking: Any, index: int, operator: tuple[str, str], call
         Blocked: the node does not carry the axis.
         Stopped: a node in one of its graphs does not.
     """
-    carry = {("If", ""): _branches, ("Loop", ""): _loop, ("Scan", ""): _scan}.get(operator)
+    carry = _CARRY.get(operator)
     if carry is None:
         raise Blocked("the axis is not followed into the graphs of this operator")
     return carry(tracking, index, call)
@@ -108,6 +108,18 @@ def _scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     if any(axis < 0 for axis in new):
         raise Blocked("an axis of its outputs is counted from the end")
     return [*states, *(_behind_new_axis(place, axis) for place, axis in zip(given, new, strict=True))]
+
+
+def _map(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
+    """Return the places in the elements of the sequences that a graph gives for each element."""
+    places = [tracking.places.get(name) for name in call.names]
+    if any(place is None and not tracking.is_shared(name) for place, name in zip(places, call.names, strict=True)):
+        raise Blocked("it computes with the number of slices")
+    inputs = _body(tracking, index).input_names()
+    return _output_places(tracking.inside(index, "body", dict(zip(inputs, places, strict=False))))
+
+
+_CARRY = {("If", ""): _branches, ("Loop", ""): _loop, ("Scan", ""): _scan, ("SequenceMap", ""): _map}
 
 
 def _body(tracking: Pass, index: int) -> Any:

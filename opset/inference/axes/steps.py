@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from opset.inference.axes.edits import Edits
-from opset.inference.axes.places import Blocked, Place
+from opset.inference.axes.places import Blocked, Chosen, Place
 from opset.inference.building.call import Call, Constant
 from opset.inference.building.dimensions import Dim, Size, equal, variables
 from opset.inference.building.types import Type
@@ -21,7 +21,7 @@ class Follower(Protocol):
     after: Size
     edits: Edits
 
-    def choose(self, candidates: Sequence[Place]) -> Place:
+    def choose(self, candidates: Sequence[Chosen]) -> Chosen:
         """Return the place that a decision takes."""
 
     def input_label(self, call: Call, index: int) -> str:
@@ -29,6 +29,9 @@ class Follower(Protocol):
 
     def has_equal_slices(self, name: str, axis: int) -> bool:
         """Whether the slices of a value along an axis are certainly equal."""
+
+    def is_empty_sequence(self, name: str) -> bool:
+        """Whether a value is certainly a sequence without elements."""
 
 
 class Step:
@@ -40,7 +43,7 @@ class Step:
     """
 
     def __init__(self, tracking: Follower, index: int, call: Call, outputs: Sequence[Type | None]) -> None:
-        """Store the node at `index` of the main graph, as a call."""
+        """Store the node at `index` of a graph, as a call."""
         self._tracking = tracking
         self._index = index
         self.call = call

@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from opset.errors import quote
 from opset.inference.axes.carriers import elementwise
 from opset.inference.axes.edits import Edits
 from opset.inference.axes.graphs import carry_into_graphs
-from opset.inference.axes.places import CARRIERS, Blocked, Place
+from opset.inference.axes.places import CARRIERS, Blocked, Chosen, Place
 from opset.inference.axes.steps import Step
 from opset.inference.building.call import Call, Constant
 from opset.inference.building.dimensions import Dim, Size, equal
@@ -24,7 +24,6 @@ from opset.model.storage.tensor import tensor_bytes
 MAX_TENSOR = 1 << 24
 """Bytes of a constant that are compared, to see whether its slices are equal."""
 MAX_STEPS_BACK = 64
-Chosen = TypeVar("Chosen", Place, "Place | None")
 
 
 class Stopped(Exception):

@@ -142,6 +142,12 @@ CARRIED = {
         q = SequenceConstruct(n, a)  r = SequenceInsert(q, x)  t = SequenceErase(r, one)
         c = ConcatFromSequence <axis = -1> (t)  l = SequenceLength(t)  f = Cast <to = 1> (l)
         g = Mul(c, f)  i = Constant <value_ints = [0, 1, 2, 3, 4, 5]> ()  y = Gather <axis = 1> (g, i) }""", 0, 0),
+    "mapped": (
+        """(float[B,4] x) => (float[B,4] y) <int64[2] cut = {1, 3}> {
+        p = SplitToSequence <axis = 1> (x, cut)
+        q = SequenceMap <body = b (float[B,L] t, float[B,4] w) => (float[B,L] o) {
+            i = Constant <value_ints = [0]> ()  c = Gather <axis = 1> (w, i)  o = Add(t, c) }> (p, x)
+        y = ConcatFromSequence <axis = 1> (q) }""", 0, 0),
     "stacked": (
         """(float[B,2] x) => (float[3,B,2] y) <int64 m = {3}, bool on = {1}> {
         none = SequenceEmpty <dtype = 1> ()
