@@ -126,8 +126,10 @@ def reason(before: ModelProto, after: ModelProto) -> str:
 
 def differ(one: Sequence[Any], other: Sequence[Any], allowed: float, usual: Sequence[float]) -> bool:
     """Whether outputs differ by more than is allowed for their own magnitudes, and for usual ones."""
-    atols = [allowed * max(size, magnitude(value)) for size, value in zip(usual, one, strict=True)]
-    return any(why_different(*pair, allowed, atol) for *pair, atol in zip(one, other, atols, strict=True))
+    return any(
+        why_different(before, after, allowed, allowed * max(size, magnitude(before)))
+        for before, after, size in zip(one, other, usual, strict=True)
+    )
 
 
 def differs_on_many(
