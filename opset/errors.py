@@ -263,6 +263,7 @@ CODES: dict[str, str] = {
     "W301": "a node has an attribute that only some runtime reads",
     "W302": "the axes of Squeeze or Unsqueeze are a scalar",
     "W303": "an attribute about spatial axes is an empty list",
+    "W304": "a flag is neither 0 nor 1",
     "W401": "the model does not import the domain of a function",
     "W402": "an attribute of a function has the name of an input or output",
     "W501": "a tensor is a segment of a greater one",

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import onnx
 import pytest
 
+import opset
 from opset.cli.findings_formats import fingerprint
 from opset.errors import Finding
 from tests.cli.commands import run
@@ -273,3 +274,7 @@ def test_an_operator_set_document_is_checked(folder):
     bad = run("check", "bad.onnxopset")
     assert bad.exit_code == 1 and bad.stdout.startswith("error[S304] there is no version -1 of an operator set")
     assert run("check", "good.onnxopset", "--diff").exit_code == 2
+    opset.load_operator_set("good.onnxopset").save("whole.onnxopset")
+    (folder / "cut.onnxopset").write_bytes((folder / "whole.onnxopset").read_bytes()[:-1])
+    cut = run("check", "cut.onnxopset")
+    assert cut.exit_code == 3 and "why     it is cut short, or bytes of it were changed" in cut.stdout + cut.stderr

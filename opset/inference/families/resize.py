@@ -124,7 +124,9 @@ def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], poli
 
 
 def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
-    """Return floor(size * span * scale) in single precision, or None if not known; a crop leaves the part `span`."""
+    """Return floor(size * span * scale) in single precision, or None if not known; a crop leaves the part `span`.
+
+    Raises Violation if no number of single precision is the product."""
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None
     if isinstance(scale, Dim):
@@ -133,7 +135,9 @@ def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> 
         try:
             length = round_to_single(round_to_single(size) * round_to_single(span))
             return max(math.floor(round_to_single(length * round_to_single(scale))), 0)
-        except (OverflowError, ValueError):
+        except OverflowError as error:
+            raise Violation("", f"a size of {size} times {scale} is too large") from error
+        except ValueError:
             return None
     # A symbolic size is multiplied if the scale is a simple fraction rounded to single precision, and not so far below
     # it that multiples of the denominator would be rounded down. Single precision then has the same result as the

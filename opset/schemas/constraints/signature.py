@@ -81,7 +81,7 @@ def type_misfits(
     for word, formals, given in (("input", schema.inputs, inputs), ("output", schema.outputs, outputs)):
         for index, type_ in enumerate(given if formals else ()):
             formal = formals[min(index, len(formals) - 1)]
-            if not type_ or (index >= len(formals) and formal.option != "variadic"):
+            if not type_ or (index >= len(formals) and formal.option != VARIADIC):
                 continue
             allowed = schema.allowed_types(formal)
             if schema.unknown and not allowed:
@@ -96,9 +96,11 @@ def type_misfits(
                 continue
             if bare_optionals and any("optional" in each for each in allowed):
                 continue
-            name, first = bound.setdefault(formal.type, (formal.name, type_))
+            number = index - len(formals) + 2 if formal.option == VARIADIC else 0
+            other, first = bound.setdefault(formal.type, (f"value {number}" if number else f"'{formal.name}'", type_))
             if first != type_:
-                what = f"the {word} '{formal.name}' is {type_}, and '{name}' is {first}"
+                label = f"value {number} of the {word}" if number else f"the {word}"
+                what = f"{label} '{formal.name}' is {type_}, and {other} is {first}"
                 yield Misfit(TIED_TYPES, what, f"both have the type {formal.type}", formal.name)
 
 
