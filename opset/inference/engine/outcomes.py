@@ -127,7 +127,7 @@ def complete_results(
             types.append(base)
             continue
         try:
-            type_, problem = _drop_impossible_shape(_result_as_type(result, base), index, call)
+            type_, problem = _drop_impossible_sizes(_result_as_type(result, base), index, call)
         except TypeError as error:  # only functions of a user-defined domain return such
             types.append(base)
             operator = f"{call.schema.name} {call.schema.since_version}"
@@ -155,23 +155,22 @@ def _as_size(size: Any) -> Size | None:
     return size if size is None or size.__class__ is int or isinstance(size, Dim) else index_of(size)
 
 
-def _drop_impossible_shape(type_: Type, index: int, call: Call) -> tuple[Type, list[Problem]]:
-    """Return output `index`'s type, without a shape that no tensor has, and a problem if a size is out of range."""
+def _drop_impossible_sizes(type_: Type, index: int, call: Call) -> tuple[Type, list[Problem]]:
+    """Return output `index`'s type without sizes that are negative or too large, and a problem if there are any."""
     shape = type_.shape
     if shape is None:
         return type_, []
-    if any(size is not None and ((upper_bound(size) or 0) < 0 or _is_too_large(size)) for size in shape):
+    if any(size is not None and (upper_bound(size) or 0) < 0 for size in shape):
         problem = _unfit_problem(call.schema, f"output {index} would have the shape {shown_shape(shape)}")
         return type_._replace(shape=None), [problem]
     if len(shape) > MAX_RANK:
         call.doubt(f"a rank of {len(shape)} is too great to be followed")
         return type_._replace(shape=None), []
-    return type_, []
-
-
-def _is_too_large(size: Size) -> bool:
-    """Whether a size is a number that no dimension of a tensor holds."""
-    return isinstance(size, int) and size >= 2**63
+    kept = tuple([None if isinstance(size, int) and size >= 2**63 else size for size in shape])
+    if kept == shape:
+        return type_, []
+    problem = _unfit_problem(call.schema, f"output {index} would have a size beyond 64 bits: {shown_shape(shape)}")
+    return type_._replace(shape=kept), [problem]
 
 
 def _unfit_problem(schema: OpSchema, why: str) -> Problem:
