@@ -274,6 +274,7 @@ CODES: dict[str, str] = {
     "W601": "a dimension variable is no identifier of C",
     "W602": "a dimension variable has an empty name",
     "W603": "a denotation is not one of the standard's",
+    "W604": "a type has more dimensions than are compared",
     "W701": "a key of a quantization annotation is not known",
     "W721": "a pipeline stage is negative",
     "W801": "not all types and shapes were checked",

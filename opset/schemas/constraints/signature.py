@@ -170,6 +170,8 @@ def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[i
                 text = repr(value)
                 shown = safe_text(text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…")
                 what, detail = f"the attribute '{declared.name}' is {shown}", f"{declared.name} {shown}"
+                if declared.kind == DATA_TYPE and isinstance(element, int) and element_name(element) in NUMBERS:
+                    detail += f" ({element_name(element)})"
                 for name in sorted({name for _, name in terms_of(comparisons_of(declared))}):
                     detail += f", rank{name and f'({name})'} {rank_by_name.get(name)}"
                 yield Misfit(ATTRIBUTE_VALUE, what, why, declared.name, declared.constraint, detail)
