@@ -40,18 +40,9 @@ DECIDED: dict[str, tuple[str, str]] = {
     r"Number of scan \w+ (axes|directions) specified \(0\)": ("", "an empty list counts as none given, as in W303"),
     r"ShapeInferenceError": ("W304", "a flag that is neither 0 nor 1: onnx takes some for 0, and a reader may for 1"),
     r"InferenceError": ("W604", "a shape of more than 64 dimensions is not compared"),
-    r"op outputs should be 1 when Training_mode": (
-        "",
-        "outputs without a name are left out: Y is the only one",
-    ),
-    r"\(op_type:Scan\b.* differ in": (
-        "",
-        "the text has equal shapes after iterations, not before",
-    ),
-    r"\(op_type:(Average|Lp|Max)Pool\b.* differ in": (
-        "",
-        "a window that starts after the input is left out",
-    ),
+    r"op outputs should be 1 when Training_mode": ("", "outputs without a name are left out: Y is the only one"),
+    r"\(op_type:Scan\b.* differ in": ("", "the text has equal shapes after iterations, not before"),
+    r"\(op_type:(Average|Lp|Max)Pool\b.* differ in": ("", "a window that starts after the input is left out"),
     r"\(op_type:(Resize|Upsample)\b.* differ in dimension \d+: \(0\)": ("", "a scale of -0.0 is not followed"),
     r"duplicate keys in metadata_props": ("W102", "keys should be unique: a SHOULD of the IR specification"),
     r"No opset import for domain 'ai.onnx'": ("", "'ai.onnx' and '' name the same domain"),
