@@ -43,6 +43,7 @@ DECIDED: dict[str, tuple[str, str]] = {
     r"op outputs should be 1 when Training_mode": ("", "outputs without a name are left out: Y is the only one"),
     r"\(op_type:Scan\b.* differ in": ("", "the text has equal shapes after iterations, not before"),
     r"\(op_type:(Average|Lp|Max)Pool\b.* differ in": ("", "a window that starts after the input is left out"),
+    r"Either `sizes` or `scales` must be provided": ("", "scales without elements count as none, as before version 13"),
     r"\(op_type:(Resize|Upsample)\b.* differ in dimension \d+: \(0\)": ("", "a scale of -0.0 is not followed"),
     r"duplicate keys in metadata_props": ("W102", "keys should be unique: a SHOULD of the IR specification"),
     r"No opset import for domain 'ai.onnx'": ("", "'ai.onnx' and '' name the same domain"),

@@ -54,6 +54,9 @@ def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
 @infer("Resize", since=11)
 def resize_11(call: Call) -> Shape:
     """Return the shape of X with the sizes of `axes` times the input `scales`, or replaced by the input `sizes`."""
+    for index in (2, 3):
+        if (call.rank(index) or 0) > 1:
+            raise Violation("C1", f"{call.parameter(index)} has rank {call.rank(index)}")
     scales, sizes = _elements_of_input(call, 2), _elements_of_input(call, 3)
     # If one has elements, the other is absent or empty.
     if scales is None and sizes:
