@@ -47,18 +47,6 @@ def check_graph_and_imports(context: CheckContext) -> Iterator[Finding]:
             yield from error.findings
 
 
-@CHECKER.rule("G103", CheckContext)
-def check_imports_unique(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each domain that is imported more than once at the same version."""
-    for holder, place in importers(context):
-        counts = Counter((normalize_domain(entry.domain), entry.version) for entry in holder.opset_import)
-        for (domain, version), count in counts.items():
-            if count > 1:
-                message = f"the domain {domain_text(domain)} is imported {count} times at version {version}"
-                help = "keep one of the equal imports; `opset check --fix` does"
-                yield Finding("G103", message, place, "imports are a set of domains", help)
-
-
 @CHECKER.rule("G104", Body)
 def check_domains_imported(body: Body, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for the first node of each domain that the model, or the function, does not import."""
@@ -105,6 +93,18 @@ def check_imports_released(context: CheckContext) -> Iterator[Finding]:
                 message = f"the model imports {domain_text(domain)} {version}, which is not released"
                 why = f"its nodes are read as those of version {version - 1}; the release may differ"
                 yield Finding("W106", message, place, why, "export the model for a released opset")
+
+
+@CHECKER.rule("W107", CheckContext, severity=WARNING)
+def check_imports_unique(context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each domain that is imported more than once at the same version."""
+    for holder, place in importers(context):
+        counts = Counter((normalize_domain(entry.domain), entry.version) for entry in holder.opset_import)
+        for (domain, version), count in counts.items():
+            if count > 1:
+                message = f"the domain {domain_text(domain)} is imported {count} times at version {version}"
+                help = "keep one of the equal imports; `opset check --fix` does"
+                yield Finding("W107", message, place, "imports are a set, in which each domain stands once", help)
 
 
 @CHECKER.rule("W101", CheckContext, severity=WARNING)

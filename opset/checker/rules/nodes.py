@@ -15,6 +15,7 @@ from opset.model.graph.index import Body, Operator
 from opset.schemas import quirks
 from opset.schemas.constraints.signature import (
     ATTRIBUTE_TYPE,
+    BOOL,
     INPUT_COUNT,
     MISSING_ATTRIBUTE,
     MISSING_INPUT,
@@ -345,6 +346,25 @@ def empty_windows(body: Body) -> Iterator[tuple[int, Any]]:
         for each in attributes:
             if each.type == ints and each.name in _OF_WINDOWS and not each.ints and not each.ref_attr_name:
                 yield index, each
+
+
+@CHECKER.rule("W304", Body, severity=WARNING)
+def check_flags(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each attribute that is a flag, and neither 0 nor 1."""
+    versions = context.imports(body)
+    schemas = {operator: _schema_of(operator, versions, context) for operator in {*body.operators}}
+    for index, (operator, attributes) in enumerate(zip(body.operators, body.attributes, strict=True)):
+        schema = schemas[operator]
+        if schema is None or body.function_key(index) in context.functions:
+            continue
+        for each in attributes:
+            declared = schema.attributes.get(each.name)
+            if declared is None or declared.kind != BOOL or declared.constraint or each.ref_attr_name:
+                continue
+            if each.type == FIELDS["int"][0] and each.i not in (0, 1):
+                message = f"the attribute '{declared.name}' is {each.i}"
+                why = "it is a flag, 0 or 1; some readers take any other number for 1, some for 0"
+                yield Finding("W304", message, body.location(index), why, "write the one that is meant")
 
 
 AXES = 1
