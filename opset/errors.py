@@ -499,12 +499,17 @@ class Finding(NamedTuple):
         """The severity: "warning" for a code W…, of a rule that enforces a SHOULD, "error" for any other."""
         return "warning" if self.code[:1] == "W" else "error"
 
+    @property
+    def advice(self) -> str:
+        """The help as it is shown: without one, what the page of the code says first of what to do."""
+        return self.help or advice_of(self.code)
+
     def __str__(self) -> str:
         lines = [f"{self.severity}[{self.code}] {safe_text(self.message)}"]
         where = ", ".join(safe_text(part) for part in (self.place, self.file) if part)
         lines += [f"  where   {where}"] if where else []
         lines += [f"  why     {safe_text(self.why)}"] if self.why else []
-        lines += [f"  help    {safe_text(self.help)}"] if self.help else []
+        lines += [f"  help    {safe_text(self.advice)}"] if self.advice else []
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -557,12 +562,7 @@ class FindingList(list[Finding]):
         return "".join([*lines, f"<p>… and {more:,} more</p>"] if more else lines)
 
     def append(self, finding: Finding) -> None:
-        """Add a finding with very long parts cut, or count it as omitted if there are too many.
-
-        One without help gets what the page of its code advises.
-        """
-        if not finding.help and (advice := advice_of(finding.code)):
-            finding = finding._replace(help=advice)
+        """Add a finding with very long parts cut, or count it as omitted if there are too many."""
         kinds = len(self._kinds)
         if kinds < KEPT and (kind := finding.kind):
             self._kinds.add(kind)
@@ -614,7 +614,7 @@ class OpsetError(Exception):
         self.findings, self.omitted = tuple(findings), findings.omitted
         first = self.findings[0]
         self.code, self.message, self.place = first.code, first.message, first.place
-        self.why, self.help, self.file = first.why, first.help, first.file
+        self.why, self.help, self.file = first.why, first.advice, first.file
         super().__init__()
 
     def __str__(self) -> str:

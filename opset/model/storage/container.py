@@ -204,7 +204,8 @@ def _places() -> dict[str, str]:
     of_model = {field.name: f"model.proto.{field.name}" for field in ModelProto.DESCRIPTOR.fields}
     of_graph = {field.name: f"model.graph.{field.name}" for field in GraphProto.DESCRIPTOR.fields}
     functions = ("convert", "plan", "lower", "infer", "infer_shapes", "check", "info", "to_text", "inline_functions")
-    return {**of_graph, **of_model, **{name: f"opset.{name}(model)" for name in functions}}
+    opsets = dict.fromkeys(("opset", "opsets", "opset_version"), "model.opset_import")
+    return {**of_graph, **of_model, **opsets, **{name: f"opset.{name}(model)" for name in functions}}
 
 
 def _import_package(name: str) -> Any:
