@@ -51,6 +51,14 @@ def test_the_contents_of_a_model():
     assert found.notes == ["com.other: nothing is known of its nodes, which count as taken"]
 
 
+def test_sparse_weights_count_as_they_are_stored():
+    model = helper.make_model(helper.make_graph([], "g", [], []), opset_imports=[helper.make_opsetid("", 17)])
+    sparse = model.graph.sparse_initializer.add(dims=[100])
+    sparse.values.CopyFrom(helper.make_tensor("w", 1, [3], [1, 2, 3]))
+    sparse.indices.CopyFrom(helper.make_tensor("", 7, [3], [5, 6, 7]))
+    assert [tuple(each) for each in opset.info(model).weights] == [("sparse float", 1, 36, 3)]
+
+
 def test_the_lowest_versions_are_those_to_which_it_can_be_converted():
     found = described(MIXED, "tract")
     ((domain, version, why),) = found.lowest_opsets
@@ -165,6 +173,14 @@ def test_external_data_is_listed_and_not_read(tmp_path):
     assert [tuple(each) for each in found.external_data] == [("w.bin", 1, 4000000)]
     assert [tuple(each) for each in found.weights] == [("float", 1, 4000000, 1000000)]
     assert found.runtimes[0].as_it_is and found.notes == []
+    # Files come by name, and what names none is left out.
+    for name, location in (("v", "b.bin"), ("u", ""), ("t", "a.bin")):
+        tensor = model.graph.initializer.add(name=name, data_type=1, dims=[2], data_location=TensorProto.EXTERNAL)
+        if location:
+            tensor.external_data.add(key="location", value=location)
+    found = opset.info(model.SerializeToString(), runtimes=["tensorrt"])
+    assert [tuple(each) for each in found.external_data] == [("a.bin", 1, 8), ("b.bin", 1, 8), ("w.bin", 1, 4000000)]
+    del model.graph.initializer[1:]
     # A small constant that decides a conversion is needed; without its file, nothing is said of versions.
     shape = TensorProto(name="s", data_type=7, dims=[2], data_location=TensorProto.EXTERNAL)
     shape.external_data.add(key="location", value="s.bin")

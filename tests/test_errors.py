@@ -8,6 +8,7 @@ from opset.errors import (
     KEPT,
     LONGEST,
     MOST,
+    NOTEBOOK,
     SHOWN,
     WIDTH,
     ComparisonError,
@@ -137,3 +138,26 @@ def test_refusals_that_differ_in_names_of_values_alone_are_of_one_kind():
     ]
     assert len({each.kind for each in (one, *others)}) == 6
     assert Finding("M101", "a").kind == Finding("", "a").kind == ()
+
+
+@pytest.mark.parametrize(
+    ("kinds", "omitted", "shown", "more"),
+    [(0, 0, 0, ""), (3, 0, 3, ""), (NOTEBOOK, 0, NOTEBOOK, ""), (NOTEBOOK + 2, 0, NOTEBOOK, "2"),
+     (2, 1500, 2, "1,500"), (NOTEBOOK + 2, 1500, NOTEBOOK, "1,502")],
+)  # fmt: skip
+def test_a_notebook_shows_the_first_kinds_and_counts_the_others(kinds, omitted, shown, more):
+    found = FindingList((Finding("M101", f"a<{number}") for number in range(kinds)), omitted)
+    html = found._repr_html_()
+    assert html.count("<pre>error[M101] a&lt;") == shown and ("<p>no findings</p>" in html) == (kinds == 0)
+    assert html.endswith(f"<p>… and {more} more</p>") if more else "more" not in html
+    assert Finding("M101", "a<b")._repr_html_() == "<pre>error[M101] a&lt;b</pre>"
+
+
+def test_findings_in_a_line():
+    assert repr(Finding("M101", "a\nb")) == "<Finding M101: a\\nb>"
+    assert repr(Finding("M101", "a", "b", "c")) == "<Finding M101: a at b>"
+    assert len(repr(Finding("M101", "a" * 999))) < WIDTH + 40
+    assert repr(FindingList()) == "<FindingList of 0>"
+    assert repr(FindingList([refusal("n"), Finding("M101", "a"), refusal("m")], 2000)) == (
+        "<FindingList of 3 and 2,000 more: C204, M101>"
+    )

@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 from opset.errors import CODES
-from opset.rules import RuleTable
+from opset.rules import Rule, RuleTable
 from opset.schemas.lint.context import LINT
 
 FIRST, SECOND = "tests_rules_first", "tests_rules_second"
@@ -51,6 +51,15 @@ def test_two_rules_about_a_type_cannot_have_one_code(table):
 
 def test_a_rule_has_the_title_of_its_code(table):
     assert table.by_code["S203"].title == CODES["S201"]
+
+    def told(thing):
+        """What it finds.
+
+        More of it."""
+        return iter(())
+
+    assert Rule(("it",), int, told).title == "What it finds"
+    assert Rule(("it",), int, lambda thing: iter(())).title == ""
 
 
 def test_every_code_of_lint_is_of_a_rule():

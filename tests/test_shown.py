@@ -9,7 +9,7 @@ import pytest
 
 import opset
 from opset.errors import FindingList
-from opset.html_text import MOST_ROWS, Table, html_of, missing_attribute
+from opset.html_text import MOST_CHARACTERS, MOST_ROWS, Table, html_of, missing_attribute
 from tests.cli.commands import REFUSED, SMALL
 
 EVIL = "<script>alert(1)</script>\x1b[2J" * 20
@@ -211,3 +211,11 @@ def test_tables_without_rows_are_left_out():
 def test_private_names_are_no_help():
     assert "did you mean nodes?" in str(missing_attribute("Model", "node", {}, ["nodes"]))
     assert "did you mean" not in str(missing_attribute("Model", "node", {}, ["_node"]))
+
+
+def test_rows_that_are_too_much_together_are_counted_with_all_behind_them():
+    rows = [("&" * 300, "&" * 300)] * 60 + [("short",)]
+    html = html_of("many", [Table("", (), rows), Table("next", (), [("last",)])])
+    shown = html.count("<tr>")
+    assert len(html) < MOST_CHARACTERS + 1000 and 40 < shown < 60
+    assert f"… and {61 - shown} more" in html and "short" not in html and "… and 1 more" in html

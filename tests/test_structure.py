@@ -133,12 +133,35 @@ FUNCTION = """<ir_version: 10, opset_import: ["": 21, "local": 1]>
 """
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "details"),
+    [
+        ("value_int = 1", "value_int = 2", ["attribute 'value_int': 1 -> 2"]),
+        ('value_string = "a"', 'value_string = "b"', ["attribute 'value_string': 'a' -> 'b'"]),
+        ("value_ints = [1, 2]", "value_ints = [1, 3]", ["attribute 'value_ints': [1, 2] -> [1, 3]"]),
+        (f"value_ints = {[*range(20)]}", f"value_ints = {[*range(21)]}",
+         [f"attribute 'value_ints': {[*range(20)]} -> {str([*range(20)])[:-1]}, …]"]),
+        ("value = float[1] {1.5}", "value = float[1] {2.5}", ["attribute 'value': "
+         "float[1] sha256:c0e336a5f371 -> float[1] sha256:072e3304b034"]),
+        ("value_int = 1", "value_float = 1.5",
+         ["attribute 'value_float':  -> 1.5", "attribute 'value_int': 1 -> "]),
+    ],
+)  # fmt: skip
+def test_values_of_attributes_are_shown_in_short(before, after, details):
+    text = '<ir_version: 10, opset_import: ["": 21]> m () => (float[] y) {{ y = Constant <{}> () }}'
+    (change,) = found(text.format(before), text.format(after))
+    assert sorted(change[3]) == details
+
+
 def test_changes_in_functions():
     assert found(FUNCTION, FUNCTION.replace("c = Neg (a)", "c = Abs (a)")) == [
         ("changed", "node", "node number 0 (Abs)", ["operator: Neg -> Abs"])
     ]
     assert found(FUNCTION, FUNCTION.replace("(a) => (b)", "(a, d) => (b)")) == [
         ("changed", "function", "function 'local.f'", ["inputs: a -> a, d"])
+    ]
+    assert found(FUNCTION, FUNCTION.replace("alpha: float = @k", "alpha = 2.0")) == [
+        ("changed", "node", "node number 1 (Celu)", ["attribute 'alpha': attribute 'k' of the function -> 2"])
     ]
     added = compared(OLD, OLD + '<domain: "local", opset_import: ["": 21]> f (a) => (b) { b = Neg (a) }')
     assert [(each.change, each.kind, each.places) for each in added.changes] == [
@@ -170,6 +193,16 @@ def proto_of(text):
     return model
 
 
+def test_weights_that_came_or_went_are_found_beside_others():
+    more = OLD.replace("float[3, 3] w", "float[2] a = {1, 2}, float[3, 3] w").replace("3}>", "3}, int64 z = {4}>")
+    for word, (old, new) in (("added", (OLD, more)), ("removed", (more, OLD))):
+        types = [" -> float[2]", " -> int64[]"] if word == "added" else ["float[2] -> ", "int64[] -> "]
+        names = ["weight 'a'", "weight 'z'"]
+        assert found(old, new) == [
+            (word, "weight", name, [f"type: {type_}"]) for name, type_ in zip(names, types, strict=True)
+        ]
+
+
 def test_the_same_values_in_another_field_are_the_same():
     assert compared(OLD, proto_of(OLD)).changes == []
 
@@ -199,6 +232,16 @@ def test_external_data_is_digested_unless_it_is_one_place(tmp_path):
     assert compared(first, copy).notes == []
     notes = compared(first, second).notes
     assert len(notes) == 1 and "tensor 'w'" in notes[0]
+
+
+def test_folders_that_are_allowed_count_for_both_models(tmp_path):
+    path = external(tmp_path / "a", b"x" * 36)
+    (tmp_path / "a" / "w.bin").rename(tmp_path / "w.bin")
+    (tmp_path / "a" / "w.bin").symlink_to("../w.bin")
+    other = external(tmp_path / "b", b"y" * 36)
+    for pair in ((path, other), (other, path)):
+        assert "outside" in compared(*pair).notes[0]
+        assert compared(*pair, allow_external_roots=[tmp_path]).notes == []
 
 
 def test_large_weights_are_read_unless_that_is_not_wanted(tmp_path):

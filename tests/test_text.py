@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from opset.plain_text import prose_lines, prose_width, style_text, table_lines, wrap_prose
+from opset.plain_text import fit_lines, prose_lines, prose_width, style_text, table_lines, wrap_prose
 
 
 @pytest.fixture
@@ -80,3 +80,24 @@ def test_each_style_has_its_code(style, code, monkeypatch):
     for each in ("TERM", "NO_COLOR"):
         monkeypatch.delenv(each, raising=False)
     assert style_text("x", style, Terminal()) == f"\x1b[{code}mx\x1b[0m"
+
+
+def test_lines_are_wrapped_for_a_terminal_but_for_code_and_tables(terminal):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal(20)  # too narrow to read: 40
+    words = " ".join(["word"] * 12)
+    lines = [words, f"  {words}", "```", words, "```", f"| {words} |", "well-known " * 5, "short", "```", words]
+    assert fit_lines(lines, io.StringIO()) == lines
+    assert fit_lines(lines, Terminal(), "> ") == [
+        " ".join(["word"] * 8), "> " + " ".join(["word"] * 4),
+        "  " + " ".join(["word"] * 7), "  > " + " ".join(["word"] * 5),
+        "```", words, "```", f"| {words} |", "well-known well-known well-known", "> well-known well-known", "short",
+        "```", words,
+    ]  # fmt: skip
+    terminal(59)
+    assert fit_lines([words], Terminal()) == [words]
+    terminal(58)
+    assert len(fit_lines([words], Terminal())) == 2

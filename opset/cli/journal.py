@@ -77,16 +77,13 @@ class Journal:
                         help = "name another file with --report"
                         message = "the file is there, and holds no report of models"
                         raise UsageError(Finding("U102", message, help=help, file=self.path))
-                    if line.endswith(b"\n"):
-                        end += len(line)
-                        continue
-                    break
-                if data[CALL] == self._call:
+                elif data[CALL] == self._call:
                     if STARTED in data:
                         self._started.setdefault(data[STARTED], data["time"])
                     else:
                         self._lines[data["input"]] = _Line(end, Stamp(data["size"], data["mtime"]))
-                end += len(line)
+                if line.endswith(b"\n"):
+                    end += len(line)
         os.ftruncate(self._descriptor, end)
         return end
 

@@ -168,8 +168,9 @@ def _lost_report(registry: Registry, seconds: float, subject: Subject, late: boo
         message = f"running the files with the functions of {domain_name(subject.domain)} did not finish"
         report.count("kernel", [Finding("T109", message, domain_name(subject.domain), why, help)])
         return report
-    schema = next(each for each in registry.versions(subject.operator, subject.domain))
-    place, what = runner.place_of_key(schema, "change"), "the claims of a version"
+    versions = registry.versions(subject.operator, subject.domain)
+    schema = next(each for each in versions if each.since_version in subject.versions)
+    place, what = runner.place_of_key(schema, "change"), f"the claims of version {schema.since_version}"
     for example in registry.examples(subject.operator, subject.domain):
         if example.name == subject.example:
             place, what = runner.place_of(schema, example), f"the example '{example.name}'"

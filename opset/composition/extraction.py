@@ -12,7 +12,7 @@ the work is linear in the model's size.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,9 +69,9 @@ class Extraction:
     outputs: list[str]
     nodes: int
     nodes_before: int
-    types: dict[str, str] = field(default_factory=dict)
-    functions: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    types: dict[str, str]
+    functions: list[str]
+    notes: list[str]
 
 
 def extract(
@@ -261,7 +261,7 @@ def _with_outputs(model: Model, index: ModelIndex, inference: LazyInference, nam
     _raise_ir_version(message, outputs, notes)
     count = len(body.nodes)
     result = model.with_proto(message, changed=bool(names))
-    return Extraction(result, body.label, [], names, count, count, values.types, notes=notes)
+    return Extraction(result, body.label, [], names, count, count, values.types, [], notes)
 
 
 def _raise_ir_version(message: Any, values: Iterable[Any], notes: list[str]) -> None:

@@ -180,7 +180,10 @@ class Convertibility:
         return self._lowerings[query]
 
     def _find_lowering(self, key: Key, version: int) -> Lowering | None:
-        """Return the operators that express an operator at a version of its domain, else None; not cached."""
+        """Return the operators that express an operator at a version of its domain; not cached.
+
+        Returns None if nothing expresses it.
+        """
         sinces = self._versions_of(key)
         if not sinces:
             return None
@@ -386,7 +389,10 @@ class Convertibility:
         return self._transitions[query]
 
     def _find_transition(self, key: Key, since: int, up: bool) -> Transition | None:
-        """Return the transition from version `since` to the next version, up or down, else None; not cached."""
+        """Return the transition from version `since` to the next version, up or down; not cached.
+
+        Returns None if there is no such version.
+        """
         final = self._registry.domains[key[0]] if up else since - 1
         if not final:
             return None

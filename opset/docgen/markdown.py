@@ -247,7 +247,7 @@ def _signature_lines(data: dict[str, Any]) -> list[str]:
 
 
 def _allowed_text(sets: str, types: Sequence[str]) -> str:
-    """Return types as text, after the names of their type sets (`sets`) unless these already name each type."""
+    """Return types as text, after `sets`, the names of their type sets, unless that would say the same twice."""
     listed = _types_text(types)
     return listed if sorted(sets.split(", ")) == sorted(map(brief_type, types)) else f"{code_span(sets)}: {listed}"
 

@@ -165,7 +165,7 @@ def _code_block(self: Any, tokens: Sequence[Token], index: int, options: Any, en
 
 
 def _image(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Return the alternative text of an image, which stands for the image."""
+    """Return the alternative text of an image, which is shown instead of the image."""
     return str(escape(self.renderInlineAsText(tokens[index].children, options, env)))
 
 

@@ -95,7 +95,10 @@ def _outcome_of(entry: Mapping[str, Any]) -> Outcome:
 
 
 def write_table(file: Path, table: Table) -> None:
-    """Write the outcomes of a domain to a file, a line for each transition. Raises UsageError U104 if it fails."""
+    """Write the outcomes of a domain to a file, one line for each transition.
+
+    Raises UsageError U104 if the file cannot be written.
+    """
     operators = []
     for operator, transitions in sorted(table.items()):
         by_version = sorted(transitions.items(), key=lambda entry: (int(entry[0].partition("-")[0]), entry[0]))

@@ -123,7 +123,10 @@ class RuntimeFacts:
                 yield Row(tuple(versions), run, taken)
 
     def _support_of(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the kernels of an operator by its version (or ALL), for each listed release. Cached."""
+        """Return the kernels of an operator by its version, for each listed release. Cached.
+
+        If the runtime knows operators only by name, ALL stands for all versions.
+        """
         if key not in self._support:
             self._support[key] = self._shared_support(key) if self.shares_kernels else self._find_support(key)
         return self._support[key]
@@ -144,7 +147,10 @@ class RuntimeFacts:
         return {since: [by_release[number] for number in numbers] for since, by_release in support.items()}
 
     def _find_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the runtime's own kernels of an operator by version (or ALL), for each listed release; not cached."""
+        """Return the runtime's own kernels of an operator by its version, for each listed release; not cached.
+
+        If the runtime knows operators only by name, ALL stands for all versions.
+        """
         versions = self._registry.versions(key[1], key[0])
         newest = self._registry.domains.get(key[0], 0)
         ends = [*(schema.since_version - 1 for schema in versions[1:]), newest]
@@ -192,13 +198,13 @@ class RuntimeFacts:
                     all(_overlaps(elements, allowed[name], runtime) for name, elements in kernel.types.items()),
                 )
                 if form not in by_limit:
-                    by_limit[form] = _taken(kernel, versions, allowed, limit) if form[1] else None
+                    by_limit[form] = _types_and_limits(kernel, versions, allowed, limit) if form[1] else None
                 if (taken := by_limit[form]) is not None:
                     found[number].append(taken)
         joined: dict[tuple[Taken, ...], tuple[Taken, ...]] = {}
         for every in map(tuple, found):
             if every not in joined:
-                joined[every] = tuple(_join(every))
+                joined[every] = tuple(_join_all(every))
         return [joined[tuple(every)] for every in found]
 
 
@@ -240,9 +246,10 @@ class Fates:
         return found
 
     def _fates_at(self, facts: RuntimeFacts, number: int) -> dict[Key, str]:
-        """Return the fate of each operator without kernel in a release; {} if its opsets are not known.
+        """Return the fate (REWRITTEN, FALLBACK, REFUSED) of each operator without kernel in a release of a runtime.
 
-        `number` is the position of the release among those whose operators are known.
+        Returns {} if the opsets of the release are not known. `number` is its position among the releases whose
+        operators are known.
         """
         runtime = facts.runtimes[facts.listed[number]]
         if runtime.opsets.get("", (None, None)) == (None, None):
@@ -259,7 +266,7 @@ class Fates:
             return key == LOADED or facts.takes(key, number) or (other is not None and other.takes(key, at))
 
         def can_be_made(key: Key) -> bool:
-            """Whether nodes of an operator run, or can be expressed by such that do."""
+            """Whether the runtime runs nodes of an operator, or they can be expressed by nodes that it runs."""
             if key not in answers:
                 answers[key] = False  # while it is looked for: what needs itself cannot be made
                 answers[key] = runs(key) or self._is_expressed(key, runtime, can_be_made)
@@ -318,7 +325,7 @@ def _limit_of_opsets(kernel: Kernel, runtime: Runtime, versions: tuple[OpSchema,
     return "" if serves_version(kernel, versions[0].since_version, runtime.match) else None
 
 
-def _taken(
+def _types_and_limits(
     kernel: Kernel, versions: Sequence[OpSchema], allowed: Mapping[str, frozenset[str] | None], limit: str
 ) -> Taken:
     """Return the types and limits of a kernel, reduced to types that some versions of its operator allow.
@@ -373,7 +380,7 @@ def _element_of(type_: str) -> str:
     return type_.removeprefix("tensor(").removesuffix(")") if type_.startswith("tensor(") else type_
 
 
-def _join(taken: Sequence[Taken]) -> list[Taken]:
+def _join_all(taken: Sequence[Taken]) -> list[Taken]:
     """Return kernels with those joined that have the same limits, and different types for at most one parameter."""
     kernels = list(dict.fromkeys(taken))
     position = 0
@@ -432,7 +439,10 @@ def _sort_types(elements: Iterable[str]) -> list[str]:
 
 
 def releases_text(runs: Sequence[Run], releases: Sequence[str]) -> str:
-    """Return runs of releases as text: "all", "since 8.5", "8.2 to 8.4, since 9.0"."""
+    """Return releases, given as runs of consecutive ones, as text: "all", "since 8.5", "8.2 to 8.4, since 9.0".
+
+    `releases` are all releases, whose positions are in the runs.
+    """
     last = len(releases) - 1
     if [*runs] == [(0, last)]:
         return "all"

@@ -61,7 +61,7 @@ def runtimes_index(site: Site) -> IndexPage:
     ways = [f"{how}: {words}" for how, words in HOW.items()]
     parts = [
         part(table=table(head, rows)),
-        part("How it is known", names=[_plain(each) for each in ways], described=True),
+        part("How it is known", names=[_unlinked(each) for each in ways], described=True),
     ]
     return index_page(INDEX, "index", "Runtimes", lead=lead, text=lead, parts=parts)
 
@@ -136,8 +136,8 @@ def _file_of(name: str) -> str:
     return Paths.runtime(name).rpartition("/")[2]
 
 
-def _plain(text: str) -> dict[str, str]:
-    """Return an entry of a list of links that has no address."""
+def _unlinked(text: str) -> dict[str, str]:
+    """Return an entry for a list of links that has only a text, and no address."""
     return {"name": escape_text(text), "href": "", "note": ""}
 
 
@@ -198,12 +198,12 @@ def _fates_data(site: Site, facts: RuntimeFacts, fates: Fates) -> Iterator[dict[
             title, text = parts[fate]
             rows = [
                 [cell(releases_text(runs, facts.releases)), cell(links=[_operator_link(site, key) for key in keys])]
-                for runs, keys in sorted(by_fate[fate].items(), key=lambda each: _order(each[0], facts))
+                for runs, keys in sorted(by_fate[fate].items(), key=lambda each: _sort_key(each[0], facts))
             ]
             yield {**part(title, text=text, table=table(["Releases", "Operators"], rows)), "id": fate}
 
 
-def _order(runs: Sequence[Run], facts: RuntimeFacts) -> tuple[int, int]:
+def _sort_key(runs: Sequence[Run], facts: RuntimeFacts) -> tuple[int, int]:
     """Return a sort key for runs of releases: runs that reach the newest release first, of these the longest."""
     return -runs[-1][1], runs[0][0]
 

@@ -16,7 +16,7 @@ from opset.model.graph.walking import names_read
 from opset.opsets.registry import Registry
 from opset.reduction.inside import reduce_inside
 from opset.reduction.search import Search, minimize
-from opset.version_converter.inlining import inline_functions
+from opset.version_converter.inlining import inline_model
 
 _STEPS: Final = (0, 1, 2, 4, 8)
 """How far from a node the parts reach that are tried first, in nodes."""
@@ -151,4 +151,4 @@ def _inline_calls(search: Search) -> bool:
     """Whether the model without functions, whose nodes take the place of calls, shows the symptom."""
     if not search.model.proto.functions:
         return False
-    return search.attempt("functions", partial(inline_functions, schemas=search.registry))
+    return search.attempt("functions", lambda model: inline_model(model, None, (), search.registry).model)

@@ -17,7 +17,7 @@ from typing import Final, Protocol
 
 from opset.budget import Limits
 from opset.child_process import ChildProcess, death_text
-from opset.errors import Finding, OpsetError, UsageError, quote, safe_text
+from opset.errors import Finding, UsageError, quote, safe_text
 from opset.inference.engine.binding import open_dim_names
 from opset.model import Model
 from opset.opsets.registry import Registry
@@ -210,11 +210,3 @@ class Shown:
     def is_shown(self, model: Model) -> bool:
         """Whether the function says so."""
         return bool(self._decide(model))
-
-
-def shows(symptom: Symptom, model: Model) -> bool:
-    """Whether a model shows a symptom; one that cannot be judged does not."""
-    try:
-        return symptom.is_shown(model)
-    except OpsetError:
-        return False

@@ -56,7 +56,7 @@ def models_page(
         parts += [*_mend_parts(models[0])]
     done = [each for each in models if not several or each["status"] != "refused"]
     kinds = kinds_of(done)
-    is_refused = any(each["status"] == "refused" for each in done)
+    is_refused = not several and models[0]["status"] == "refused"
     parts += [*change_parts(kinds, done, is_refused)]
     verified = [(each["input"] if several else "", each["verification"]) for each in models if each.get("verification")]
     parts += [*verification_parts(verified)] if verified else []

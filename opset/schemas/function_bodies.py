@@ -36,7 +36,7 @@ def fitting_bodies(schema: OpSchema, opset: int, table: Table) -> Iterator[Funct
         schema: The operator version of the node.
         opset: The opset of ai.onnx.
         table: Functions that return, by name, whether the node has an input or attribute ("given"), the value of an
-        attribute ("value"), and the rank of an input ("rank"); each returns None if that is unknown.
+            attribute ("value"), and the rank of an input ("rank"); each returns None if that is unknown.
     """
     for body in schema.function:
         premises = [parse_premise(name, form, schema) for name, form in body.where]

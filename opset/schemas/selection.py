@@ -56,7 +56,7 @@ def folder_of_domains(folder: Path) -> Target:
 
 @dataclass
 class Selection:
-    """The operators to check, as targets, with findings and notes on files and folders that are left out."""
+    """The operators to check, as targets, and findings and notes on files and folders that are left out."""
 
     targets: list[Target] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Selection:
 
 
 def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Selection:
-    """Return the operators to check, with findings about files and folders that are not read.
+    """Return the operators to check, and findings about files and folders that are not read.
 
     Args:
         paths: Operator files, folders of a domain, folders of domains, or trees with these.
@@ -127,7 +127,7 @@ def _domain_folder(folder: Path) -> Path:
 
 
 def _select_file(path: Path, selection: Selection) -> None:
-    """Add the operator of a file to the selection, or a finding if it cannot be read as one.
+    """Add the operator of a file to the selection; if the file cannot be read as one, add a finding.
 
     For types.yaml, a lock or a .py file, all operators of its folder are added.
     """
@@ -147,7 +147,7 @@ def _select_file(path: Path, selection: Selection) -> None:
 
 
 def _select_folder(folder: Path, selection: Selection) -> None:
-    """Add all operators of a folder of domains to the selection, or findings if it has none or cannot be read."""
+    """Add all operators of a folder of domains to the selection; if there are none, add a finding."""
     before = len(selection.findings)
     files = _operator_files(folder, selection)
     if len(selection.findings) > before:
@@ -189,7 +189,7 @@ def _search_folder(top: Path, selection: Selection) -> None:
 
 
 def _operator_files(folder: Path, selection: Selection) -> list[Path]:
-    """Return the operator files in a folder of domains; if it cannot be read, [] with a finding added."""
+    """Return the operator files in a folder of domains; if it cannot be read, add findings and return []."""
     try:
         return operator_files(folder)
     except SchemaError as error:
@@ -286,8 +286,8 @@ class _Search:
     def _inner_folders(self, folder: Path, top: Path) -> Iterator[Path]:
         """Yield the folders in `folder` that are to be searched, too.
 
-        Adds the folder to `holders` if it has operator files, else its YAML files to `others`; files with a wrong name
-        become findings.
+        Adds `folder` to `holders` if it has operator files, else its YAML files to `others`. A finding is added for
+        each operator file whose suffix is not `.yaml`.
         """
         try:
             entries = _entries_of(folder)

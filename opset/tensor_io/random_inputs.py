@@ -105,9 +105,9 @@ class _RandomValues:
             case "map_type":
                 keys: Any = _WORDS if element_name(kind.map_type.key_type) == "string" else range(_ENTRIES)
                 inner = kind.map_type.value_type
-                if inner.WhichOneof("value") == "tensor_type" and not inner.tensor_type.HasField("shape"):
+                if inner.WhichOneof("value") == "tensor_type":
                     inner = copy.deepcopy(inner)
-                    inner.tensor_type.shape.SetInParent()  # the standard's maps hold single elements
+                    inner.tensor_type.shape.SetInParent()  # the standard's maps hold elements
                 values = [self.value(name, inner, rng, demand) for _ in range(_entry_count(inner))]
                 pairs = zip(keys[: len(values)], values, strict=True)
                 return {key: entry[()] if isinstance(entry, np.ndarray) else entry for key, entry in pairs}

@@ -50,14 +50,16 @@ def target_of(
     """Return the target that one of `to`, `release` ("1.15") and `runtime` ("onnxruntime==1.17") names.
 
     Args:
-        to: Versions of operator sets; beside a runtime, those of its versions that are wanted.
+        to: Opset versions, in a form of `convert`; with a runtime, versions to choose among those that it takes.
         release: A release of ONNX.
         runtime: A release of a runtime.
-        ir_version: The IR version.
+        ir_version: The IR version that the model is to have.
         registry: The operators that are known.
         targets: Files that describe further runtimes.
-        inexact_types: Whether nodes may compute in types that give other results if the runtime has no other kernel.
-        keeps_opsets: Whether the model keeps its opsets if no target is given, as it does if only the IR version is.
+        inexact_types: Whether nodes may compute in types that give other results if the runtime has no other
+            kernel.
+        keeps_opsets: Whether the model keeps its opsets if none of the three is given; it does so with an IR
+            version, too.
 
     Raises:
         UsageError: U101 for a target that is not known, U103 if none or several are given, or if only a runtime can
@@ -122,7 +124,7 @@ def plan(
     limits: Limits | None = None,
     assume_opset: int | str | Mapping[str, int] | None = None,
 ) -> Conversion:
-    """Return the conversion to the target, with every refusal, but without the converted model.
+    """Return the conversion of a model to a target, with every refusal, but without the converted model.
 
     The arguments are those of `convert`.
 

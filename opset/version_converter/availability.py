@@ -130,8 +130,7 @@ class Availability:
             routes: The operators, as the release of onnx has them that the runtime follows.
             inexact: Whether nodes may compute in types in which results differ, such as float for double.
             by_function: Whether an operator with a function body needs no kernel, because the runtime runs the
-                nodes of the
-            body. Then only the type of the node's first input is compared with kernels.
+                nodes of the body. Then only the type of the node's first input is compared with kernels.
         """
         self.runtime = runtime
         self.inexact = inexact
@@ -183,7 +182,7 @@ class Availability:
         return judgement
 
     def count(self, judgement: Judgement, op_type: str, nodes: int = 1, faulty: bool = False) -> bool:
-        """Return whether nodes of the converted model can run, and count those that notes tell the user about.
+        """Return whether nodes of the converted model can run, and count them for the notes to the user if need be.
 
         Counted are nodes that the fallback runs, that the runtime computes wrongly, or perhaps does.
 
@@ -411,7 +410,7 @@ def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
 def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
     """Return the facts about a node that `demands` asks for, as a hashable key.
 
-    Nodes with equal keys and equal types are run, or not run, alike.
+    The runtime runs all nodes with equal keys and equal types, or none of them.
     """
     attributes = [each.SerializeToString() for each in node.attribute if each.name in demands.attributes]
     shapes = [facts.shape(name) if name else None for name in node.input] if demands.shapes else ()
@@ -419,14 +418,14 @@ def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
     constants = [name and (facts.is_constant(name), facts.small_constant(name)) for name in inputs]
     outputs = map(bool, node.output) if demands.outputs else ()
     ranks = _values_without_rank(node, facts) if demands.ranks else ()
-    captures = demands.captures and _captures(node)
+    captures = demands.captures and _captures_values(node)
     return tuple(attributes), tuple(shapes), tuple(constants), tuple(outputs), tuple(ranks), captures
 
 
 def _values_without_rank(node: Any, facts: ValueFacts) -> Iterator[str]:
     """Yield the names of a node's inputs and outputs that are tensors of unknown rank.
 
-    An output of an If whose branches compute different ranks counts as one.
+    An output of an If whose branches compute different ranks is one of these, too.
     """
     for name in filter(None, (*node.input, *node.output)):
         if facts.shape(name) is None and (facts.type(name) or "tensor(").startswith("tensor("):
@@ -439,7 +438,7 @@ def _values_without_rank(node: Any, facts: ValueFacts) -> Iterator[str]:
                     yield name
 
 
-def _captures(node: Any) -> bool:
+def _captures_values(node: Any) -> bool:
     """Whether subgraphs of a node use values of the graphs around it."""
     graphs = [graph for _, graph in subgraphs(node)]
     read = names_read([node]).difference(node.input)
@@ -460,7 +459,7 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
     """
     doubt = ""
     for fault in faults_at(runtime, schema, opset):
-        meets = _meets(fault, runtime, node, schema, facts)
+        meets = _has_fault(fault, runtime, node, schema, facts)
         if meets is False:
             continue
         why = f"{schema.name} {schema.since_version}: {fault.gives}"
@@ -472,12 +471,12 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
             for formal in schema.inputs
             if formal.type in fault.nodes.types
         }
-        constants, scalars = _to_bind(fault, node, schema), _scalars_of(fault, node, schema, facts)
+        constants, scalars = _positions_to_bind(fault, node, schema), _scalars_of(fault, node, schema, facts)
         return Judgement(Lack(why, elements, constants, fault.result, scalars))
     return Judgement(None, doubt=doubt) if doubt else RUNS
 
 
-def _to_bind(fault: Fault, node: Any, schema: OpSchema) -> tuple[int, ...]:
+def _positions_to_bind(fault: Fault, node: Any, schema: OpSchema) -> tuple[int, ...]:
     """Return the positions of inputs whose values are known, and that must become constants to avoid the fault."""
     names = fault.computed & fault.known
     formals = _formals(schema.inputs, len(node.input)) if names else ()
@@ -490,8 +489,8 @@ def _scalars_of(fault: Fault, node: Any, schema: OpSchema, facts: ValueFacts) ->
     return tuple(at for at, (formal, name) in formals if formal.name in fault.scalars and facts.shape(name) == ())
 
 
-def _meets(fault: Fault, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> bool | None:
-    """Return whether a node meets a fault; None if that depends on values that are known only when the model runs."""
+def _has_fault(fault: Fault, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> bool | None:
+    """Return whether a fault of the runtime occurs for a node; None if values decide that are known only in a run."""
     inputs = [*zip(_formals(schema.inputs, len(node.input)), node.input, strict=False)]
     outputs = zip(_formals(schema.outputs, len(node.output)), node.output, strict=False)
     names = {formal.name for formal, name in (*inputs, *outputs) if name}
@@ -510,7 +509,7 @@ def _meets(fault: Fault, runtime: Runtime, node: Any, schema: OpSchema, facts: V
         return False
     if fault.scalars and not _scalars_of(fault, node, schema, facts):
         return False
-    if fault.captures and not _captures(node):
+    if fault.captures and not _captures_values(node):
         return False
     known = {name: facts.small_constant(read[name]) for name in fault.values if name in read}
     for name, constant in known.items():

@@ -252,8 +252,8 @@ class BodyConversion:
     def _state_shapes(self) -> None:
         """Write the inferred shapes of the outputs of a Scan's body into the model, as runtimes may not infer them.
 
-        This is done if the target's opset is below 14, before which runtimes do not follow arithmetic on sizes, and for
-        any runtime as target.
+        This is done for any runtime as target, and for opsets below 14, before which runtimes do not follow arithmetic
+        on sizes.
         """
         is_inferred = self._context.opsets.get("", INFERRED) >= INFERRED and self.availability is None
         if is_inferred or self.body.root.function:

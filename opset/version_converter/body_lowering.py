@@ -170,15 +170,19 @@ class _BodySplicing:
         if value is not None:
             try:
                 return self.op.const(_cast_elements(value, element), element, value.dims)
-            except ModelError:  # beyond the type's range, which casting has rules for
+            except (ModelError, ValueError, OverflowError):  # beyond the type's range, which casting has rules for
                 pass
         return str(self.op.Cast(self._value_named(name), to=NUMBERS[element], domain=""))
 
 
 def _cast_elements(value: _BodyConstant, element: str) -> list[Any]:
-    """Return the elements of a constant converted to the type `element` as Cast does."""
-    if element == "bool":
-        return [bool(number) for number in value.values]
+    """Return the elements of a constant converted to the type `element` as Cast does.
+
+    Raises:
+        ModelError: The constant is faulty.
+        ValueError: A NaN is no integer.
+        OverflowError: Infinity is no integer.
+    """
     if element.startswith(("int", "uint")):
         return [int(number) for number in value.values]
     return list(value.values)

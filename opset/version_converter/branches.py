@@ -22,7 +22,7 @@ from opset.version_converter.replacement import remove_unused, replace_nodes, un
 THEN, ELSE = "then_branch", "else_branch"
 
 
-class _Taken(NamedTuple):
+class _KnownIf(NamedTuple):
     """An If whose condition is known (`node`: its index in the body), and the branch that it always takes."""
 
     node: int
@@ -42,7 +42,7 @@ def take_branches(index: ModelIndex, inference: LazyInference, budget: Budget) -
     """
     if index.proto.training_info:  # whose graphs read values of the main graph by their names
         return None, 0
-    taken = {body: found for body in index.bodies if (found := [*_find_taken(index, body, inference)])}
+    taken = {body: found for body in index.bodies if (found := [*_find_known_ifs(index, body, inference)])}
     if not taken:
         return None, 0
     budget.hold(index.proto.ByteSize())
@@ -51,11 +51,11 @@ def take_branches(index: ModelIndex, inference: LazyInference, budget: Budget) -
     messages, names = messages_of(index, proto), FreshNames(index.bodies)
     for holder in reversed(index.bodies):  # when nodes are replaced, others move, with the graphs that they hold
         if holder in taken:
-            _take(holder, taken[holder], messages, names)
+            _replace_ifs(holder, taken[holder], messages, names)
     return proto, sum(map(len, taken.values()))
 
 
-def _find_taken(index: ModelIndex, body: Body, inference: LazyInference) -> Iterator[_Taken]:
+def _find_known_ifs(index: ModelIndex, body: Body, inference: LazyInference) -> Iterator[_KnownIf]:
     """Yield the If nodes of a body whose condition is known, and whose branch can stand in their place."""
     if body.root.function:
         return
@@ -67,11 +67,11 @@ def _find_taken(index: ModelIndex, body: Body, inference: LazyInference) -> Iter
         if condition is None or len(condition.values) != 1 or not isinstance(condition.values[0], bool | int):
             continue
         branch = inner if condition.values[0] else body.subgraphs.get((at, ELSE))
-        if branch is not None and _can_be_taken(branch, body.computes[at], index):
-            yield _Taken(at, branch)
+        if branch is not None and _can_replace(branch, body.computes[at], index):
+            yield _KnownIf(at, branch)
 
 
-def _can_be_taken(branch: Body, outputs: list[str], index: ModelIndex) -> bool:
+def _can_replace(branch: Body, outputs: list[str], index: ModelIndex) -> bool:
     """Whether the nodes of `branch` can replace the If with these `outputs`, in the graph around it."""
     proto = branch.proto
     if len(proto.output) != len(outputs) or proto.input or proto.quantization_annotation:
@@ -82,7 +82,7 @@ def _can_be_taken(branch: Body, outputs: list[str], index: ModelIndex) -> bool:
     return all(branch.definitions.get(each.name, -1) >= 0 or each.type.HasField("tensor_type") for each in proto.output)
 
 
-def _take(holder: Body, taken: list[_Taken], messages: dict[Body, Any], names: FreshNames) -> None:
+def _replace_ifs(holder: Body, taken: list[_KnownIf], messages: dict[Body, Any], names: FreshNames) -> None:
     """Replace the If nodes `taken` of the body `holder` by the nodes of their branches; `messages` are changed."""
     message = messages[holder]
     replaced: dict[int, list[Any]] = {}

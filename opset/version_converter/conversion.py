@@ -121,8 +121,7 @@ def convert_model(
         target: The versions to reach.
         registry: The operators that are known.
         dims: Sizes of inputs, by dim_param or "x.0", as `change_sizes` takes them. The result is right for these
-            sizes
-        only; its inputs state them, and its outputs the sizes that follow.
+            sizes only; its inputs state them, and its outputs the sizes that follow.
         limits: Bounds on the work and the size of the conversion; by default in proportion to the model.
         freeze: Names of initializers that become constants, or "all".
         routes: The transitions of operators; by default those of the registry.
@@ -467,7 +466,7 @@ def _unchecked_notes(index: ModelIndex, registry: Registry) -> Iterator[str]:
 
 
 def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int | str] | None) -> Conversion:
-    """Return a conversion with the versions before and after, and first notes, of which no node is converted yet."""
+    """Return a conversion in which no node is converted yet, with the versions before and after, and first notes."""
     after = {domain: target.opsets.get(domain, version) for domain, version in index.opsets.items()}
     ir_version = index.proto.ir_version
     conversion = Conversion(dict(index.opsets), after, (ir_version, ir_version), notes=[*index.notes])
@@ -482,7 +481,7 @@ def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int |
 
 
 def _begin_again(start: Conversion) -> Conversion:
-    """Return a new conversion with the versions and notes of `start`, of which no node is converted yet."""
+    """Return a new conversion in which no node is converted yet, with the versions and notes of `start`."""
     return Conversion(start.source, start.target, start.ir_version, notes=[*start.notes])
 
 
@@ -638,12 +637,12 @@ def _body_conversions(
 
 
 def _availability_of(task: Task) -> Availability | None:
-    """Return which nodes the runtime of the task's target runs; None without a runtime that lists operators."""
+    """Return which nodes the task's target runtime runs; None if there is no runtime, or its operators are unknown."""
     return availability_for(task.target, task.routes)
 
 
 def availability_for(target: Target, routes: Routes) -> Availability | None:
-    """Return which nodes the runtime of a target runs; None without a runtime that lists operators."""
+    """Return which nodes the runtime of a target runs; None if there is none, or its operators are unknown."""
     if target.runtime is None or not target.runtime.lists_operators:
         return None
     from opset.version_converter.trials import availability_at  # most conversions need no runtime

@@ -185,7 +185,7 @@ class Crossing:
             self._advice = self._advice or refusal.help
 
     def _cross_from(self, start: int, node: Any, index: int, change: VersionChange) -> list[Any] | None:
-        """Return the nodes that replace the node at `index` on its way from opset `start`, None if it stays as it is.
+        """Return the nodes that replace the node at `index`, written in opset `start`; None if it stays as it is.
 
         A change is recorded as an action of the conversion. `change` has the node's operator, and its versions before
         and after. Raises Refusal if no nodes at the target compute the same.
@@ -416,8 +416,8 @@ class Crossing:
         availability = self._context.availability
         assert availability is not None
         takes = frozenset[str]().union(*lack.elements.values())
-        exact = [pair for pair in availability.wider_types(schema) if _helps(pair, takes)]
-        inexact = [pair for pair in INEXACT if _helps(pair, takes)] if availability.inexact else []
+        exact = [pair for pair in availability.wider_types(schema) if _is_taken_instead(pair, takes)]
+        inexact = [pair for pair in INEXACT if _is_taken_instead(pair, takes)] if availability.inexact else []
         wider = dict(reversed(exact))
         differing = {element for element, _ in inexact if element not in wider}
         return {**dict(reversed(inexact)), **wider}, differing
@@ -691,7 +691,7 @@ def _number_stated(node: Any, name: str) -> int:
     return next((int(each.i) for each in node.attribute if each.name == name and not each.ref_attr_name), 0)
 
 
-def _helps(pair: tuple[str, str], takes: frozenset[str]) -> bool:
+def _is_taken_instead(pair: tuple[str, str], takes: frozenset[str]) -> bool:
     """Whether a runtime that takes the element types `takes` takes the second type of the pair, but not the first."""
     element, other = pair
     return other in takes and element not in takes

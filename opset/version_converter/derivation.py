@@ -267,7 +267,7 @@ def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
 def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestriction, ...]:
     """Return the inputs and outputs for which a legal type of the source version may be illegal at the target.
 
-    Either fewer types are allowed, or several parameters must have the same type that need not before.
+    Either fewer types are allowed, or parameters must have the same type that could have different ones.
     """
     restrictions: set[TypeRestriction] = set()
     bound: dict[str, list[TypeRestriction]] = {}

@@ -280,19 +280,19 @@ class ValueFacts:
                 self._sparse[sparse.values.name] = sparse
 
     def add(self, node: Any, outputs: Iterable[str], version: int) -> None:
-        """Add a new node that computes the values `outputs`; `version` is the opset of its domain."""
+        """Record a new node that computes the values `outputs`; `version` is the opset of the node's domain."""
         for name in outputs:
             self._added.setdefault(name, (node, version))
 
     def state(self, name: str, element: str, shape: Shape | None) -> None:
-        """Set the type of an output of a new node that has a subgraph, since inference does not find such types."""
+        """Record the type of an output of a new node that has a subgraph, since inference does not find such types."""
         from opset.inference.building.types import tensor
 
         sizes = None if shape is None else [size if isinstance(size, int) else None for size in shape]
         self._full_types[name] = tensor(element, sizes)
 
     def add_tensor(self, tensor: Any) -> None:
-        """Add a new initializer."""
+        """Record a new initializer, a TensorProto, so that facts about its value are known."""
         if not self._built:
             self._read_declarations()
         self._tensors[tensor.name] = tensor

@@ -59,7 +59,7 @@ def specialize_functions(
 
     Returns:
         The ModelProto and the number of functions that were added; (None, 0) if no copy would differ from its
-            function.
+        function.
 
     Raises:
         BudgetExceeded: The copies of functions would take too much.
@@ -266,7 +266,7 @@ def _value_of(attribute: Any) -> bytes | None:
 
 
 def _write_fixed(body: Body, fixed: Parameters) -> None:
-    """Write Parameters into the nodes of a copy's body: values of attributes, and "" for inputs that calls omit."""
+    """Write Parameters into the nodes of a function's copy: values of attributes, and "" for inputs that calls omit."""
     if not fixed.inputs and not fixed.attributes:
         return
     values = dict(fixed.attributes)

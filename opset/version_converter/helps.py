@@ -27,7 +27,7 @@ def help_of_code(code: str) -> str:
 
 
 def cast_help(misfit: Misfit) -> str:
-    """Return the help for a value whose type a version does not take: to cast it; "" if no Cast could help.
+    """Return the advice to cast a value whose type a version does not take; "" if no Cast could help.
 
     Cast takes only tensors: no sequence, map or optional.
     """

@@ -93,7 +93,7 @@ def inline_model(
     Args:
         model: The model, as it was loaded.
         names: The functions to inline, None for all. A name that no function has may be an operator, which is then
-        expressed by others.
+            expressed by others.
         exclude: The functions that stay.
         registry: The operators that are known.
         limits: Bounds on the work and the size; by default in proportion to the model.

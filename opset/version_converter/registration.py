@@ -79,7 +79,7 @@ def stated_reasons(adapter: Adapter) -> tuple[tuple[str, str], ...]:
 def registered_adapters(families: Iterable[str], own: Table | None = None) -> frozenset[tuple[str, str, int, str]]:
     """Return (domain, operator, since_version, direction) for each registered adapter of some families.
 
-    The direction is "up", "down" or "lower"; the newer version of the transition has the since_version. `own` are the
+    The direction is "up", "down" or "lower"; since_version is the newer version of the transition. `own` are the
     adapters of a user's domain.
     """
     return frozenset(

@@ -140,7 +140,7 @@ class Node:
         return self.outputs[index] if index < len(self.outputs) else ""
 
     def index(self, name: str) -> int:
-        """Return the position of the input that the schema names so."""
+        """Return the position of the input that has this name in the schema."""
         return next(i for i, parameter in enumerate(self.schema.inputs) if parameter.name == name)
 
     def formal(self, index: int) -> str:
@@ -224,7 +224,10 @@ class Node:
         return constant
 
     def need_constant(self, index: int) -> Constant:
-        """Return the elements of the input at a position. Raises Refusal C205 if they are known only in a run."""
+        """Return the elements of the input at a position.
+
+        Raises Refusal C205 if they are known only when the model runs.
+        """
         constant = self.constant(index)
         if constant is None:
             if frozen := self.values.overridable(self.input(index)):
@@ -367,7 +370,7 @@ class Builder:
     def __getattr__(self, op_type: str) -> Callable[..., Any]:
         """Return a function that makes a node of the operator `op_type` and returns the names of its outputs.
 
-        It returns a text for one output, and a tuple for several.
+        That function returns one name for one output, and a tuple of names for several.
         """
 
         def make(*inputs: str, outputs: int | Sequence[str] = 1, domain: str | None = None, **attributes: Any) -> Any:
@@ -410,7 +413,7 @@ class Builder:
     def arguments(
         self, schema: OpSchema, inputs: Iterable[str], attributes: Mapping[str, Any]
     ) -> tuple[list[str], dict[str, Any]]:
-        """Return the inputs and attributes of a new node, with keyword arguments that are inputs made constants.
+        """Return the inputs and the attributes of a new node; values in `attributes` that are inputs become constants.
 
         So `axes=[0]` works whether axes is an attribute or an input at this version. Raises TypeError for a name that
         is neither.
@@ -515,7 +518,7 @@ class Builder:
     def _constant(self, made: Any, name: str) -> str:
         """Add a Constant node with its value named `name`, or an initializer or Cast in its place; return that name.
 
-        The others take its place if a Constant at the target cannot hold the tensor's type.
+        It is an initializer or a Cast if a Constant at the target cannot hold the tensor's type.
         """
         tensor = made.attribute[0].t
         held = self._const(tensor, name)

@@ -304,9 +304,9 @@ class Routes:
     def _find_body_lowering(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by its function body.
 
-        Returns None if it has no body, or a written lowering. `first` is the operator's first version, `version` the
-        opset in which the nodes of the body are written. Raises SchemaError S233 to S236 if the body in a user's domain
-        is faulty.
+        Returns None if it has no body, or has a written lowering. `first` is the operator's first version, `version`
+        the opset in which the nodes of the body are written. Raises SchemaError S233 to S236 if the body in a user's
+        domain is faulty.
         """
         since = first.since_version
         if not source.function or self._adapters.find("lower", source.domain, source.name, since, source.family):

@@ -88,17 +88,17 @@ def survey_runtimes(survey: Survey, names: Iterable[str] = (), files: Sequence[P
 
 def survey_releases(survey: Survey, releases: Sequence[Runtime]) -> RuntimeAnswer:
     """Return which of these releases of one runtime, oldest first, take a model."""
-    answers = _Answers(survey)
-    words = [answers.word_of(each) for each in releases]
+    known = _Answers(survey)
+    answers = [known.answer_of(each) for each in releases]
     newest = releases[-1]
     return RuntimeAnswer(
         newest.name,
         newest.title,
         newest.lists_operators,
-        _ranges(releases, words, AS_IT_IS),
-        _ranges(releases, words, CONVERTED),
-        _ranges(releases, words, REFUSED),
-        _obstacle(survey, releases, words),
+        _ranges_with(releases, answers, AS_IT_IS),
+        _ranges_with(releases, answers, CONVERTED),
+        _ranges_with(releases, answers, REFUSED),
+        _find_obstacle(survey, releases, answers),
     )
 
 
@@ -111,7 +111,7 @@ class _Answers:
         self._nearest: list[tuple[Runtime, Hashable, bool]] = []
         self._converted: list[tuple[Runtime, Hashable, bool]] = []
 
-    def word_of(self, runtime: Runtime) -> str:
+    def answer_of(self, runtime: Runtime) -> str:
         """Return AS_IT_IS, CONVERTED or REFUSED: whether a release of the runtime takes the model."""
         survey, ir_version = self._survey, self._survey.index.proto.ir_version
         opsets = survey.index.opsets
@@ -149,7 +149,7 @@ class _Answers:
 
 
 def _find_answer(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runtime, facts: Hashable) -> bool | None:
-    """Return the answer found for another release with the same facts and the same tables, None if there is none."""
+    """Return the answer found for another release with equal facts and tables that answer alike, None without one."""
     for other, others, answer in found:
         if others == facts and other.answers_alike(runtime):
             return answer
@@ -163,30 +163,33 @@ def _target_at(runtime: Runtime, survey: Survey) -> Target | None:
         return None
 
 
-def _ranges(releases: Sequence[Runtime], words: Sequence[str], word: str) -> list[ReleaseRange]:
-    """Return the releases whose word is `word`, with consecutive ones joined to ranges; `words` has each release's."""
+def _ranges_with(releases: Sequence[Runtime], answers: Sequence[str], answer: str) -> list[ReleaseRange]:
+    """Return the releases whose answer is `answer`, with consecutive ones joined to ranges.
+
+    `answers` has the answer of each release.
+    """
     ranges: list[ReleaseRange] = []
     before = ""
-    for each, found in zip(releases, words, strict=True):
-        if found == word and before == word:
+    for each, found in zip(releases, answers, strict=True):
+        if found == answer and before == answer:
             first, _, count = ranges.pop()
             ranges.append(ReleaseRange(first, each.release, count + 1))
-        elif found == word:
+        elif found == answer:
             ranges.append(ReleaseRange(each.release, each.release, 1))
         before = found
     return ranges
 
 
-def _obstacle(survey: Survey, releases: Sequence[Runtime], words: Sequence[str]) -> Obstacle | None:
+def _find_obstacle(survey: Survey, releases: Sequence[Runtime], answers: Sequence[str]) -> Obstacle | None:
     """Return why one of the releases does not take a model, None if all releases take it.
 
-    It is the last refused release before the first that takes the model, or else the newest refused one. `words` has
+    It is the last refused release before the first that takes the model, or else the newest refused one. `answers` has
     AS_IT_IS, CONVERTED or REFUSED for each release.
     """
-    refused = [position for position, word in enumerate(words) if word == REFUSED]
+    refused = [position for position, answer in enumerate(answers) if answer == REFUSED]
     if not refused:
         return None
-    taking = [position for position, word in enumerate(words) if word != REFUSED]
+    taking = [position for position, answer in enumerate(answers) if answer != REFUSED]
     position = max((each for each in refused if taking and each < taking[0]), default=refused[-1])
     runtime = releases[position]
     target = _target_at(runtime, survey)

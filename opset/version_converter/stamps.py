@@ -65,7 +65,7 @@ class StampGuess:
 
     @property
     def chosen(self) -> int | None:
-        """The version that the nodes were written for: the stated one if it fits; None if no single range fits."""
+        """The version that the nodes were written for: the stated one if it fits; None if that is not certain."""
         if not self.reasons:
             return self.stated
         return self.candidates[0].nearest_to(self.stated) if len(self.candidates) == 1 else None
@@ -104,7 +104,7 @@ def assume_opsets(
     for domain in _known_domains(model.proto, registry):
         guess = guess_opset(model, domain, registry, limits)
         if guess.chosen is None:
-            findings.append(_uncertain(guess))
+            findings.append(_uncertain_finding(guess))
         elif guess.chosen != guess.stated:
             model = _restamp(model, domain, guess.chosen)
             notes.append(
@@ -225,7 +225,7 @@ def _restamp(model: Model, domain: str, version: int) -> Model:
     return model.with_proto(message, changed=True)
 
 
-def _uncertain(guess: StampGuess) -> Finding:
+def _uncertain_finding(guess: StampGuess) -> Finding:
     """Return the finding C106: no version of the domain fits the model, or several do."""
     label = domain_name(guess.domain)
     if not guess.candidates:

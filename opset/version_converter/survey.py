@@ -189,7 +189,7 @@ class Survey:
             raise BudgetExceeded("steps", f"it has more than {MOST_FORMS:,} nodes that differ")
         tried: list[tuple[int, int, Outcome]] = []
         nearest = self.nearest_target(target)
-        for candidate in (nearest, *self._others(target, nearest)):
+        for candidate in (nearest, *self._other_targets(target, nearest)):
             outcome = self._convert_forms(candidate)
             if not outcome.refusals:
                 return outcome
@@ -217,7 +217,7 @@ class Survey:
             return nearest
         return at_opset(nearest, nearest_opset(runtime, opset, self.registry))
 
-    def _others(self, target: Target, nearest: Target) -> Iterator[Target]:
+    def _other_targets(self, target: Target, nearest: Target) -> Iterator[Target]:
         """Yield the targets with other opsets than `nearest` that a conversion to a runtime tries."""
         if target.runtime is not None and target.runtime.lists_operators:
             for each in targets_by_kernels(self.samples, self.index, target, self.registry):
@@ -252,7 +252,7 @@ class Survey:
             conversion.refusals += find_foreign_types(self.index, target.runtime)
         if conversion.refusals:
             return Outcome([(each, 0) for each in conversion.refusals.group_by_kind()], conversion.target)
-        bodies = self._bodies(conversion, target, routes, availability)
+        bodies = self._form_conversions(conversion, target, routes, availability)
         refused: dict[Hashable, tuple[Finding, int]] = {}
         is_settled = target.opsets.get("", CARRIED) >= CARRIED or not self._has_sequences
         is_settled &= not has_branches(self.index)
@@ -273,7 +273,7 @@ class Survey:
     def _has_sequences(self) -> bool:
         return any(op_type in SEQUENCES for body in self.index.bodies for op_type, _ in body.operators)
 
-    def _bodies(
+    def _form_conversions(
         self, conversion: Conversion, target: Target, routes: Routes, availability: Availability | None
     ) -> list[FormsConversion]:
         """Return the conversion of one node of each form, for each body in the order of the index."""

@@ -203,7 +203,7 @@ def parse_versions(texts: tuple[str, ...]) -> dict[str, int]:
 
 
 def _check_ir_version(version: int | None) -> int | None:
-    """Return an IR version unchanged, also None. Raises UsageError U101 if there is no such IR version."""
+    """Return the IR version, or None, unchanged. Raises UsageError U101 if there is no such IR version."""
     newest = releases.newest_ir_version()
     if version is not None and not 1 <= version <= newest:
         raise UsageError(Finding("U101", f"there is no IR version {version}", help=f"they go from 1 to {newest}"))

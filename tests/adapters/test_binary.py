@@ -318,7 +318,8 @@ def test_shifts(check, kind, direction, constant):
     feeds, constants = {"x": x, "y0": y[:, None]}, {}
     if constant:
         constants["y0"] = feeds.pop("y0")
-    check(node, 28, 26, feeds, constants, expect=[expect])
+    after = check(node, 28, 26, feeds, constants, expect=[expect])
+    assert "Where" in [each.op_type for each in after.graph.node]  # whatever the runtime does for large ones
 
 
 def test_small_constant_shifts_of_unsigned_numbers_stay(check):

@@ -170,3 +170,6 @@ def test_the_float_of_bits_is_computed(check, kind, float_, to):
     finite = ~np.isnan(y)
     assert (y.view(kind) == x)[finite].all()
     assert (np.isnan(y) == np.isnan(x.view(float_))).all()
+    for shape in ((), (0, 3)):
+        part = x[: int(np.prod(shape))].reshape(shape)
+        check(node, 26, to, {"x": part}, expect=[part.view(float_)], kinds={"y": number})

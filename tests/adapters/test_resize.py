@@ -327,7 +327,7 @@ def test_scales_and_sizes_of_some_axes(check, axes, known):
     values = {"s": floats(1.5, 0.5)[: len(axes)], "z": ints(7, 5)[: len(axes)]}
     for inputs, name in ((["x", "", "s"], "s"), (["x", "", "", "z"], "z")):
         feeds, constants = ({"x": IMAGE}, values) if known else ({"x": IMAGE, name: values[name]}, {})
-        for shape in (IMAGE.shape, ["N", "C", "H", "W"]):
+        for shape in (IMAGE.shape, ["N", "C", "H", "W"], ["N", *IMAGE.shape[1:]]):
             check(resize(inputs, mode="linear", axes=axes), 18, 17, feeds, constants, shapes={"x": shape})
 
 

@@ -343,6 +343,7 @@ REFUSED = [
      "(float[2] x, int64[2] s) => (float[] y) { y = Slice(x, s, s) }"),
     (1, 2, "C103", "sizes are given twice",
      "(float[2] x, float[2] s) => (float[] y, float[] z) { y, z = Split<axis=0, split=[1,1]>(x, s) }"),
+    (18, 17, "C103", "axis", "(float[4] x) => (float[] y, float[] z) { y, z = Split<axis=3, num_outputs=2>(x) }"),
     (18, 17, "C103", "both the input 'split'",
      "(float[2] x, int64[2] s) => (float[] y, float[] z) { y, z = Split<num_outputs=2>(x, s) }"),
 ]  # fmt: skip

@@ -29,6 +29,7 @@ def found(edits, example="G721"):
         ({"configuration[0].device": ["left"] * 3}, [("G725", "configuration 'pair'")]),
         # Without a known number of devices no device is wrong.
         ({"configuration[0].num_devices": -1, f"{SPEC}.device": [7]}, [("G723", "configuration 'pair'")]),
+        ({"configuration[0].num_devices": 0, f"{SPEC}.device": [7]}, [("G723", "configuration 'pair'")]),
         ({f"{GIVEN}.configuration_id": "trio", f"{SPEC}.device": [7]}, [("G727", NODE)]),
         ({"configuration": None, f"{SPEC}.device": [7]}, [("G727", NODE)]),
         (
@@ -59,6 +60,7 @@ def test_configurations(edits, expected):
         ({f"{SPEC}.tensor_name": None, "graph.node[0].input[+]": ""}, ["G731"]),
         ({f"{SPEC}.device": [-1]}, ["G733"]),
         ({f"{SPEC}.device": [7, 7, 7]}, ["G733"]),
+        ({"configuration[0].device": ["only"], "configuration[0].num_devices": 1, f"{SPEC}.device": [0, 1]}, ["G733"]),
         # A number with a group is that group, whatever it is.
         ({f"{SPEC}.device": [-1, 1], f"{SPEC}.index_to_device_group_map": [{"key": -1, "value": [0, 1]}]}, []),
         ({f"{SPEC}.device": [7], f"{SPEC}.index_to_device_group_map": [{"key": 1, "value": [0]}]}, ["G733"]),

@@ -66,6 +66,33 @@ def test_what_does_not_follow_is_found_with_its_place(text, expected):
     assert found(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        ("main (float[2] x) => (float[3] y) { y = Relu (x) }", "correct the stated type, or remove it"),
+        ("main (float x, double z) => (float y) { y = Add (x, z) }", "cast 'z' to float"),
+        ("main (float x, int32 z) => (y) { y = Add (x, z) }", "cast one of the two, or correct its type"),
+    ],
+)
+def test_what_does_not_follow_has_a_help(text, help):
+    (finding,) = opset.check(opset.parse_model(HEAD + text), ignore=["W101", "G203"])
+    assert finding.help.startswith(help)
+
+
+@pytest.mark.parametrize(
+    ("names", "inputs", "why"),
+    [
+        ("y, z", "x, x, x", "C10: only one of the present outputs is named"),
+        ("y, z, v", "x, x, x, , , , n", "C10: nonpad_kv_seqlen beside a cache"),
+    ],
+)
+def test_outputs_of_attention_that_exclude_each_other(names, inputs, why):
+    text = f"""<ir_version: 11, opset_import: ["": 25]> main (float[1, 1, 2, 2] x, int64[1] n) => (float[1, 1, 2, 2] y)
+        {{ {names} = Attention ({inputs}) }}"""
+    (finding,) = opset.check(opset.parse_model(text))
+    assert (finding.code, finding.why) == ("I201", why)
+
+
 def test_an_if_has_no_outputs_of_types_that_came_later():
     text = (
         '<ir_version: 8, opset_import: ["": 15]>\nmain (bool c, float[2] x) => (optional(float[2]) y) { y = If (c) <'

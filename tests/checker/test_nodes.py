@@ -71,3 +71,14 @@ def test_a_node_of_a_domain_that_names_no_operator_is_found():
     model = onnx.parser.parse_model(f"{HEAD % 'float[2] y'}{{ y = Neg (x) }}")
     model.graph.node[0].op_type, model.graph.node[0].domain = "", "own"
     assert [each.code for each in opset.check(model, select=["G301"])] == ["G301"]
+
+
+def test_an_attribute_without_a_type_has_one_value_in_the_first_ir_version():
+    model = onnx.parser.parse_model(f"{HEAD % 'float[2] y'}{{ y = Elu <alpha = 2.0> (x) }}")
+    model.ir_version = 1
+    (attribute,) = model.graph.node[0].attribute
+    attribute.ClearField("type")
+    for values, codes in ({}, []), ({"i": 1}, ["G306"]):
+        for field, value in values.items():
+            setattr(attribute, field, value)
+        assert [each.code for each in opset.check(model, select=["G305", "G306"])] == codes

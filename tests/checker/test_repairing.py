@@ -253,6 +253,28 @@ def test_what_is_not_certain_is_left(name):
     assert (code in {each.code for each in found.left}) == bool(code)
 
 
+@pytest.mark.parametrize("condition", ["bool c", "bool c = {1}"])
+def test_wrong_types_are_replaced_except_in_a_branch_that_may_not_be_run(condition):
+    given, held = ("", condition) if "=" in condition else (f"{condition}, ", "float[1] w = {1}")
+    text = HEAD + (
+        f"main ({given}float[N] x) => (float[N] y) <{held}, float[N] r, %s[N] s> {{ r = Neg (x) s = Neg (r) y = If (c) "
+        "<then_branch = a () => (p) { p = Neg (s) },"
+        " else_branch = b () => (n) <int32[N] t> { t = Relu (s) n = Neg (t) }> }"
+    )
+    found, made = repaired(message(text % "int32"))
+    assert made == message(text % "float")
+    assert [(mend.code, mend.place) for mend in found.mended] == [("I101", "graph 'main', value_info 's'")]
+    assert [each.code for each in found.left if each.code != "W504"] == ["W802"]
+
+
+def test_types_of_outputs_are_stated_after_one_that_is_not_known():
+    model = message(HEAD.replace("]", ', "own": 1]') + "main (float[3] x) => (z, y) { z = own.Op (x) y = Relu (x) }")
+    found, made = repaired(model)
+    assert [each.code for each in found.mended] == [each.code for each in found.left] == ["G203"]
+    unknown, known = made.graph.output
+    assert not unknown.HasField("type") and known.type == made.graph.input[0].type
+
+
 @pytest.mark.parametrize("count", [16, 17, 100])
 def test_any_number_of_entries_is_removed(count):
     whole = message(BRANCHES % "t = Relu (s) p = Neg (t)")

@@ -14,6 +14,7 @@ def codes_of(model, code):
     found = opset.check(model)
     if RULES[code].optional:
         found += opset.check(model, select=[code])
+    assert all(each.help and each.help != each.why for each in found if each.code[0] in "GW" or each.code == "I101")
     return {each.code for each in found}
 
 

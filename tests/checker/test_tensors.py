@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 import opset
 from opset.checker.table import CHECKER
 from opset.errors import ModelError
+from opset.model.storage import reading
 from tests.bounds import draws
 
 CODES = {code for code in CHECKER.by_code if code[:2] in ("G5", "M2", "W5")} - {"W504"}
@@ -261,3 +262,20 @@ def test_no_bytes_give_anything_but_findings_or_a_model_error(data, drawn):
     except ModelError:
         return
     assert {*codes} <= CODES
+
+
+def test_a_file_that_shrank_is_an_error_and_no_finding(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "IN_MEMORY", 0)
+    made = tensor(TensorProto.FLOAT6E3M2, [LONG], raw_data=bytes(LONG * 6 // 8))
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model_of(made).SerializeToString())
+    loaded = opset.load(path)
+    os.truncate(path, 1000)
+    with pytest.raises(ModelError, match="M105"):
+        opset.check(loaded, full=False)
+
+
+@pytest.mark.parametrize("field", ["float_data", "int32_data", "int64_data", "double_data", "uint64_data"])
+def test_values_stand_in_one_field_that_is_of_their_type(field):
+    expected = ["G502"] if field == "float_data" else ["G502", "G503"]
+    assert codes_of(model_of(tensor(dims=[1], raw_data=bytes(4), **{field: [1]}))) == expected

@@ -78,6 +78,8 @@ def test_initialization_may_use_variables_and_no_other_value_of_the_main_graph()
     assert found({node: allowed | {"input": ["x"]}}) == [("G702", place)]
     assert found({node: allowed | {"input": ["x"]}, f"{STEP}.initialization.initializer[+]": {"name": "x"}}) == []
     assert found({f"{STEP}.initialization.output[+]": {"name": "y"}}) == [("G702", f"{STEP}.initialization")]
+    # The algorithm runs with the main graph, whose values it has.
+    assert found({f"{STEP}.algorithm.node[+]": {"op_type": "Neg", "input": ["y"], "output": ["other"]}}) == []
 
 
 def test_initialization_with_a_subgraph_sees_its_own_values_first():

@@ -83,7 +83,8 @@ def test_sarif_names_rules_places_and_fingerprints(models):
     assert result.exit_code == 3
     log = json.loads(result.stdout)
     (made,) = log["runs"]
-    assert [rule["id"] for rule in made["tool"]["driver"]["rules"]] == ["W101", "G324", "M301"]
+    rules = [(rule["id"], rule["defaultConfiguration"]["level"]) for rule in made["tool"]["driver"]["rules"]]
+    assert rules == [("W101", "warning"), ("G324", "error"), ("M301", "error")]
     found = made["results"]
     assert [each["level"] for each in found] == ["warning", "error", "error", "error"]
     assert [made["tool"]["driver"]["rules"][each["ruleIndex"]]["id"] for each in found] == [

@@ -4,8 +4,24 @@ import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from tests.cli.commands import run, version
+from opset.cli import cli
+from tests.cli.commands import SMALL, run, save, version
+
+
+def test_a_package_without_examples_writes_none(folder, monkeypatch):
+    monkeypatch.setattr("opset.cli.examples.example_files", dict)
+    result = run("examples")
+    assert result.exit_code == 2 and "error[U104] there are no examples to write" in result.stderr
+    assert [*folder.iterdir()] == []
+
+
+def test_what_a_stream_cannot_encode_is_escaped(folder):
+    save("\xfc.onnx", SMALL, folder)
+    runner = CliRunner(charset="ascii")
+    assert runner.invoke(cli, ["info", "\xfc.onnx"]).stdout.startswith("\\xfc.onnx: ai.onnx 11")
+    assert "where   \\xe9.onnx" in runner.invoke(cli, ["info", "\xe9.onnx"]).stderr
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Many models: one line for each, a sum, a report from which a call goes on, shards, limits, executors."""
 
+import errno
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import onnx.parser
@@ -14,7 +16,9 @@ import pytest
 
 import opset
 from opset.cli import batch
+from opset.cli.records import ModelReport, View, brief_line
 from opset.cli.working import WINDOW, in_order
+from opset.errors import Finding, FindingList
 from tests.cli.commands import REFUSED, SMALL, run, run_json
 from tests.cli.test_process import ENVIRONMENT, finish, process
 
@@ -121,6 +125,48 @@ def test_a_file_that_is_no_report_is_left_alone(content, small):
     result = run("convert", "small.onnx", "--to", 21, "--report", "out.jsonl")
     assert result.exit_code == 2 and "error[U102] the file is there, and holds no report" in result.stderr
     assert Path("out.jsonl").read_text() == content
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"output": "b.onnx", "status": "ok"}, "a.onnx: converted, wrote b.onnx"),
+        (
+            {"errors": FindingList([Finding("C204", "no"), Finding("C205", "nor")])},
+            "a.onnx: refused, C204 no and 1 more",
+        ),
+        ({"internal_error": "internal error: X"}, "a.onnx: refused, internal error: X"),
+    ],
+)
+def test_the_line_of_a_model_says_what_became_of_it(fields, expected):
+    report = ModelReport("a.onnx", None, None, FindingList(), "refused", 1)
+    assert brief_line(replace(report, **fields), View(), {"ok": "converted"}) == expected
+
+
+def no_space(*arguments):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_report_that_cannot_be_written_is_said(small, monkeypatch):
+    call = ("check", "small.onnx", "--report")
+    assert "error[U104]" in run(*call, "none/out.jsonl").stderr
+    for function in ("write", "fsync"):  # while it grows, and at its end
+        with monkeypatch.context() as patch:
+            patch.setattr(os, function, no_space)
+            result = run(*call, "out.jsonl")
+        assert result.exit_code == 2 and "error[U104]" in result.stderr and "No space left" in result.stderr
+        assert sorted(os.listdir()) == ["out.jsonl", "small.onnx"]
+
+
+def test_a_report_is_written_by_one_call_at_a_time(small):
+    holding = "import fcntl; f = open('out.jsonl', 'a'); fcntl.lockf(f, fcntl.LOCK_EX); print(flush=True); input()"
+    command = [sys.executable, "-IS", "-c", holding]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        result = run("check", "small.onnx", "--report", "out.jsonl")
+        other.communicate(b"\n")
+    assert result.exit_code == 2 and "another call writes it" in result.stderr
+    assert run("check", "small.onnx", "--report", "out.jsonl").exit_code == 0
 
 
 def test_other_forms_are_made_of_the_report(many):
@@ -305,3 +351,9 @@ def test_executors_that_cannot_be_used(options, code, small, monkeypatch):
     monkeypatch.setattr("opset.cli.working._CONNECT_SECONDS", 0.5)
     result = run("convert", "small.onnx", "--to", 21, *options)
     assert result.exit_code == 2 and f"error[{code}]" in result.stderr
+
+
+def test_dask_is_named_if_it_is_not_installed(small, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    result = run("convert", "small.onnx", "--to", 21, "--executor", "dask://127.0.0.1:1")
+    assert result.exit_code == 2 and "error[U110] Dask is not installed" in result.stderr

@@ -216,3 +216,5 @@ def test_a_terminal_gets_no_model(folder, monkeypatch):
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda self: self is sys.stdout, raising=False)
     result = run("diff", "old.onnx", "new.onnx", "--set-version", "-o", "-")
     assert result.exit_code == 2 and "a model is not written to a terminal" in result.stderr
+    result = run("export", "--domain", "ai.onnx.ml", "--format", "proto")
+    assert result.exit_code == 2 and "a message is not written to a terminal" in result.stderr

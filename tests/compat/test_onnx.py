@@ -299,6 +299,27 @@ def test_a_file_is_inferred_in_place_or_into_another_one(tmp_path):
         compat.shape_inference.infer_shapes_path(model)
 
 
+@pytest.mark.parametrize("infer", ["infer_shapes", "infer_shapes_path"])
+def test_options_of_inference_count(infer, tmp_path):
+    def inferred(text, *options):
+        model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> g {text}')
+        if infer == "infer_shapes":
+            return compat.shape_inference.infer_shapes(model, *options)
+        onnx.save(model, tmp_path / "m.onnx")
+        compat.shape_inference.infer_shapes_path(tmp_path / "m.onnx", tmp_path / "out.onnx", *options)
+        return onnx.load(tmp_path / "out.onnx")
+
+    mixed = "(float[2] x, int64[2] z) => (float[2] y) { y = Add (x, z) }"
+    wrong = "(float[2] x) => (float[3] y) { y = Relu (x) }"
+    for text, options in ((mixed, (True,)), (wrong, (False, True))):
+        assert inferred(text)
+        with pytest.raises(opset.InferenceError):
+            inferred(text, *options)
+    sizes = "() => (float[N] y) <int64[1] a = {2}> { b = Add (a, a)  y = ConstantOfShape (b) }"
+    dims = [inferred(sizes, False, False, data).graph.output[0].type.tensor_type.shape.dim[0] for data in (False, True)]
+    assert [each.dim_value for each in dims] == [0, 4]
+
+
 SCHEMAS = {"onnx": onnx.defs, "opset": compat.defs}
 
 
@@ -350,6 +371,8 @@ def test_the_outputs_of_a_function():
     ours = compat.shape_inference.infer_function_output_types(*arguments)
     assert ours == onnx.shape_inference.infer_function_output_types(*arguments)
     assert [type(each) for each in ours] == [onnx.TypeProto, onnx.TypeProto]
+    function.overload = "second"
+    assert compat.shape_inference.infer_function_output_types(*arguments) == ours
 
 
 # reference
@@ -409,7 +432,7 @@ def test_graphs_nodes_and_functions_are_evaluated():
 
 def test_verbose_prints_each_value(capsys):
     x = {"x": np.ones((1, 3), np.float32)}
-    for verbose, lines in ((0, 0), (1, 0), (2, 2), (4, 4)):
+    for verbose, lines in ((0, 0), (1, 0), (2, 2), (3, 2), (4, 4)):
         compat.reference.ReferenceEvaluator(models()["chain"], verbose=verbose).run(None, x)
         printed = capsys.readouterr().out.splitlines()
         assert len(printed) == lines
@@ -419,7 +442,7 @@ def test_verbose_prints_each_value(capsys):
 
 def test_stated_shapes_are_compared_with_computed_ones():
     model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 14]>
-        g (float[N] x, int64[1] k) => (float[N] y) { y = Expand (x, k) }""")
+        g (float[N] x, int64[1] k) => (float[N] y) <float[2] nowhere> { y = Expand (x, k) }""")
     feeds = {"x": np.ones(1, np.float32), "k": np.array([3])}
     for module in (onnx.reference, compat.reference):
         assert module.ReferenceEvaluator(model).run(None, feeds)[0].shape == (3,)
@@ -428,6 +451,15 @@ def test_stated_shapes_are_compared_with_computed_ones():
             checking.run(None, feeds)
         assert checking.run(None, feeds, check_shape_annotations=False)[0].shape == (3,)
         assert checking.run(None, {**feeds, "k": np.array([1])})[0].shape == (1,)
+
+
+def test_outputs_that_are_left_out_are_no_values():
+    model = opset.parse_model("""<ir_version: 8, opset_import: ["": 14]>
+        g (float[4] x, int64[1] k) => (int64[1] i) { , i = TopK (x, k) }""")
+    feeds = {"x": np.array([1, 4, 2, 3], np.float32), "k": np.array([1])}
+    evaluator = compat.reference.ReferenceEvaluator(model, check_shape_annotations=True)
+    assert_same(evaluator.run(None, feeds), [np.array([1])])
+    assert evaluator.run(None, feeds, intermediate=True).keys() == {"x", "k", "i"}
 
 
 def test_arguments_that_do_not_fit_are_refused():
@@ -635,3 +667,9 @@ def test_a_part_is_extracted_as_onnx_extracts_it(tmp_path):
     ours, theirs = onnx.load(tmp_path / "ours.onnx"), onnx.load(tmp_path / "theirs.onnx")
     assert ours.graph.node == theirs.graph.node and ours.graph.output == theirs.graph.output
     assert [value.name for value in ours.graph.input] == [value.name for value in theirs.graph.input]
+
+
+def test_the_modules_of_the_package_are_listed():
+    assert {"checker", "reference", "shape_inference", "version_converter"} <= {*dir(compat)}
+    with pytest.raises(AttributeError, match="nonesuch"):
+        compat.nonesuch  # noqa: B018

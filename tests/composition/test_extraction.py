@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import opset
+from opset.composition import extraction
 from opset.composition.extraction import Wanted, extract_part
 from opset.opsets.registry import default_registry
 from tests.bounds import draws, lines
@@ -343,3 +344,123 @@ def test_the_verb_writes_the_part_beside_the_model(tmp_path, monkeypatch):
     assert again.exit_code == 2 and "U102" in again.stderr
     wrong = command("extract", "m.onnx", "--inputs", "c", "--outputs", "y", "--force")
     assert wrong.exit_code == 1 and "C601" in wrong.stderr
+
+
+GRADIENT = """<ir_version: 8, opset_import: ["": 13, "ai.onnx.preview.training": 1]>
+m (float[2] x, float[2] w) => (float[2] l, float[2] g) {
+  a = Mul (x, w)  b = Exp (x)  l = Neg (a)
+  g = ai.onnx.preview.training.Gradient <xs = ["w"], zs = ["x"], y = "l"> (w, x)
+}"""
+
+
+def test_a_gradient_needs_what_it_names():
+    part = opset.extract(whole(GRADIENT), outputs=["g"])
+    assert [node.op_type for node in part.graph.node] == ["Mul", "Neg", "Gradient"]
+    assert names(part.graph.input) == ["x", "w"]
+    with pytest.raises(opset.ConversionError, match="a gradient is of the nodes between") as caught:
+        opset.extract(whole(GRADIENT), ["a", "w", "x"], ["g"])
+    assert caught.value.code == "C602" and "Gradient" in caught.value.place
+
+
+def test_outputs_that_are_there_or_not_are_told():
+    found = extract_part(opset.load(whole()), Wanted(add_outputs="y,a"), default_registry())
+    assert names(found.model.proto.graph.output) == ["y", "z", "a"] and found.outputs == ["a"]
+    assert (found.body, found.inputs) == ("graph 'main'", []) and found.types == {"a": "float[N, 3]"}
+    assert found.notes == ["outputs before: y"] and (found.nodes, found.nodes_before) == (6, 6)
+    with pytest.raises(opset.UsageError, match="there is no value 'nope'"):
+        opset.extract(whole(), add_outputs=["a", "nope"])
+
+
+def test_the_inference_of_types_is_bounded():
+    with pytest.raises(opset.InferenceError, match="the inference was stopped") as caught:
+        opset.extract(whole(), ["c", "b"], ["y"], limits=opset.Limits(max_steps=1))
+    assert caught.value.code == "I401"
+
+
+def test_types_that_are_too_large_together_are_left_out(monkeypatch):
+    monkeypatch.setattr(extraction, "MAX_WRITTEN", 20)
+    monkeypatch.setattr(extraction, "MAX_EACH", 0)
+    found = extract_part(opset.load(whole()), Wanted("a,b", "y"), default_registry())
+    assert names(found.model.proto.graph.value_info) == ["c"]
+    assert "2 types are not written: together they are too large" in found.notes
+
+
+INNER = """<ir_version: 8, opset_import: ["": 17]> m (bool c, float[2] x, float[2] w = {1, 2}) => (float[2] y)
+<float[2] k = {3, 4}> { y = If (c) <
+  then_branch = t () => (float[2] p) { q = Mul (x, w)  p = Add (q, k) },
+  else_branch = e () => (float[2] r) { r = Neg (x) }> }"""
+
+
+def test_values_around_that_a_caller_may_override_stay_inputs():
+    part = opset.extract(whole(INNER), outputs=["p"])
+    assert (names(part.graph.input), names(part.graph.initializer)) == (["x", "w"], ["w", "k"])
+    x, w = np.float32([5, 6]), np.float32([7, 8])
+    np.testing.assert_array_equal(run(part, {"x": x})[0], x * [1, 2] + [3, 4])
+    np.testing.assert_array_equal(run(part, {"x": x, "w": w})[0], x * w + [3, 4])
+
+
+CALLED = """<ir_version: 8, opset_import: ["": 17, "f": 1]> m (float[4] x) => (float[4] y, float[4] z) {{ {} }}
+<domain: "f", opset_import: ["": 17]> G <axis, alpha: float = 0.5> (a) => (b)
+{{ c = LeakyRelu <alpha = @alpha> (a)  d = Softmax <axis = @axis> (c)  b = Neg (d) }}
+<domain: "f", opset_import: ["": 17, "f": 1]> H <axis> (a) => (b) {{ b = f.G <axis = @axis> (a) }}"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "found"),
+    [
+        ("y = f.G (x)  z = f.G (x)", {"alpha": 0.5}),  # neither states the axis, which has its default
+        ("y = f.G <alpha = 2.0, axis = 0> (x)  z = f.G <axis = 0, alpha = 2.0> (x)", {"alpha": 2.0, "axis": 0}),
+        ("y = f.G <alpha = 0.5> (x)  z = f.G (x)", {"alpha": 0.5}),
+        ("y = f.G <axis = 0> (x)  z = f.G (x)", "calls give it different values"),
+        ("y = f.H <axis = 0> (x)  z = Neg (x)", "one that depends on the call of another function"),
+        ("y = Neg (x)  z = Neg (x)", "nothing calls the function, and the attribute has no default"),
+    ],
+)
+def test_attributes_of_a_function_are_those_of_its_calls(calls, found):
+    text = CALLED.format(calls)
+    if "f.H" not in calls:
+        text = text.partition('\n<domain: "f", opset_import: ["": 17, "f": 1]> H')[0]
+    if isinstance(found, str):
+        with pytest.raises(opset.ConversionError, match="attribute 'axis' is not certain") as caught:
+            opset.extract(whole(text), outputs=["d"], function="G")
+        assert found in caught.value.why
+        return
+    part = opset.extract(whole(text), outputs=["d"], function="G")
+    held = {each.name: onnx.helper.get_attribute_value(each) for node in part.graph.node for each in node.attribute}
+    assert held == pytest.approx(found)
+
+
+def test_a_function_that_nothing_calls_has_the_types_that_it_states():
+    model = whole("""<ir_version: 10, opset_import: ["": 21, "f": 1]> m (float[2] x) => (float[2] y) { y = Neg (x) }
+        <domain: "f", opset_import: ["": 21]> G (a) => (b) <float[N, 2] a, float[N, 2] c, float[N, 2] b>
+        { c = Exp (a)  b = Neg (c) }""")
+    part = opset.extract(model, ["c"], ["b"], function="G")
+    assert [dim.dim_param or dim.dim_value for dim in part.graph.input[0].type.tensor_type.shape.dim][1] == 2
+    assert part.graph.input[0].type.tensor_type.elem_type == 1
+
+
+def test_initializers_come_along_in_the_order_of_the_model():
+    model = whole(WHOLE)
+    for name in ("s2", "s1", "s3"):
+        values = onnx.helper.make_tensor(name, 1, [1], [2.0])
+        model.graph.sparse_initializer.append(
+            onnx.helper.make_sparse_tensor(values, onnx.helper.make_tensor("", 7, [1], [1]), [3])
+        )
+    nodes = [onnx.helper.make_node("Add", pair, [out]) for pair, out in ((["s1", "v"], "p1"), (["p1", "w"], "p2"),
+             (["p2", "s2"], "p3"))]  # fmt: skip
+    model.graph.node.extend(nodes)
+    part = opset.extract(model, [], ["p3"])
+    assert names(part.graph.initializer) == ["w", "v"]
+    assert [each.values.name for each in part.graph.sparse_initializer] == ["s2", "s1"]
+    np.testing.assert_array_equal(run(part, {})[0], [5, 11, 9])
+
+
+def test_values_around_that_a_graph_returns_come_along():
+    model = whole("""<ir_version: 8, opset_import: ["": 17]> m (bool c, float[2] x) => (float[2] y) {
+        a = Abs (x)  b = Neg (x)  y = If (c) <
+            then_branch = t () => (float[2] a) {  },
+            else_branch = e () => (float[2] z) { z = If (c) <then_branch = u () => (float[2] b) {  },
+                else_branch = v () => (float[2] w) { w = Exp (x) }> }> }""")
+    part = opset.extract(model, outputs=["y"])
+    assert [node.op_type for node in part.graph.node] == ["Abs", "Neg", "If"]
+    assert names(opset.extract(model, outputs=["z"]).graph.input) == ["c", "b", "x"]

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import opset
 from opset.composition.merging import Joint, merge_models
+from opset.composition.sizes import type_conflict
+from opset.inference.building.types import Type
 from opset.opsets.registry import default_registry
 from tests.bounds import draws, lines
 from tests.cli.commands import run as command
@@ -31,6 +33,9 @@ second (float[batch, 2] x, float[N] n) => (float[batch, 2] y, float[N] extra)
     { v = Add (h, x) }>
   extra = Exp (n)
 }"""
+
+CONSTANT = """<ir_version: 8, opset_import: ["": 13]> g (float[2] x%s) => (float[2] y)
+    <float[2] w = {%s}, float[2] u = {1, 2}> { y = Mul (x, w) }"""
 
 
 def model(text):
@@ -313,21 +318,45 @@ def test_external_data_of_two_folders_is_found_again(tmp_path, external):
     feeds = {"x": X, "n": np.ones(2, np.float32)}
     expected = run(other, {"x": run(one, {"x": X})[0], "n": feeds["n"]})[0]
     np.testing.assert_array_equal(run(whole, feeds, ["y_1"])[0], expected)
-    target = tmp_path / "a" if external in ("auto", "keep") else tmp_path / "c"
+    target = tmp_path / "a" if external == "auto" else tmp_path / "c"
     target.mkdir(exist_ok=True)
     whole.save(target / "whole.onnx", external=external)
-    roots = [tmp_path / "b"] if external == "keep" else []
+    roots = [tmp_path / "a", tmp_path / "b"] if external == "keep" else []
     saved = opset.load(target / "whole.onnx", allow_external_roots=roots)
     np.testing.assert_array_equal(run(saved, feeds, ["y_1"])[0], expected)
-    files = {"auto": 4, "copy": 3, "inline": 1, "move": 2, "keep": 3}
+    files = {"auto": 4, "copy": 3, "inline": 1, "move": 2, "keep": 1}
     assert len(os.listdir(target)) == files[external], os.listdir(target)
     locations = {
         entry.value for each in saved.proto.graph.initializer for entry in each.external_data if entry.key == "location"
     }
     if external == "keep":
-        assert locations == {"weights.bin", "../b/weights.bin"}
+        assert locations == {"../a/weights.bin", "../b/weights.bin"}
     if external in ("auto", "copy"):
         assert locations == {"weights.bin", "weights_1.bin"}
+
+
+@pytest.mark.parametrize("target", ["a", "b", "c/d"])
+def test_kept_data_is_led_to_from_the_folder_of_the_result(tmp_path, target):
+    one = with_data(tmp_path / "a", "a.onnx", FIRST, [1, 0, 0, 1, 1, 1])
+    other = with_data(tmp_path / "b", "b.onnx", SECOND, [2, 3])
+    result = tmp_path / target / "whole.onnx"
+    result.parent.mkdir(parents=True, exist_ok=True)
+    arguments = ["merge", str(one), str(other), "--connect", "y=x", "--external-data", "keep", "-o", str(result)]
+    printed = command(*arguments).output
+    outside = [tmp_path / each for each in ("a", "b") if each != target]
+    assert f"external data stays in {', '.join(map(str, outside))}: give --allow-external-root" in printed
+    opset.merge(one, other, {"y": "x"}).save(result, external="keep", force=True)
+    saved = opset.load(result, allow_external_roots=outside)
+    assert not opset.check(saved)
+
+
+def test_kept_data_of_the_second_model_alone_is_led_to(tmp_path):
+    other = with_data(tmp_path / "b", "b.onnx", SECOND, [2, 3])
+    opset.merge(model(FIRST).SerializeToString(), other, {"y": "x"}).save(tmp_path / "whole.onnx", external="keep")
+    saved = opset.load(tmp_path / "whole.onnx")
+    assert [each.external_data[0].value for each in saved.proto.graph.initializer if each.external_data] == [
+        "b/weights.bin"
+    ]
 
 
 def test_external_data_of_one_folder_stays_where_it_is(tmp_path):
@@ -336,6 +365,13 @@ def test_external_data_of_one_folder_stays_where_it_is(tmp_path):
     (tmp_path / "a.bin").unlink()  # it is not even opened
     opset.merge(one, other, {"y": "x"}).save(tmp_path / "whole.onnx")
     assert sorted(os.listdir(tmp_path)) == ["a.onnx", "b.bin", "b.onnx", "whole.onnx"]
+
+
+@pytest.mark.parametrize(("folder", "weights"), [("a", ["w", "u"]), ("b", ["w", "u", "w_1"])])
+def test_constants_in_a_file_are_equal_if_it_is_the_same_file(tmp_path, folder, weights):
+    text = CONSTANT % ("", "0, 0")
+    one, other = (with_data(tmp_path / each, f"{each}.onnx", text, [3, 4]) for each in ("a", folder))
+    assert names(opset.merge(one, other, {"y": "x"}).proto.graph.initializer) == weights
 
 
 def test_large_weights_of_both_files_are_spliced(tmp_path):
@@ -420,3 +456,180 @@ def test_merging_is_bounded():
     with pytest.raises(opset.ConversionError, match="the merging was stopped") as caught:
         opset.merge(model(FIRST), model(SECOND), {"y": "x"}, limits=opset.Limits(max_steps=20))
     assert caught.value.code == "C401"
+
+
+PLAIN = '<ir_version: 8, opset_import: ["": 13]> g (float[%s] x) => (float[%s] y) { y = Neg (x) }'
+
+
+def test_a_size_that_cannot_be_said_is_left_open():
+    first, second = PLAIN % (('A, "floor(6/A)"',) * 2), PLAIN % (("0, b",) * 2)  # nothing is divided by the 0
+    graph = opset.merge(model(first), model(second), {"y": "x"}).graph
+    kinds = [
+        [dim.WhichOneof("value") for dim in each.type.tensor_type.shape.dim] for each in (*graph.input, *graph.output)
+    ]
+    assert kinds == [["dim_value", None], ["dim_value", "dim_param"]]
+
+
+@pytest.mark.parametrize("unknown", ["first", "second"])
+def test_a_type_that_one_side_does_not_know_is_noted(unknown):
+    first = (
+        '<ir_version: 8, opset_import: ["": 13, "o": 1]> g (float[2] x) => (float[2] y, z) { y = Neg (x) z = o.P (x) }'
+    )
+    second = '<ir_version: 8, opset_import: ["": 13, "o": 1]> h (double[2] u, v) => (double[2] w) { w = o.Q (u, v) }'
+    pair = {"first": ("z", "u"), "second": ("y", "v")}[unknown]
+    found = merged(first, second, connect=[pair])
+    assert found.notes == [f"not known whether the type of '{pair[0]}' fits '{pair[1]}'"]
+
+
+def texts(holder, *entries):
+    for key, value in entries:
+        holder.metadata_props.add(key=key, value=value)
+
+
+def test_what_both_models_say_of_themselves_is_kept():
+    one, other = model(PLAIN % ("N", "N")), model((PLAIN % ("N", "N")).replace("g (", "h ("))
+    for number, each in enumerate((one, other)):
+        each.doc_string, each.graph.doc_string = f"model {number}", "the same"
+        texts(each, ("k", f"{number}"), ("equal", "e"), (f"own {number}", "o"))
+        texts(each.graph, ("g", f"{number}"))
+        each.configuration.add(name="shared", num_devices=2)
+        each.configuration.add(name="device", num_devices=2 + number)
+        for configuration in ("device", "shared"):
+            use = each.graph.node[0].device_configurations.add(configuration_id=configuration)
+            use.sharding_spec.add(tensor_name="y")
+        each.training_info.add()
+    found = merge_models(opset.load(one), opset.load(other), Joint({"y": "x"}), default_registry())
+    whole = found.model.proto
+    assert (whole.doc_string, whole.graph.doc_string, whole.graph.name) == ("model 0\n\nmodel 1", "the same", "g_h")
+    assert {each.key: each.value for each in whole.metadata_props} == {
+        "k": "0", "k_1": "1", "equal": "e", "own 0": "o", "own 1": "o",
+    }  # fmt: skip
+    assert [(each.name, each.num_devices) for each in whole.configuration] == [
+        ("shared", 2), ("device", 2), ("device_1", 3),
+    ]  # fmt: skip
+    uses = [
+        [(use.configuration_id, use.sharding_spec[0].tensor_name) for use in node.device_configurations]
+        for node in whole.graph.node
+    ]
+    assert uses == [[("device", "y"), ("shared", "y")], [("device_1", "y_1"), ("shared", "y_1")]]
+    assert not whole.training_info
+    assert found.notes == [
+        "training graphs of the first model are left out: they belong to it alone",
+        "training graphs of the second model are left out: they belong to it alone",
+        "device configurations of the second: device_1",
+        "metadata that both have with other values, the second's: k_1",
+        "metadata that both have with other values, the second's: g_1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "name"),
+    [("", "h", "h"), ("g", "", "g"), ("g", "g", "g"), ("g", "h", "g_h"), ("", "", "")],
+)
+def test_the_name_of_the_graph_is_made_of_both(first, second, name):
+    models = [model(PLAIN % ("N", "N")) for _ in range(2)]
+    for each, own in zip(models, (first, second), strict=True):
+        each.graph.name = own
+    assert opset.merge(*models, {"y": "x"}).graph.name == name
+
+
+@pytest.mark.parametrize(
+    ("declared", "values", "prefixes", "weights"),
+    [
+        ("", "3, 4", ("", ""), ["w", "u"]),  # equal ones are one
+        ("", "3, 5", ("", ""), ["w", "u", "w_1"]),
+        ("", "3, 4", ("a/", ""), ["a/w", "a/u", "w", "u"]),
+        ("", "3, 4", ("", "b/"), ["w", "u", "b/w", "b/u"]),
+        (", float[2] w", "3, 4", ("", ""), ["w", "u", "w_1"]),  # a caller may give another value
+    ],
+)
+def test_constants_that_are_equal_are_one_if_nobody_can_tell(declared, values, prefixes, weights):
+    first, second = CONSTANT % ("", "3, 4"), CONSTANT % (declared, values)
+    for pair in ((first, second), (second, first)) if declared else ((first, second),):
+        found = merged(*pair, connect={"y": "x"}, prefixes=prefixes)
+        assert names(found.model.proto.graph.initializer) == weights
+        outcome = run(opset.load(found.model.proto), {names(found.model.proto.graph.input)[0]: X[0, :2]})[0]
+        np.testing.assert_array_equal(outcome, X[0, :2] * [3, 4] * np.array(values.split(", "), float))
+
+
+def test_a_value_that_stays_inside_keeps_its_type_once():
+    text = '<ir_version: 8, opset_import: ["": 13]> g (float[2] x) => (float[2] %s, float[2] y) <float[2] k> %s'
+    first = text % ("x", "{ k = Abs (x) y = Neg (k) }")
+    graph = opset.merge(model(first), model(PLAIN % ("2", "2")), [("y", "x")]).graph
+    assert (names(graph.value_info), names(graph.output)) == (["k", "y"], ["x", "y_1"])
+    graph = opset.merge(model(first), model(PLAIN % ("2", "2")), [("x", "x")]).graph  # an input has its type
+    assert (names(graph.value_info), names(graph.output)) == (["k"], ["y", "y_1"])
+
+
+def test_outputs_of_the_second_that_are_one_value_are_one():
+    second = (
+        '<ir_version: 8, opset_import: ["": 13]> h (float[N, 2] a, float[N, 2] b) => (float[N, 2] a, float[N, 2] b) {}'
+    )
+    found = merged(FIRST, second, connect=[("y", "a"), ("y", "b")])
+    assert names(found.model.proto.graph.output) == ["extra", "y"]
+    assert found.notes == ["outputs that are the same value are one now", "IR version 8: the greater of both"]
+    assert merged(FIRST, SECOND, connect={"y": "x"}).notes[0] == "IR version 8: the greater of both"
+
+
+def test_domains_of_the_second_come_along_once():
+    texts = [
+        f'<ir_version: 8, opset_import: ["{standard}": 13, "d{number}": 1]> g (float[2] x) => (float[2] y) '
+        f"{{ n = d{number}.Op (x) y = Neg (n) }}"
+        for number, standard in enumerate(("", "ai.onnx"))
+    ]
+    found = merged(*texts, connect={"y": "x"})
+    assert [each.domain for each in found.model.proto.opset_import] == ["", "d0", "d1"]
+    assert found.opsets == {"": 13, "d0": 1, "d1": 1}
+
+
+def test_sizes_have_to_fit_also_if_elements_are_not_known():
+    known, unknown = Type("tensor", "float", (3,)), Type("tensor", None, (4,))
+    for pair in ((known, unknown), (unknown, known)):
+        assert type_conflict(*pair, lambda one, other: one == other).endswith("differ along axis 0")
+        assert not type_conflict(*pair, lambda one, other: True)
+
+
+def test_a_gradient_names_values_that_have_other_names_then():
+    text = """<ir_version: 8, opset_import: ["": 13, "ai.onnx.preview.training": 1]>
+        m (float[2] x, float[2] w) => (float[2] y, float[2] g) {
+          y = Mul (x, w)  g = ai.onnx.preview.training.Gradient <xs = ["w"], zs = ["x"], y = "y"> (w, x) }"""
+    graph = opset.merge(model(text), model(text), [("y", "x")]).graph
+    gradients = [node.attribute for node in graph.node if node.attribute]
+    assert [{each.name: onnx.helper.get_attribute_value(each) for each in held} for held in gradients] == [
+        {"xs": [b"w"], "zs": [b"x"], "y": b"y"}, {"xs": [b"w_1"], "zs": [b"y"], "y": b"y_1"},
+    ]  # fmt: skip
+
+
+def test_initializers_of_an_old_second_model_are_no_inputs_of_new_ones():
+    old = (
+        '<ir_version: 3, opset_import: ["": 9]> g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Mul (x, w) }'
+    )
+    new = (
+        '<ir_version: 8, opset_import: ["": 9]> g (float[2] x, float[2] v = {1, 2}) => (float[2] y) { y = Mul (x, v) }'
+    )
+    assert names(opset.merge(model(new), model(old), {"y": "x"}).graph.input) == ["x", "v"]
+    assert names(opset.merge(model(new), model(new), {"y": "x"}).graph.input) == ["x", "v", "v_1"]
+    assert names(opset.merge(model(old), model(old), {"y": "x"}).graph.input) == ["x", "w", "w_1"]
+
+
+def test_a_target_that_refuses_the_whole_is_told():
+    hardmax = (PLAIN % ("2, 2", "2, 2")).replace("Neg", "Hardmax")
+    with pytest.raises(opset.ConversionError, match="Hardmax"):
+        opset.merge(model(hardmax), model(PLAIN % ("2, 2", "2, 2")), {"y": "x"}, runtime="tensorrt==8.6")
+
+
+def test_external_data_keeps_the_folder_that_it_has(tmp_path):
+    external = with_data(tmp_path / "a", "a.onnx", FIRST, [1, 0, 0, 1, 1, 1])
+    assert opset.merge(external, model(SECOND), {"y": "x"}).folder.path == str(tmp_path / "a")
+    other = with_data(tmp_path / "b", "b.onnx", SECOND, [2, 3])
+    assert opset.merge(opset.load(model(FIRST).SerializeToString()), other, {"y": "x"}).folder.path == str(
+        tmp_path / "b"
+    )
+    with pytest.raises(opset.UsageError, match="the folder of one is not known"):
+        opset.merge(external.read_bytes(), other, {"y": "x"})
+    absolute = onnx.load(other, load_external_data=False)
+    absolute.graph.initializer[0].external_data[0].value = str(tmp_path / "b" / "weights.bin")
+    other.write_bytes(absolute.SerializeToString())
+    whole = opset.merge(external, other, {"y": "x"}).proto
+    located = [entry.value for tensor in whole.graph.initializer for entry in tensor.external_data[:1]]
+    assert located == ["weights.bin", str(tmp_path / "b" / "weights.bin")]

@@ -8,8 +8,8 @@ from itertools import pairwise
 import html5lib
 import pytest
 
-from opset import get_schema
-from opset.docgen.body import MOST, body_graph, body_picture
+from opset import get_schema, parse_node
+from opset.docgen.body import MOST, _with_short_names, body_graph, body_picture
 from opset.docgen.picture import LABEL, SMALL, Box, Diagram, Edge, column_count, picture, stylesheet
 from opset.opsets.registry import default_registry
 from opset.schemas.model import FunctionBody
@@ -127,6 +127,13 @@ def test_what_cannot_be_drawn_is_nothing():
         assert body_picture(schema, FunctionBody(18, nodes)) == ""
     assert picture(Diagram("", [], [])) == ""
     assert "Neg" in body_picture(schema, FunctionBody(18, "a = Neg (a)\nb = Neg (nothing)\nc = Neg (d)\nd = Neg (c)"))
+
+
+def test_names_that_a_conversion_made_are_cut():
+    node = parse_node("y__one, y, yes__two = Op (y__Mul, x__Mul, z__, , w)")
+    short = _with_short_names(node, ["y", "z"])
+    assert ([*short.output], [*short.input]) == (["…one", "y", "yes__two"], ["…Mul", "x__Mul", "…", "", "w"])
+    assert node.output[0] == "y__one"
 
 
 def test_hostile_names_are_inert():

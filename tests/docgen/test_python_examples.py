@@ -11,11 +11,11 @@ import pytest
 import opset
 from opset.catalog import example_data, example_rows
 from opset.docgen.operator_pages import _shorten
-from opset.docgen.python_examples import python_parts
+from opset.docgen.python_examples import _is_value, python_parts
 from opset.opsets.registry import default_registry
 from opset.reference.comparison import differences
 from opset.reference.example_models import value_of
-from opset.schemas.model import example_versions
+from opset.schemas.model import ExampleValue, example_versions
 from tests.docgen.v8 import run_scripts
 
 REGISTRY = default_registry()
@@ -88,3 +88,25 @@ def test_the_code_of_a_plain_example(code_of):
     schema, example = next(pair for pair in ALL if pair[0].name == "Softmax")
     code = code_of(schema, example)
     assert 'helper.make_node("Softmax", ["input"], ["output"]' in code and "opset run Softmax.onnx --set" in code
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "is_value"),
+    [
+        (ExampleValue("tensor(float)", 1.5, ()), "1.5", True),
+        (ExampleValue("tensor(float)", [1.5, 2], (2,)), "[1.5, 2]", True),
+        (ExampleValue("tensor(float)", [1, 2, 3, 4], (2, 2)), "[[1, 2], [3, 4]]", True),
+        (ExampleValue("tensor(float)", [1.5, 2]), "[1.5, 2]", True),
+        (ExampleValue("tensor(float)", 1.5, (2,)), "1.5", False),  # all elements are
+        (ExampleValue("tensor(float)", None, (2,)), "any values", False),
+        (ExampleValue("tensor(float)", [], (2, 0)), "[[], []]", False),
+        (ExampleValue("tensor(float)", -0.0, ()), "-0", False),
+        (ExampleValue("tensor(float)", [-0.5, 1], (2,)), "[-0.5, 1]", True),
+        (ExampleValue("tensor(float)", [1, 2, 3], (3,)), "[1, 2, …]", False),
+        (ExampleValue("tensor(bool)", True, ()), "true", False),
+        (ExampleValue("tensor(bfloat16)", 1.5, ()), "1.5", False),
+        (ExampleValue("seq(tensor(float))", [], None), "[]", False),
+    ],
+)
+def test_what_a_page_shows_is_python_only_for_plain_numbers(value, text, is_value):
+    assert _is_value(value, text) == is_value

@@ -14,7 +14,7 @@ from opset.docgen.runtime_facts import (
     REWRITTEN,
     Fates,
     Taken,
-    _join,
+    _join_all,
     _limit_of_opsets,
     facts_of_runtimes,
     releases_text,
@@ -122,13 +122,45 @@ def taken(limits="", **types):
 
 
 def test_kernels_are_joined_where_that_says_the_same():
-    assert _join([taken(T="float"), taken(T="double")]) == [taken(T="float double")]
-    assert _join([taken(T="float"), taken(T="double int8")]) == [taken()]
-    assert _join([taken(T="float"), taken()]) == [taken()]
+    assert _join_all([taken(T="float"), taken(T="double")]) == [taken(T="float double")]
+    assert _join_all([taken(T="float"), taken(T="double int8")]) == [taken()]
+    assert _join_all([taken(T="float"), taken()]) == [taken()]
     apart = [taken(T="float", U="int8"), taken(T="double", U="float")]
-    assert _join(apart) == apart
+    assert _join_all(apart) == apart
     limited = [taken(T="float"), taken("rank 4", T="double")]
-    assert _join(limited) == limited
+    assert _join_all(limited) == limited
+
+
+TEN = frozenset("float double float16 bfloat16 int8 int16 int32 int64 uint8 uint16".split())
+
+
+@pytest.mark.parametrize(
+    ("types", "excluded", "text"),
+    [
+        ({}, (), "any"),
+        ({"": "float double"}, (), "float, double"),
+        ({"T": "int64 float"}, (), "T: float, int64"),
+        ({"": "float", "I": "int64"}, (), "data inputs: float; I: int64"),
+        ({}, ("string", "bool"), "not string, bool"),
+        ({"T": "float"}, ("bool",), "T: float; not bool"),
+        ({"T": " ".join(TEN - {"int8"})}, (), "T: all but int8"),
+        ({"T": " ".join(TEN - {"int8", "float16"})}, (),
+         "T: float, uint8, uint16, int16, int32, int64, double, bfloat16"),
+        ({"T": " ".join(TEN)}, (), "T: float, uint8, int8, uint16, int16, int32, int64, float16, double, bfloat16"),
+    ],
+)  # fmt: skip
+def test_types_of_a_kernel_as_text(types, excluded, text):
+    named = tuple((name, frozenset(elements.split())) for name, elements in types.items())
+    assert types_text(Taken(named, tuple((name, TEN) for name in types), frozenset(excluded), "")) == text
+
+
+@pytest.mark.parametrize(
+    ("lacking", "are_named"), [("int8 int16 int32 int64", True), ("int8 int16 int32 int64 bool", False)]
+)
+def test_types_that_lack_are_named_if_they_are_few(lacking, are_named):
+    every = TEN | {"uint32", "uint64", "bool", "string"}
+    text = types_text(Taken((("T", every - {*lacking.split()}),), (("T", every),), frozenset(), ""))
+    assert text.startswith("T: all but int8, ") == are_named
 
 
 def test_many_kernels_are_joined_in_any_order():
@@ -139,9 +171,9 @@ def test_many_kernels_are_joined_in_any_order():
     ]
     joined = {taken(T="float double", U="float int8"), taken("rank 4", T="float int8"), taken("rank 5", T="int8")}
     for start in range(len(kernels)):
-        assert {*_join([*kernels[start:], *kernels[:start]])} == joined
-        assert {*_join([*kernels[start:], *kernels[:start]][::-1])} == joined
-    assert _join([]) == []
+        assert {*_join_all([*kernels[start:], *kernels[:start]])} == joined
+        assert {*_join_all([*kernels[start:], *kernels[:start]][::-1])} == joined
+    assert _join_all([]) == []
 
 
 @pytest.mark.parametrize(
@@ -167,6 +199,12 @@ def test_fates_of_operators_without_kernels():
     assert fate("tensorrt", "8.6", "LayerNormalization") == fate("tensorrt", "8.6", "Constant") == ""
     assert fate("onnxruntime-cuda", "1.17", "Tan") == FALLBACK
     assert fates().runs_by_fate("tract") == {REWRITTEN: {}, FALLBACK: {}, REFUSED: {}}
+
+
+def test_operators_that_are_withdrawn_or_not_of_the_standard_have_no_fate():
+    keys = {key for groups in fates().runs_by_fate("tensorrt").values() for listed in groups.values() for key in listed}
+    assert ("", "Hardmax") in keys and ("ai.onnx.ml", "Scaler") in keys
+    assert not keys & {("", "Upsample"), ("", "Scatter"), ("", "Affine")}
 
 
 def test_conversions_do_what_the_pages_say():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import opset
 from opset.docgen.guides import guides
 from opset.docgen.markup import html
-from opset.docgen.search import Page, index_script
+from opset.docgen.search import SYNONYMS, Page, index_script
 from opset.errors import CODES
 from opset.explanations import page_of
 from opset.opsets.registry import default_registry, registry_with
@@ -300,3 +300,8 @@ def test_the_index_is_small_and_the_same_each_time(search):
 def test_minisearch_has_its_licence_beside_it():
     assert "MiniSearch 7.2.0" in (ASSETS / "minisearch.js").read_text()[:200]
     assert "Permission is hereby granted" in (ASSETS / "minisearch.LICENSE.txt").read_text()
+
+
+def test_further_words_are_for_operators_of_the_standard():
+    registry = default_registry()
+    assert [name for name in SYNONYMS if not any(registry.versions(name, each) for each in ("", "ai.onnx.ml"))] == []

@@ -14,6 +14,7 @@ import onnx.parser
 import pytest
 
 import opset
+from opset.cli import signals
 from tests.cli.commands import heed_interrupts
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(opset.__file__).parents[1])}
@@ -92,6 +93,28 @@ def test_a_signal_within_a_finalizer_is_not_lost(number):
     process.stdout.readline()
     process.send_signal(number)
     assert ended(process, STATUS[number]) == b""
+
+
+def test_other_exceptions_of_a_finalizer_are_reported_as_python_does(monkeypatch):
+    reported = []
+    monkeypatch.setattr(sys, "__unraisablehook__", reported.append)
+    monkeypatch.setattr(sys, "unraisablehook", signals._report_unraisable)
+
+    class Failing:
+        def __del__(self):
+            raise ValueError
+
+    Failing()
+    assert [each.exc_type for each in reported] == [ValueError]
+
+
+def test_a_signal_that_python_hid_is_raised_again(monkeypatch):
+    monkeypatch.setattr(signals, "_received", [])
+    signals.raise_if_stopped()
+    signals._received.append(signal.SIGTERM)
+    with pytest.raises(signals.Stopped) as caught:
+        signals.raise_if_stopped()
+    assert caught.value.code == 143
 
 
 def test_two_signals_end_a_command_at_once(folder):

@@ -287,6 +287,7 @@ def test_bounds_and_comparisons_are_true_of_all_values(left, right, values):
         (maximum(3 - N, 1 - M), None, 3), (maximum(4, 5 - N, minimum(M, 9)), 4, 9), ((N + 7) // 2, 3, None),
         ((7 - N) // 2, None, 3), (N // (M + 1), 0, None), (minimum(N, 7) // (M + 1), 0, 7), ((3 - N) // M, None, None),
         (minimum(N, 2) * minimum(M, 3), 0, 6), (2 * minimum(N, 2) - minimum(M, 3), -3, 4), (broadcast(N, M), 0, None),
+        (minimum(N, 7) // 2, 0, 3), (maximum(N, 7) // 2, 3, None),
     ],
 )  # fmt: skip
 def test_bounds_that_follow(size, low, high):

@@ -8,7 +8,9 @@ from onnx import TensorProto, helper
 
 import opset
 from opset.inference.engine.foreign import DOMAIN, ELEMENT_OF, SAME
+from opset.inference.engine.operators import find_schema
 from opset.model.elements import NUMBERS
+from opset.opsets.registry import default_registry
 
 FLOATS = np.random.default_rng(3).random((3, 4), np.float32)
 BYTES, SCALE, ZERO = np.arange(12, dtype=np.uint8).reshape(3, 4), np.float32(0.5), np.uint8(1)
@@ -43,6 +45,15 @@ CASES = {
         {"mark": 0, "mincharnum": 1, "pad_value": "#", "separators": [" "]},
     ),
 }
+
+
+@pytest.mark.parametrize(
+    ("domain", "strict", "expected"),
+    [("", False, ("RMSNormalization", 23)), ("", True, None), ("own", False, None)],
+)
+def test_the_standard_stands_in_for_an_operator_of_its_own_domain_alone(domain, strict, expected):
+    schema = find_schema(default_registry(), "SimplifiedLayerNormalization", 17, domain, strict)
+    assert (schema and (schema.name, schema.since_version)) == expected
 
 
 def number_of(array):

@@ -492,6 +492,12 @@ PLAIN = [
       for w, r, b, p in (("1,20,4", "", "", ""), ("", "1,20,?", "", ""), ("", "", "1,40", ""), ("", "", "", "1,15"))),
     (13, """() => (float[] y) <float a = {0}, float b = {20}, float d = {1}, int64[1] i = {15}> {
         r = Range(a, b, d) m = Add(r, d) c = Cast<to=7>(m) g = Gather(c, i) y = ConstantOfShape(g) }""", "float[16]"),
+    (13, "(float[2] x) => (float[] y) { y = Concat<axis=0>(x, , x) }", "float[4]"),
+    *((27, f"""() => (float[] y) <float a = {{32768}}, float b = {{32800}}, float d = {{0.5517578125}},
+        int64[1] i = {{29}}> {{ h = Cast<to=10>(a) k = Cast<to=10>(b) e = Cast<to=10>(d)
+        r = Range<stash_type={stash}>(h, k, e) c = Cast<to=7>(r) g = Gather(c, i)
+        y = ConstantOfShape(g) }}""", f"float[{length}]")
+      for stash, length in ((1, 32768), (11, 32800))),
     (26, """() => (float[] y) <float[1] f = {4.2e-45}> {
         b = BitCast<to=6>(f) c = Cast<to=7>(b) y = ConstantOfShape(c) }""", "float[3]"),
     (13, "() => (float[] y) <int64 a = {1}, int64 b = {4}> { r = Range(a, b, a) y = ConstantOfShape(r) }",

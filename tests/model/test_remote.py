@@ -15,7 +15,7 @@ import pytest
 import opset
 from opset.errors import ModelError, UsageError
 from opset.model.storage.external import is_external, set_reference
-from opset.model.storage.remote import BLOCK, RemoteFolder, RemoteSource
+from opset.model.storage.remote import BLOCK, RemoteFolder, RemoteSource, list_models
 from tests.cli.commands import REFUSED, SMALL, run, run_json
 
 SIZE = 250 << 20
@@ -251,3 +251,41 @@ def test_what_cannot_be_reached(memory, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
     result = run("check", "s3://bucket/m.onnx")
     assert result.exit_code == 2 and "pip install 'opset[remote]' s3fs" in result.stderr
+
+
+def failing(error):
+    """Return a method of a file system that fails."""
+
+    def fail(*arguments, **options):
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("method", "does", "url", "code", "why"),
+    [
+        ("info", lambda *_, **__: {"type": "file"}, "in/a.onnx", "M101", "does not tell its size"),
+        ("info", failing(PermissionError("denied")), "in/a.onnx", "M101", "PermissionError: denied"),
+        ("info", lambda *_, **__: {"type": "directory"}, "in/a.onnx", "M101", "it is a folder"),
+        ("cat_file", failing(OSError("gone")), "in/a.onnx", "M101", "OSError: gone"),
+        ("cat_file", lambda *_, **__: b"short", "in/a.onnx", "M105", ""),
+        ("find", failing(PermissionError("denied")), "in/", "U110", "PermissionError: denied"),
+        ("glob", failing(OSError("gone")), "in/*.onnx", "U110", "OSError: gone"),
+    ],
+)
+def test_what_a_store_fails_at_is_said(memory, monkeypatch, method, does, url, code, why):
+    put(memory, "/in/a.onnx")
+    monkeypatch.setattr(type(memory), method, does)
+    read = opset.load if url.endswith("a.onnx") else lambda each: list_models(each, (".onnx",))
+    with pytest.raises((ModelError, UsageError)) as caught:
+        read(f"memory://{url}")
+    assert caught.value.code == code and why in caught.value.why
+
+
+def test_a_read_past_the_end_is_a_file_that_changed(memory):
+    memory.pipe_file("/in/data.bin", b"short")
+    source = RemoteSource("memory://in/data.bin")
+    assert source.read(3, 2) == b"rt"
+    with pytest.raises(ModelError, match="M105"):
+        source.read(3, 3)

@@ -1,5 +1,6 @@
 """A model is written whole or not at all, and never over anything that was not to be replaced."""
 
+import fcntl
 import io
 import os
 import random
@@ -20,6 +21,7 @@ from opset.model.storage import atomic as files
 from opset.model.storage import copying, reading, wire
 from opset.model.storage.source import Access
 from opset.model.storage.writing import save_in_place
+from opset.model.text.syntax import parse_model
 
 
 def delimited(number, content):
@@ -404,3 +406,22 @@ def test_a_folder_that_another_process_makes_meanwhile_is_used(tmp_path, monkeyp
         together.write(files.Place(folder, "a"), [b"1"])
         together.commit()
     assert (tmp_path / "out" / "a").read_bytes() == b"1"
+
+
+def test_what_a_killed_process_left_is_removed_unless_somebody_writes(tmp_path):
+    model = load(parse_model('<ir_version: 8, opset_import: ["": 17]> g (float x) => (float y) { y = Neg (x) }'))
+    for folder in ("free", "busy"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / ".opset-0123456789abcdef.tmp").write_bytes(b"left")
+        (tmp_path / folder / ".opset-0123456789abcdee.tmp").mkdir()
+        (tmp_path / folder / ".opset-other.tmp").write_bytes(b"somebody's")
+    descriptor = os.open(tmp_path / "busy", os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)  # as a process that writes does
+        for folder in ("free", "busy"):
+            model.save(tmp_path / folder / "m.onnx")
+    finally:
+        os.close(descriptor)
+    stay = [".opset-0123456789abcdee.tmp", ".opset-other.tmp", "m.onnx"]
+    assert sorted(os.listdir(tmp_path / "free")) == stay
+    assert sorted(os.listdir(tmp_path / "busy")) == sorted([".opset-0123456789abcdef.tmp", *stay])

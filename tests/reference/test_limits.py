@@ -3,6 +3,7 @@
 import itertools
 import time
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from opset.model import proto as pb
 from opset.model.text.syntax import parse_model
 from opset.reference.engine import limits
 from opset.reference.engine.context import StepContext
+from opset.reference.numerics import products
 from opset.reference.numerics.memory import compact, nbytes
 from opset.schemas.constraints.violation import Violation
 from tests.bounds import lines
@@ -278,6 +280,8 @@ WITHOUT_ELEMENTS = [
     ("NonMaxSuppression", 11, (empty(1, 0, 4), empty(1, HUGE, 0), np.array(9)), {}, [(0, 3)]),
     ("MaxRoiPool", 22, (empty(1, 0, 1, 1), empty(1, 5)), {"pooled_shape": [HUGE, 1]}, [(1, 0, HUGE, 1)]),
     ("FeatureVectorizer", 1, (empty(0, 3),), {}, [(0, 3)]),
+    ("ReduceSum", 13, (empty(HUGE, 0),), {"keepdims": 0}, [()]),  # along all axes
+    ("ReduceL2", 13, (empty(HUGE, 0),), {"keepdims": 1}, [(1, 1)]),
 ]
 
 
@@ -444,3 +448,55 @@ def test_an_empty_dimension_has_no_ratio_to_keep():
     sizes = np.array([0, 4], np.int64)
     (y,) = computed("Resize", empty(0, 2), None, None, sizes, version=18, keep_aspect_ratio_policy="not_larger")
     assert y.shape == (0, 4)
+
+
+def test_inputs_and_constants_count_and_a_part_of_an_array_by_its_own_bytes():
+    ones = f"float[20000] w = {{{', '.join(['1'] * 20_000)}}}"
+    graph, x = (
+        f"g (float[20000] x) => (float[N] y) <{ones}> {{ y = Add (x, w) }}",
+        np.ones(200_000, np.float32)[:20_000],
+    )
+    assert results(graph, {"x": x}, max_bytes=241_000)[0].sum() == 40_000
+    with pytest.raises(RunError) as caught:
+        results(graph, {"x": x}, max_bytes=239_000)
+    assert caught.value.code == "R302"
+
+
+@pytest.mark.parametrize(
+    ("shapes", "work", "pieces"),
+    [
+        (((700, 4), (4, 3)), 10_000, 1),
+        (((700, 4), (4, 3)), 1000, 3),  # of 256 rows, the fewest
+        (((700, 4), (4, 3)), 5000, 2),
+        (((5, 6, 4), (4, 3)), 150, 3),
+        (((5, 6, 4), (4, 3)), 50, 5),  # a matrix of few rows is not taken apart
+        (((2, 3, 600, 4), (3, 4, 3)), 8000, 6),
+        (((2, 600, 4), (1, 4, 3)), 4000, 4),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_long_products_are_worked_on_in_pieces(shapes, work, pieces, dtype, monkeypatch):
+    monkeypatch.setattr(products, "WORK", work)
+    a, b = (np.arange(np.prod(shape), dtype=dtype).reshape(shape) % 7 for shape in shapes)
+    expected, times = np.matmul(a, b), []
+    result = np.zeros(expected.shape, dtype)
+    products.multiply(a, b, result, SimpleNamespace(check_time=lambda: times.append(0)))
+    assert len(times) == pieces
+    np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("ab,bc,cd->ad", ((300, 2), (2, 300), (300, 1))),  # the last two first: two elements, not 90,000
+        ("ab,bc,cd->ad", ((30, 3000), (3000, 30), (30, 29))),  # the first two: 900 elements, not 87,000
+    ],
+)
+def test_operands_of_einsum_are_contracted_in_the_order_that_takes_least(equation, shapes):
+    terms = [np.ones(shape, np.float32) for shape in shapes]
+    names = [f"x{number}" for number in range(len(terms))]
+    graph = f"""g ({", ".join(f"float[{a}, {b}] {name}" for name, (a, b) in zip(names, shapes, strict=True))})
+        => (float[A, D] y) {{ y = Einsum <equation = "{equation}"> ({", ".join(names)}) }}"""
+    most = sum(each.nbytes for each in terms) + 100_000
+    (y,) = results(graph, dict(zip(names, terms, strict=True)), max_bytes=most)
+    assert (y == np.prod([shape[1] for shape in shapes[:-1]])).all()

@@ -44,10 +44,12 @@ def test_ones_are_drawn_with_their_probabilities():
 
 
 def test_classes_are_drawn_with_their_probabilities():
-    logarithms = np.array([[*(5 + np.log([0.1, 0.2, 0.7]))], [0, -np.inf, np.log(3)]])
+    tenths = np.log([0.1, 0.2, 0.7])
+    logarithms = np.array([tenths + 900, [0, -np.inf, np.log(3)], tenths - 900])
     values = drawn(f"y = Multinomial <sample_size = {COUNT}> (x)", x=logarithms)
     shares = [np.bincount(row.astype(int), minlength=3) / COUNT for row in values]
     assert shares[0] == pytest.approx([0.1, 0.2, 0.7], abs=0.02)
+    assert shares[2] == pytest.approx([0.1, 0.2, 0.7], abs=0.02)
     assert shares[1] == pytest.approx([0.25, 0, 0.75], abs=0.02)
 
 

@@ -1,15 +1,23 @@
-"""Pages of reports: valid, readable by all, inert, and with the whole report as JSON."""
+"""Pages of reports: valid, readable by all, inert, and with the whole report as JSON.
+
+python -m tests.reports.test_pages      # writes pages.txt; read the difference
+"""
 
 import base64
 import gzip
 import hashlib
 import json
+import os
 import re
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from benchmarks.reports import layered_text
 from opset.model.text.syntax import parse_model
+from opset.reports.breaking import breaking_page
+from opset.reports.conversions import release_words
 from opset.reports.frame import Page, embedded_json, page_text
 from opset.verification.report import SHARES
 from tests.cli.commands import run, run_json
@@ -43,11 +51,61 @@ REFUSED = """<ir_version: 9, opset_import: ["": 20]>
     }"""
 
 
+FAULTY = MODEL.replace('"": 20', '"": 20, "odd": 1').replace("axes =", "stale, int64[1] axes =")
+BROKEN = MODEL.replace("keepdims = 1", "keepdims = 7, odd = 1").replace("Normalization (", "Normalization <odd = 1> (")
+SAME = """operator: Same
+family: other
+versions:
+- since: 1
+  doc: Gives its input.
+  inputs: [{name: X, type: T, doc: Given.}]
+  outputs: [{name: Y, type: T, doc: The same.}]
+  types: {T: [float, double]}
+  shape: same(X)
+"""
+NARROWED = SAME.replace(", double", "")
+PLAIN = """<ir_version: 9, opset_import: ["": 20]>
+    net (float[2, 4] x, double[3] w) => (float[2, 4] "y.0", double[3] "y.1", float[2, 4] z) {
+        "y.0" = Neg (x)  "y.1" = Neg (w)  z = Abs (x)
+    }"""
+MODELS = {"model": MODEL, "other": OTHER, "refused": REFUSED, "faulty": FAULTY, "broken": BROKEN, "torn": "x",
+          "plain": PLAIN, "doubled": PLAIN.replace("Abs (x)", "Add (x, x)")}  # fmt: skip
+# The calls whose pages are in pages.txt: no verifications of models whose last digits are those of a machine.
+CALLS = [
+    "convert model.onnxtxt --to 13 --plan",
+    "convert refused.onnxtxt --to 12",
+    "convert refused.onnxtxt torn.onnxtxt other.onnxtxt --to 12 -o out/",
+    "convert plain.onnxtxt doubled.onnxtxt --to 13 -o out/ --verify",
+    "lower model.onnxtxt --ops Gelu -o lowered.onnx",
+    "inline model.onnxtxt -o inlined.onnx",
+    "blockers refused.onnxtxt --to 12",
+    "check faulty.onnxtxt broken.onnxtxt",
+    "check broken.onnxtxt",
+    "check faulty.onnxtxt --fix -o fixed.onnxtxt",
+    "check faulty.onnxtxt --diff",
+    "infer model.onnxtxt -o inferred.onnx",
+    "verify plain.onnxtxt doubled.onnxtxt --seeds 1",
+    "diff model.onnxtxt other.onnxtxt",
+    "breaking before --schemas after --no-examples",
+    "breaking after --schemas before --no-examples",
+]
+PAGES = Path(__file__).with_name("pages.txt")
+
+
+def write_models(folder):
+    """Write the models and schemas of the calls into a folder."""
+    for name, text in MODELS.items():
+        (folder / f"{name}.onnxtxt").write_text(text)
+    for name, operators, text in (("before", "Same Twin Gone", SAME), ("after", "Same Twin", NARROWED)):
+        (folder / name / "com.acme").mkdir(parents=True)
+        for operator in operators.split():
+            (folder / name / "com.acme" / f"{operator}.yaml").write_text(text.replace("Same", operator))
+
+
 @pytest.fixture(autouse=True)
 def models(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, text in (("model", MODEL), ("other", OTHER), ("refused", REFUSED)):
-        (tmp_path / f"{name}.onnxtxt").write_text(text)
+    write_models(tmp_path)
     return tmp_path
 
 
@@ -77,6 +135,33 @@ def read_page(file):
     assert policy.startswith("default-src 'none'; ") and f"style-src 'sha256-{digest}'" in policy
     assert "script-src" not in policy and "unsafe" not in policy
     return root
+
+
+def shown(element):
+    """Yield the lines of what a page shows: headings, paragraphs, rows, and the words of pictures."""
+    name = local_name(element)
+    if name in ("h1", "h2", "h3", "p", "summary", "caption", "pre", "dt", "dd", "li", "figcaption"):
+        yield f"{name}: {text_of(element)}"
+    elif name == "tr":
+        yield " | ".join(text_of(cell) for cell in element)
+    elif name == "svg":
+        yield f"picture: {element.get('aria-label')}"
+    elif name not in ("head", "script", "style", "footer"):
+        for child in element:
+            yield from shown(child)
+
+
+def section(call):
+    """The part of pages.txt about a call."""
+    Path("page.html").unlink(missing_ok=True)
+    run(*call.split(), "--report", "page.html")
+    lines = [f"opset {call}", *(f"  {line}" for line in shown(read_page("page.html")))]
+    return "\n".join(lines).replace(f"{os.getcwd()}/", "")
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_all_that_a_page_shows(call):
+    assert section(call) in PAGES.read_text(encoding="utf-8").rstrip("\n").split("\n\n")
 
 
 def part_of(root, name):
@@ -174,40 +259,29 @@ def test_many_models_have_a_row_each_and_sums(models):
     assert data_of(again) == data_of(root)
 
 
-def test_other_verbs_have_pages(models):
-    broken = MODEL.replace(
-        "y = ReduceMean <keepdims = 1> (b, axes)", "y = ReduceMean <keepdims = 7, odd = 1> (b, axes)"
-    )
-    (models / "broken.onnxtxt").write_text(broken)
-    root = page_of("check", "broken.onnxtxt", status=1)
-    assert verdict_of(root).startswith("✗ With errors: ") and rows_of(part_of(root, "findings"))
-    for arguments, status in (
-        (("lower", "model.onnxtxt", "--ops", "Gelu", "-o", "l.onnx"), 0),
-        (("blockers", "refused.onnxtxt", "--to", "12"), 1),
-        (("infer", "model.onnxtxt", "--check"), 0),
-        (("inline", "model.onnxtxt", "-o", "i.onnx"), 0),
-    ):
-        if arguments[0] == "infer":
-            arguments = ("infer", "model.onnxtxt", "-o", "inferred.onnx")
-        assert verdict_of(page_of(*arguments, status=status))
-
-
-def test_what_breaks_is_a_page(models):
-    before, after = models / "before" / "com.acme", models / "after" / "com.acme"
-    text = (
-        "operator: Same\nfamily: other\nversions:\n- since: 1\n  doc: Gives its input.\n"
-        "  inputs: [{name: X, type: T, doc: Given.}]\n  outputs: [{name: Y, type: T, doc: The same.}]\n"
-        "  types: {T: ['tensor(float)', 'tensor(double)']}\n  shape: same(X)\n"
-    )
-    for folder, content in ((before, text), (after, text.replace(", 'tensor(double)'", ""))):
-        folder.mkdir(parents=True)
-        (folder / "Same.yaml").write_text(content)
-    arguments = ("breaking", str(before.parent), "--schemas", str(after.parent), "--no-examples")
+def test_what_breaks_is_a_page():
+    arguments = ("breaking", "before", "--schemas", "after", "--no-examples")
     root = page_of(*arguments, status=1)
-    assert verdict_of(root).startswith("✗ Breaking: 1 break, ")
-    (row,) = rows_of(part_of(root, "findings"))
-    assert row[0].startswith("✗ break B1") and "com.acme.Same 1" in row
-    assert data_of(root) == json.loads(run(*arguments, "--format", "json").stdout)
+    assert verdict_of(root).startswith("✗ Breaking: 3 breaks, ")
+    document = json.loads(run(*arguments, "--format", "json").stdout)
+    assert data_of(root) == document
+    document["counts"] = {"ERR": 0, "WARN": 1, "INFO": 2, "approved": 3}
+    finding = next(each for each in document["findings"] if each["rule"] == "B132")
+    document["findings"] = [{**finding, "severity": severity} for severity in ("INFO", "WARN", "INFO")]
+    root = parse(breaking_page(document | {"clean": True}))
+    assert verdict_of(root) == "✓ Clean: 0 breaks, 1 warning, 2 notices, 3 approved"
+    found = part_of(root, "findings")
+    assert [row[0] for row in rows_of(found)] == ["! warning B132", "· notice B132"]  # those that say the same are one
+    assert "2 notices Notices" in text_of(found)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [(13, 21, "1.8.0 → 1.16.0 of onnx"), (13, 13, "1.8.0 of onnx"), (13, 999, ""), (999, 13, "")],
+)
+def test_versions_are_named_by_releases_that_have_them(before, after, words):
+    changed = {"before": before, "after": after}
+    assert release_words({"opsets": [{"domain": each, **changed} for each in ("ai.onnx.ml", "ai.onnx")]}) == words
 
 
 def test_names_of_a_model_are_text_everywhere(models):
@@ -247,8 +321,15 @@ def test_a_page_replaces_a_page_and_no_other_file(models):
         result = run(*arguments, "--report", "mine.html")
         assert result.exit_code == 2 and "error[U102]" in result.stderr
     assert (models / "mine.html").read_text().endswith("mine</title>") and not (models / "not.onnx").exists()
-    assert run("info", "model.onnxtxt", "--report", "r.html").exit_code == 2
-    assert run("convert", "model.onnxtxt", "--to", "13", "--report", "a.html", "--report", "b.html").exit_code == 2
+    (models / "folder.html").mkdir()
+    for arguments, said in (
+        (("info", "model.onnxtxt", "--report", "r.html"), "there is no page of opset info"),
+        (("verify", "model.onnxtxt", "model.onnxtxt", "--report", "r.txt"), "its name ends in .html"),
+        (("verify", "model.onnxtxt", "model.onnxtxt", "--report", "folder.html"), "the report cannot be written"),
+        (("convert", "model.onnxtxt", "--to", "13", "--report", "a.html", "--report", "b.html"), "give one page"),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 2 and said in result.stderr
 
 
 def test_colours_can_be_read_in_both_schemes():
@@ -267,3 +348,13 @@ def test_a_page_is_small(models):
     (models / "deep.onnxtxt").write_text(layered_text(10))
     page_of("convert", "deep.onnxtxt", "--to", "13", "--plan")
     assert (models / "r.html").stat().st_size < 300_000
+
+
+def main():
+    os.chdir(folder := tempfile.mkdtemp())
+    write_models(Path(folder))
+    PAGES.write_text("\n\n".join(map(section, CALLS)) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,18 +1,20 @@
 """Lint rules: each by an example that it finds, and the standard, in which none finds anything."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from opset.errors import CODES
 from opset.model.elements import NUMBERS
 from opset.schemas.index import FOLDER, make_schema, standard_index
+from opset.schemas.lint.body_rules import OperatorBodies, check_order_of_bodies
 from opset.schemas.lint.context import InferenceHooks
 from opset.schemas.lint.example_rules import kind_of_type
 from opset.schemas.lint.rules import FAMILIES, Hooks, check_target
 from opset.schemas.lock import lock_versions
 from opset.schemas.selection import folder_of_domains, select_operators
-from opset.schemas.yaml.loader import load_folder, load_sets
+from opset.schemas.yaml.loader import load_folder, load_operator, load_sets
 from tests.schemas.linting import lint as lint_all
 from tests.schemas.texts import SCALE as TEXT
 
@@ -257,6 +259,20 @@ BROKEN = {
     "S238": (with_body(("opset: 13", "Y = com.acme.Scale (X, by)")), "S238 1:1", ""),
     "S219": (edited(("floats_ir4", "[floats, bfloat16]")), "S219 18:8", "write floats_ir4"),
 }
+
+
+def test_a_body_serves_up_to_the_next_version():
+    clip = load_operator(FOLDER / "ai.onnx" / "Clip.yaml", load_sets(FOLDER / "types.yaml"))
+    numbers = [schema.since_version for schema in clip.schemas]
+    older, newer = clip.schemas[numbers.index(12) : numbers.index(12) + 2]
+    for opset, messages in (
+        (newer.since_version - 1, []),
+        (newer.since_version, ["the body of opset 13 never serves, since others do from opset 13 on"]),
+    ):
+        body = newer.function[0]._replace(opset=opset)
+        versions = replace(older, function=(body,)), newer
+        bodies = OperatorBodies(replace(clip, schemas=versions), None)
+        assert [each.message for each in check_order_of_bodies(bodies)] == messages
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -922,6 +938,15 @@ def test_a_file_has_the_findings_that_it_has_in_its_folder(tmp_path):
     assert codes(apart).count("S238") == 2
     domain = select_operators([tmp_path / "com.acme"]).targets
     assert check_target(domain[0], lambda families: hooks).findings == whole
+
+
+def test_a_circle_through_files_beside_one_is_found_from_it(tmp_path):
+    for name, used in (("Scale", "Other"), ("Other", "Third"), ("Third", "Scale"), ("Fourth", "Third")):
+        body = with_body(("opset: 13", f"Y = com.acme.{used} (X, by)"))
+        write(tmp_path, body.replace("operator: Scale", f"operator: {name}"), name)
+    for name, circles in (("Scale", 1), ("Fourth", 0)):
+        (target,) = select_operators([tmp_path / "com.acme" / f"{name}.yaml"]).targets
+        assert codes(check_target(target, lambda families: Hooks(None, None, None)).findings).count("S238") == circles
 
 
 SETS = load_sets(FOLDER / "types.yaml")

@@ -331,6 +331,7 @@ def test_places_of_parts(tmp_path):
     assert operator.place(2, "change", "types") == f"{path}:18:12"
     assert operator.place(1, "inputs", "C") == f"{path}:54:54"
     assert operator.place(1, "attributes", "not there") == f"{path}:56:5"
+    assert operator.place(1, "not there", "attributes") == operator.place(1)
 
 
 ONE = "operator: Scale\nfamily: acme\nversions:\n- since: 1\n  doc: it\n"

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from opset.errors import OpsetError, RunError, UsageError
 from opset.model import proto as pb
 from opset.model.arrays import DTYPES, TEXT_SIZE, message_of, tensor_of
+from opset.model.storage.source import CHUNK
 from opset.reference.numerics.memory import ENTRY
 from opset.reference.value_info import ValueInfo
 from opset.reference.values import type_of
@@ -346,6 +347,20 @@ def test_arrays_that_are_not_what_they_say_are_refused(tmp_path, data, why):
     assert why in refused(tmp_path / "v.npz")
 
 
+def test_a_large_array_is_read_in_pieces(tmp_path):
+    counts = []
+
+    class Counting(io.BytesIO):
+        def read(self, count=-1):
+            counts.append(count)
+            return super().read(count)
+
+    count = 5 * CHUNK // 2
+    data = npy(descr="|u1", shape=f"({count},)", data=(bytes(range(250)) * (count // 250 + 1))[:count])
+    found = npz.read_array(Counting(data), len(data), 1 << 30)
+    assert found.size == count and found[249:251].tolist() == [249, 0] and 0 < max(counts) <= CHUNK
+
+
 @pytest.mark.parametrize(("length", "is_read"), [(8182, True), (8183, False)])
 def test_a_header_is_read_up_to_its_most(tmp_path, length, is_read):
     header = b"{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }"
@@ -417,7 +432,7 @@ def lying(data, at, value):
         (lying(zipped(("x.npy", npy())), 24, struct.pack("<I", 1000)), "24 bytes, and"),
         (lying(zipped(("x.npy", npy())), 16, b"\0\0\0\0"), "Bad CRC"),
         (lying(zipped(("x.npy", npy())), 10, b"\x0c\0"), "compressed in a way"),
-        (lying(zipped(("x.npy", npy())), 8, b"\x01\0"), "encrypted"),
+        (lying(zipped(("x.npy", npy())), 8, b"\x01\0"), "'x.npy' in it is encrypted"),
         (zipped(("x.npy", npy()), compression=zipfile.ZIP_LZMA), "compressed in a way"),
     ],
 )

@@ -8,12 +8,19 @@ import pytest
 import opset
 from judges.fuzz.injecting import FAULTS
 from opset.budget import Limits
-from opset.errors import RunError
+from opset.errors import Finding, RunError
 from opset.reference.engine.evaluator import ReferenceEvaluator
 from opset.tensor_io.demands import demands_for
 from opset.tensor_io.random_inputs import random_inputs
+from opset.verification import verifying
+from opset.verification.running import ReferenceRunner
 
 HEAD = '<ir_version: 8, opset_import: ["": 17]> g '
+NEVER = (
+    HEAD
+    + """(float[3] x, bool c) => (float[3] y) { n = Not (c) never = And (c, n) m = Exp (x) y = If (never) <
+        then_branch = t () => (float[3] a) { a = Abs (m) }, else_branch = e () => (float[3] b) { b = Neg (m) }> }"""
+)
 LINEAR = HEAD + "(float[N, 3] x) => (float[N, 3] y) {{ a = Relu (x) b = {} (a, a) y = Softmax <axis = {}> (b) }}"
 
 
@@ -101,6 +108,67 @@ def test_a_branch_that_runs_seldom_is_run_or_named():
     assert found.same and any("then_branch" in note for note in found.notes)
 
 
+def test_branches_of_functions_that_are_never_taken_are_named():
+    text = """<ir_version: 8, opset_import: ["": 17, "own": 1]>
+    g (float[2] x) => (float[2] y) { k = Constant <value = bool {1}> ()  y = own.F(x, k) }
+    <domain: "own", opset_import: ["": 17]> F (a, c) => (b) {
+      b = If (c) <then_branch = t () => (u) { u = Sin(a) }, else_branch = e () => (v) { v = Cos(a) }> }
+    <domain: "own", opset_import: ["": 17]> Unused (a) => (b) { b = Neg(a) }"""
+    (note,) = opset.verify(model(text), model(text), seeds=1).notes
+    assert note.startswith("never run, so not compared: function 'own.F', node number 0 (If), else_branch;")
+
+
+def test_a_model_that_does_not_come_to_an_end_differs(monkeypatch):
+    monkeypatch.setattr(verifying, "MOST_STEPS", 200)
+    monkeypatch.setattr(verifying, "STEPS_FOR_ONE", 2)
+    text = (
+        HEAD
+        + """(float[2] x) => (float[2] y) <int64 most = {1000000}, int64 ten = {10}, bool on = {1}> {
+        y = Loop (most, on, x) <body = b (int64 i, bool go, float[2] h) => (bool more, float[2] n) {
+            more = Less (i, ten)  n = Neg (h) }> }"""
+    )
+    endless = text.replace("ten = {10}", "ten = {900000}")
+    found = opset.verify(model(text), model(endless), seeds=1)
+    assert found.verdict == "different" and "does not come to an end: more than 200 steps" in found.runs[0].why
+    found = opset.verify(model(text), model(endless), seeds=1, limits=Limits(max_steps=100))
+    assert found.verdict == "not compared" and "too many steps" in found.notes[0]
+
+
+def test_a_size_that_is_the_sum_of_two_others_is_found():
+    text = (
+        HEAD
+        + """(float[P, 2] a, float[S, 2] b, float[T, 2] c) => (float[T, 2] y) {
+        j = Concat <axis = 0> (a, b)  y = Add (j, c) }"""
+    )
+    found = opset.verify(model(text), model(text))
+    assert all(run.sizes["T"] == run.sizes["P"] + run.sizes["S"] for run in found.runs if run.sizes["P"] > 1)
+    assert len([run for run in found.runs if run.verdict == "same"]) == len(found.runs) > 10
+
+
+def test_every_row_of_a_small_table_is_taken():
+    text = (
+        HEAD
+        + "(int64[1] i) => (float[1] y) <float[11] t = {{0, 1, 2, 3, 4, 5, 6, 7, 8, {}, 10}}> {{ y = Gather (t, i) }}"
+    )
+    for name in "ijkl":
+        one, other = (model(text.replace("i)", f"{name})").replace("[1] i", f"[1] {name}").format(n)) for n in (9, -9))
+        assert opset.verify(one, other).verdict == "different"
+
+
+def test_ties_of_inner_values_and_places_in_caches_are_drawn():
+    ties = (
+        HEAD
+        + """(float[B, C] x) => (bool[B] y) {{
+        m = ReduceMax <axes = [1], keepdims = 0> (x)  z = Constant <value_float = 0.0> ()  y = {} (m, z) }}"""
+    )
+    assert not opset.verify(model(ties.format("Greater")), model(ties.format("GreaterOrEqual"))).same
+    cache = """<ir_version: 12, opset_import: ["": 24]> g (float[2, 1, 6, 3] c, float[2, 1, 2, 3] u, int64[2] i)
+        => (float[2, 1, 6, 3] y) {{ y = TensorScatter <mode = "{}"> (c, u, i) }}"""
+    found = opset.verify(model(cache.format("linear")), model(cache.format("linear")))
+    assert found.same and len(found.runs) == 20  # each place fits
+    assert not opset.verify(model(cache.format("circular")), model(cache.format("linear"))).same
+
+
 def test_random_outputs_are_compared_by_shape_alone():
     text = HEAD + "(float[2] x) => (float[2] y, float[2] z) { r = RandomNormalLike (x) y = Add (x, r) z = Neg (x) }"
     found = opset.verify(model(text), model(text))
@@ -114,14 +182,27 @@ def test_a_dropout_that_may_train_is_compared_by_shape_alone_if_it_does():
         assert found.same and ("random" in found.outputs[0].why) == training
 
 
+def test_a_dropout_is_compared_in_the_runs_in_which_it_drops_nothing():
+    text = HEAD + "(float[40] x, float r, bool t) => (float[40] y) {{ d = Dropout <seed = 7> (x, r, t)  y = {} (d) }}"
+    one = model(text.format("Neg"))
+    found = opset.verify(one, one)
+    assert found.same and found.outputs[0].why.startswith("in ") and "of 20 runs" in found.outputs[0].why
+    assert opset.verify(one, model(text.format("Identity"))).verdict == "different"
+    lonely = model(text.replace("[40]", "[1]").format("Neg"))
+    for ratio in (0.25, 0.5):
+        data = [{"x": np.ones(1, np.float32), "r": np.float32(ratio), "t": np.array(True)}]
+        assert "random" in opset.verify(lonely, lonely, data=data).outputs[0].why
+
+
 def test_interfaces_are_matched_by_name_or_position_or_refused():
     one, other = (model(HEAD + f"(float[2] {a}) => (float[2] y) {{ y = Neg ({a}) }}") for a in "ab")
     found = opset.verify(one, other)
     assert found.same and "by position" in found.notes[0]
     two = model(HEAD + "(float[2] a, float[2] b) => (float[2] y) { y = Sub (a, b) }")
-    with pytest.raises(RunError) as error:
-        opset.verify(one, two)
-    assert error.value.code == "R207" and "a, b" in error.value.why
+    for pair in ((one, two), (two, one)):
+        with pytest.raises(RunError) as error:
+            opset.verify(*pair)
+        assert error.value.code == "R207" and "a, b" in error.value.why
 
 
 def test_given_data_and_sizes_are_used_and_what_says_little_is_noted():
@@ -156,13 +237,16 @@ def test_the_second_model_alone_failing_is_a_difference():
 def test_an_installed_runtime_runs_both():
     pytest.importorskip("onnxruntime")
     one, other = model(LINEAR.format("Add", 1)), model(LINEAR.format("Mul", 1))
-    assert opset.verify(one, one, with_="onnxruntime", seeds=1).same
+    branches = model(NEVER)  # a runtime does not say which it runs
+    found = opset.verify(branches, branches, with_="onnxruntime", seeds=1)
+    assert found.same and (len(found.runs), found.notes) == (1, [])
     assert not opset.verify(one, other, with_="onnxruntime", seeds=1).same
     unknown = model(
         '<ir_version: 8, opset_import: ["": 17, "q": 1]> g (float[2] x) => (float[2] y) { y = q.Nothing (x) }'
     )
-    found = opset.verify(one, one, with_="onnxruntime", seeds=1, limits=Limits(timeout=60))
-    assert found.with_.startswith("onnxruntime 1.")
+    dropping = model(HEAD + "(float[9] x) => (float[9] y) { y = Dropout (x) }")
+    found = opset.verify(dropping, dropping, with_="onnxruntime", seeds=1, limits=Limits(timeout=60))
+    assert found.with_.startswith("onnxruntime 1.") and not found.outputs[0].why
     found = opset.verify(unknown, unknown, with_="onnxruntime", seeds=1)
     assert found.verdict == "not compared" and "does not load the model before" in found.errors[0].why
 
@@ -242,3 +326,75 @@ def test_what_differs_for_few_numbers_is_found_in_a_small_model(kind):
 def test_numbers_that_are_given_are_the_number_of_runs():
     one = model(LINEAR.format("Add", 1))
     assert [len(opset.verify(one, one, seeds=each).runs) for each in (2, None)] == [2, 20]
+
+
+EMPTY = (
+    HEAD
+    + """(float[3] x) => (float[1, M] y) <float z = {1000000}> {
+    a = Greater (x, z) b = Cast <to = 1> (a) c = NonZero (b) y = Cast <to = 1> (c) }"""
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [(NEVER, "then_branch; give inputs: --data"), (EMPTY, "no elements in any run")]
+)
+@pytest.mark.parametrize(("seeds", "runs"), [(1, 10), (2, 11)])
+def test_more_inputs_are_drawn_as_long_as_something_was_not_compared(text, words, seeds, runs):
+    found = opset.verify(model(text), model(text), seeds=seeds)
+    assert found.same and len(found.runs) == runs and words in found.notes[0]
+
+
+def test_few_inputs_are_drawn_once_a_difference_is_found_or_a_limit_is_reached(monkeypatch):
+    one, other = model(LINEAR.format("Add", 1)), model(LINEAR.format("Mul", 1))
+    assert len(opset.verify(one, other).runs) == 3
+    tried = []
+    monkeypatch.setattr(ReferenceRunner, "run", lambda *each, run=ReferenceRunner.run: tried.append(0) or run(*each))
+    found = opset.verify(one, one, limits=Limits(max_steps=2))
+    assert len(tried) == 1  # of other sizes as well, it would do more steps
+    assert [run.verdict for run in found.runs] == ["not compared"]
+    assert found.errors[0].help == "give inputs: --data; or sizes: --dim" and "2 nodes were run" in found.errors[0].why
+    after = "{ u = Neg (x) v = Neg (u) y = Neg (v) }"
+    one, other = (model(f"{HEAD}(float[2] x) => (float[2] y) {each}") for each in ("{ y = Neg (x) }", after))
+    found = opset.verify(one, other, limits=Limits(max_steps=2))
+    assert [run.verdict for run in found.runs] == ["not compared"] and "the model after" in found.errors[0].why
+
+
+def test_the_limits_hold_also_while_branches_are_told_apart():
+    text = """(float[3] x) => (float[M] y) <bool yes = {1}, int64[1] s = {100000}, float[1] o = {1}> { y = If (yes) <
+        then_branch = t () => (float[M] a) { a = Expand (o, s) },
+        else_branch = e () => (float[3] b) { b = Neg (x) }> }"""
+    found = opset.verify(model(HEAD + text), model(HEAD + text), limits=Limits(max_bytes=100_000))
+    assert found.verdict == "not compared" and "100,000 are allowed" in found.errors[0].why
+
+
+def test_values_that_are_given_are_matched_and_others_drawn():
+    one = model(HEAD + "(float[2] a, float[2] b) => (float[2] y, float[2] z) { y = Sub (a, b) z = Add (a, b) }")
+    other = model(HEAD + "(float[2] b, float[2] c) => (float[2] z, float[2] v) { v = Sub (c, b) z = Add (c, b) }")
+    found = opset.verify(one, other)
+    assert found.notes == ["input 'a' was matched with 'c' by position", "output 'y' was matched with 'v' by position"]
+    assert [(each.name, each.after) for each in found.outputs] == [("y", "v"), ("z", "z")]
+    a, b = np.float32([1, 2]), np.float32([3, 4])
+    found = opset.verify(one, other, data=[{"a": a}, {"a": a, "b": b}, {"a": a[:1], "b": b}])
+    assert [(run.source, run.seed, run.verdict) for run in found.runs] == [
+        ("data 1", None, "same"), ("data 2", None, "same"), ("data 3", None, "not compared"),
+    ]  # fmt: skip
+    assert "data 1 has no values for b, which were drawn" in found.notes and "its shape is [1]" in found.runs[2].why
+
+
+def test_what_time_and_memory_cut_short_is_noted(monkeypatch):
+    one, other = model(LINEAR.format("Add", 1)), model(LINEAR.format("Mul", 1))
+    found = opset.verify(one, one, limits=Limits(timeout=0))
+    assert found.verdict == "not compared" and "not all runs were made: it may take 0 seconds" in found.notes
+    assert "it may take 0 seconds" in found.errors[0].why
+    monkeypatch.setattr(verifying, "KEPT", 30)
+    found = opset.verify(one, other, dims={"N": 2})
+    assert "not all inner values fit into memory; an earlier one may differ" in found.notes
+    assert found.first_difference is None or found.first_difference.value != "b"
+
+    def fail(*each):
+        raise RunError(Finding("R302", "too much", why="of it"))
+
+    monkeypatch.setattr(verifying.InnerValues, "keep", fail)
+    found = opset.verify(one, other, dims={"N": 2})
+    assert "the first difference was not found: too much: of it" in found.notes and not found.same
+    assert found.first_difference is None and found.errors[0].place == ""

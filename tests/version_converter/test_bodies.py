@@ -98,6 +98,17 @@ def test_a_constant_that_a_body_casts_is_one_of_that_type(tmp_path):
     assert (conjunction.op_type, held.data_type, tensor_values(None, held)) == ("And", 9, [True])
 
 
+@pytest.mark.parametrize("constant", ["2.75", "-2.75", "3000000000.0", "inf", "nan"])
+def test_a_constant_is_cast_as_a_cast_does(tmp_path, constant):
+    body = OWN.replace("types: {T: [float, float16]}", "types: {T: [float, int32]}")
+    nodes = own(tmp_path, body, "int32", f"y = com.acme.Half <by = {constant}> (x)").graph.node
+    if constant[-2:] == "75":
+        assert [node.op_type for node in nodes] == ["Constant", "Mul"]
+        assert tensor_values(None, nodes[0].attribute[0].t) == [int(float(constant))]
+    else:  # beyond the type
+        assert [node.op_type for node in nodes] == ["Constant", "Cast", "Mul"]
+
+
 def test_a_type_that_no_body_is_right_for(tmp_path):
     with pytest.raises(ConversionError) as caught:
         own(tmp_path, OWN, "int32")

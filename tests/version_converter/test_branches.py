@@ -175,3 +175,18 @@ def test_a_survey_finds_what_a_conversion_finds():
         answer = survey_releases(Survey(load(model_of(nodes, given)), registry), [openvino])
         ranges = {AS_IT_IS: answer.as_it_is, CONVERTED: answer.converted, REFUSED: answer.refused}
         assert [key for key, value in ranges.items() if value] == [word]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "fills"),
+    [
+        ("s = SequenceEmpty ()", True),
+        ("s = SequenceConstruct (x, w)", True),
+        ("e = SplitToSequence (x) s = SequenceInsert (e, w)", True),
+        ("s = SplitToSequence (x)", False),
+    ],
+)
+def test_a_model_that_fills_sequences_may_be_converted_otherwise_as_a_whole(nodes, fills):
+    text = f"{{ {nodes} y = SequenceAt (s, i) }}"
+    survey = Survey(load(model_of(text, "float[2, 3] x, float[2, 3] w, int64 i")), default_registry())
+    assert survey._has_sequences == fills

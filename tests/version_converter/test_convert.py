@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import opset
-from opset.errors import ConversionError, ModelError, UsageError
+from opset.errors import SHOWN, ConversionError, ModelError, UsageError
+from opset.version_converter.report import conversion_report, report_lines
 
 F, I64 = TensorProto.FLOAT, TensorProto.INT64
 
@@ -760,3 +762,20 @@ def test_an_ir_version_before_a_kind_of_value_is_refused_where_it_is_asked_for(k
     text = f'<ir_version: 6, opset_import: ["": 9]> g ({kind} m, float[2] x) => (float[2] y) {{ y = Relu (x) }}'
     with pytest.raises(ConversionError, match="IR version 5 does not have sequence and map types"):
         opset.convert(onnx.parser.parse_model(text), 7, ir_version=5)
+
+
+@pytest.mark.parametrize(("ir_version", "listed"), [(3, True), (4, False), (8, False)])
+def test_constants_become_inputs_only_if_initializers_have_to_be_inputs(ir_version, listed):
+    graph = "g (float[2] x, bool[2] c) => (float[M] y) { y = Compress <axis = 0> (x, c) }"
+    found = opset.convert(opset.parse_model(f'<ir_version: {ir_version}, opset_import: ["": 9]> {graph}'), 8).graph
+    made = [each.name for each in found.initializer]
+    assert made and [each.name for each in found.input] == ["x", "c", *(made if listed else [])]
+
+
+@pytest.mark.parametrize(("notes", "more"), [(SHOWN - 1, []), (SHOWN, []), (SHOWN + 2, ["  … and 2 more notes"])])
+def test_the_first_notes_of_a_report_are_shown(notes, more):
+    model = opset.parse_model('<ir_version: 8, opset_import: ["": 17]> g (float x) => (float y) { y = Neg (x) }')
+    report = replace(conversion_report(opset.plan(model, 16)), notes=[f"note {number}" for number in range(notes)])
+    lines = report_lines(report)
+    assert len([each for each in lines if each.startswith("  note: ")]) == min(notes, SHOWN)
+    assert [each for each in lines if "more notes" in each] == more

@@ -9,6 +9,9 @@ from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, R
 import opset
 from opset.errors import ConversionError, RunError
 from opset.inference.engine.result import infer
+from opset.model.graph.index import index_model
+from opset.opsets.registry import default_registry
+from opset.preparation import attribute_fixes
 from opset.schemas import quirks
 from tests.opsets import quirks_page
 
@@ -228,6 +231,25 @@ def test_inference_warns_of_attributes_that_there_are_not_and_goes_on():
     found = infer(model("LeakyRelu", 11, X, alpha=1))
     assert found.shape("o0") == (3, 4) and "has to be of type float" in found.notes[0]
     assert infer(model("Relu", 13, X, __stream=1)).notes == []
+
+
+def test_attributes_are_dropped_also_behind_others_and_operators_without_schemas():
+    proto = model("LeakyRelu", 13, X, alpha=0.5, consumed_inputs=[0])
+    proto.graph.node[0].input[0] = "b"
+    foreign = helper.make_node("Odd", ["i0"], ["a"], domain="own", alpha=1.0)
+    for node in (helper.make_node("Odder", ["a"], ["b"], alpha=1.0), foreign):
+        proto.graph.node.insert(0, node)
+    proto.opset_import.add(domain="own", version=1)
+
+    def found():
+        index = index_model(opset.load(proto).proto, ("",))
+        return [(fix.position, fix.name) for fix in attribute_fixes(index, default_registry())]
+
+    assert found() == [(2, "consumed_inputs")]
+    function = helper.make_function("", "LeakyRelu", ["a"], ["b"], [helper.make_node("Abs", ["a"], ["b"])],
+                                    [helper.make_opsetid("", 13)], ["consumed_inputs", "alpha"])  # fmt: skip
+    proto.functions.append(function)
+    assert found() == []  # the node is a call, whose attributes are those of the function
 
 
 def test_nodes_of_functions_are_checked_too():

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -295,6 +296,8 @@ def test_the_matrix_counts(tmp_path):
     assert data.types == {"float": {"pass": 3, "wrong": 1}, "int4": {"pass": 1}}
     text = matrix.markdown_text(data)
     assert "| operator | 1 | 13 | 16 | invalid |" in text and "| Identity | 1 | 1 1w |  | 1a |" in text
+    page = matrix.html_text(data)
+    assert re.findall(r'class="other"[^>]*>(.*?)<', page) == ["1 1w", "1a"]  # no names, and no cells of other tables
 
 
 RUN = [

@@ -15,7 +15,7 @@ from opset.errors import UsageError
 from opset.opsets.registry import default_registry, registry_with
 from opset.schemas.model import ExampleValue
 from opset.workflow.contribution.checklist import STATES, ReviewedVersion, checklist, checks, markdown_lines
-from opset.workflow.contribution.reviewed_version import MISSING, NOT_APPLICABLE, OPEN
+from opset.workflow.contribution.reviewed_version import MISSING, NOT_APPLICABLE, OPEN, PASSED
 from tests.cli.commands import run, run_json
 from tests.test_docs import ROOT
 
@@ -56,6 +56,10 @@ WITHDRAWN = r"""versions:
     cap: {type: float, required: true, range: "> 0", constraint: C1, doc: the bound}
     scale: {type: float, default: 1.0, doc: a factor}
 """
+MIXED = """U, optional: true, doc: it}]
+  outputs: [{name: Y, type: T, doc: sums}]
+  types: {T: [float], U: [int64, float]}
+"""
 # Point, operator, file, what is replaced (a pattern) by what; then the state, the line in its YAML, and a part of why.
 EDITS = [
     ("function", "Softcap", SOFTCAP, r"  function:.*?(?=- since: 1)", "", OPEN, "4", "no function body"),
@@ -81,8 +85,13 @@ EDITS = [
     ("empty", "Softcap", SOFTCAP, example("empty"), "", MISSING, "74", "no example has an empty tensor"),
     ("scalar", "Softcap", SOFTCAP, example("scalar"), "", MISSING, "74", "a scalar as X"),
     ("scalar", "Thin", THIN, example("scalar"), "", NOT_APPLICABLE, "17", "C1: rank(X) >= 1"),
+    ("scalar", "Mix", "Mix.yaml", r"T: \[float\].*", "T: [seq(float)]}\n", MISSING, "1", "a scalar as n"),
+    ("scalar", "Mix", "Mix.yaml", r"T: \[float\].*", "T: [seq(float), float]}\n", MISSING, "1", "a scalar as A"),
+    ("scalar", "Mix", "Mix.yaml", r", \{name: n,.*", "]\n  outputs: [{name: Y, type: T}]\n  types: {T: [seq(float)]}\n",
+     NOT_APPLICABLE, "6", "is a tensor"),
     ("not_numbers", "Thin", THIN, example("not_numbers"), "", MISSING, "70", "NaN or an infinity"),
     ("attributes", "Mix", THIN, "", "", OPEN, "6", "the input n holds integers"),
+    ("attributes", "Mix", "Mix.yaml", r"tensor\(int64\),.*", MIXED, PASSED, "6", "no further input"),
     ("uses", "Mix", THIN, "", "", MISSING, "8", "no example has the choice 'b' of mode"),
     ("uses", "Mix", THIN, "", "", MISSING, "6", "no example gives the optional input n"),
     ("negative_axis", "Mix", THIN, "", "", MISSING, "12", "a negative axis"),

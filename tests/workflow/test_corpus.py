@@ -231,6 +231,16 @@ def test_a_lowering_is_a_judge():
     assert every["test_acosh_v22_plain"]["judged_by"][:2] == ["kernel", "lowering at version 22"]
 
 
+def test_an_example_that_cannot_be_written_is_said_with_its_reason(monkeypatch):
+    def fail(*arguments):
+        raise OverflowError("a number is too large")
+
+    monkeypatch.setattr("opset.workflow.corpus.cases._tensor_bytes", fail)
+    corpus = made("Not")
+    assert corpus.cases == []
+    assert {(each.code, each.why) for each in corpus.findings} == {("T213", "a number is too large")}
+
+
 def test_names_that_differ_in_case_alone_are_one_case(tmp_path):
     text = SCALE.replace("{name: wrong,", "{name: Right,").replace("2, 5", "2, 4")
     found = run_json("testgen", "com.acme.Scale", "-o", tmp_path / "out", "--schemas", acme(tmp_path / "s", text))

@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from opset.cli import cli
+from opset.cli.test import _lost_report
 from opset.errors import Finding
 from opset.inference.building.dimensions import variable
 from opset.inference.building.types import optional, sequence, tensor
@@ -25,7 +26,7 @@ from opset.opsets.releases import RELEASES
 from opset.schemas.model import Attribute, Example, ExampleValue
 from opset.workflow.examples.claims import Claim, ClaimTests, _is_float, _is_number, _other_values, check_only_for
 from opset.workflow.examples.conversions import body_opsets, targets_of
-from opset.workflow.examples.examination import PARTS, examine
+from opset.workflow.examples.examination import PARTS, Subject, examine
 from opset.workflow.examples.inference import _InferenceRun, check_inference, disagreement, structure_of
 from opset.workflow.examples.runner import ExampleRunner, Report
 
@@ -575,6 +576,29 @@ def test_an_example_that_does_not_end_is_ended(tmp_path, end):
     assert found.exit_code == 1
     assert "error[T109] com.test.Scale: the test of the example 'hinted' did not finish" in found.output
     assert "kernel      14       1        0\n" in found.output
+
+
+@pytest.mark.parametrize("late", [True, False])
+@pytest.mark.parametrize(
+    ("subject", "part", "message", "place"),
+    [
+        (Subject("com.test", "Scale", (2,), ""), "claims", "com.test.Scale: the test of the claims of version 2", ":6"),
+        (
+            Subject("com.test", "Scale", (2,), "plain"),
+            "kernel",
+            "com.test.Scale: the test of the example 'plain'",
+            ":36",
+        ),
+        (Subject("com.test", "", (), ""), "kernel", "running the files with the functions of com.test", ""),
+    ],
+)
+def test_what_did_not_finish_is_named_with_its_place(tmp_path, subject, part, message, place, late):
+    folder = domain(tmp_path)
+    report = _lost_report(registry_with([folder]), 3, subject, late)
+    (finding,) = report.findings
+    assert finding.message == f"{message} did not finish" and report.failed == {part: 1}
+    assert finding.place == (f"{folder / 'com.test/Scale.yaml'}{place}" if place else "com.test")
+    assert (finding.why == "it did not end within 3 seconds") == ("--timeout" in finding.help) == late
 
 
 def test_debug_prints_the_traceback(tmp_path):

@@ -14,6 +14,7 @@ from opset.cli import cli
 from opset.docgen.outcomes import FILE, read_table, tables_of
 from opset.errors import SchemaError
 from opset.opsets.registry import default_registry
+from opset.workflow.examples.outcomes import record_outcomes, stale_tables
 
 OWN = Path(__file__).parents[1] / "opsets" / "own"
 ADAPTERS = Path(__file__).parents[2] / "opset" / "adapters"
@@ -39,6 +40,17 @@ def test_without_a_table_nothing_is_compared_and_record_writes_one(folder):
     assert (down.always, down.stays) == (("com.example.Stretch",), False)
     assert {code for code, _ in down.refused} == {"C204", "C205"}
     assert run(folder).exit_code == 0
+    written = file.read_bytes()
+    file.unlink()
+    assert run(folder, "--record", "--only", "conversion").exit_code == 0 and file.read_bytes() == written
+
+
+@pytest.mark.parametrize("name", ["Det", "Squeeze", "Where"])
+def test_the_table_of_the_standard_is_what_its_examples_show(name):
+    # For all operators: opset test
+    registry = default_registry()
+    events = {event for schema in registry.versions(name) for event in record_outcomes(registry, schema)}
+    assert events and not stale_tables(registry, [("", name)], events)
 
 
 def test_a_table_that_is_not_what_examples_show_is_stale(folder):

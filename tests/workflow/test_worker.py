@@ -154,6 +154,13 @@ def test_elements_that_numpy_lacks_are_copied_as_they_lie_in_memory(number, shap
     assert (kind, buffer.shape) == (number, tuple(shape)) and buffer.tobytes()[:count] == data[:count].tobytes()
 
 
+def test_an_optional_that_holds_nothing_is_said():
+    own = type("OrtValue", (), {"has_value": lambda self: False})
+    runtime = worker.OnnxRuntime.__new__(worker.OnnxRuntime)
+    runtime._module = SimpleNamespace(OrtValue=own)
+    assert runtime._from_runtime(own(), bytearray()) == {"nothing": True}
+
+
 def test_objects_that_are_no_text_are_an_error():
     with pytest.raises(TypeError, match="its interface for Python returns ndarray"):
         worker.WorkerRuntime()._from_runtime(np.array([{}], object), bytearray())

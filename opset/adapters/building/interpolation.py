@@ -108,7 +108,7 @@ def interpolate(op: Builder, x: str, rank: int, element: str, axes: Sequence[Sca
         y, mask = _resize_axis(op, y, rank, wide, axis, method)
         masks += [mask] if mask else []
     for mask in masks:
-        y = op.Where(mask, op.const(method.outside, wide, []), y)
+        y = op.Where(mask, op.const(method.outside, wide), y)
     return cast(op, y, wide, element)
 
 
@@ -168,7 +168,7 @@ def _resize_axis(
         part = op.Mul(op.Gather(x, index, axis=axis.number), factor)
         if changes and neighbor is not neighbors[len(neighbors) // 2 - 1]:
             # An axis of scale 1 stays as it is: an element of weight 0 may be NaN. Adding -0.0 changes nothing.
-            part = op.Where(changes, part, op.const(-0.0, element, []))
+            part = op.Where(changes, part, op.const(-0.0, element))
         parts.append(part)
     return reduce(op.Add, parts), mask
 
@@ -228,7 +228,7 @@ def _scale_flag(op: Builder, scale: float | str) -> str:
     """Return the name of a bool, whether a scale that is computed at run time differs from 1; "" if it is known."""
     if not isinstance(scale, str):
         return ""
-    one = op.const(1.0, "float", [])
+    one = op.const(1.0, "float")
     return str(op.Or(op.Less(scale, one), op.Greater(scale, one)))
 
 

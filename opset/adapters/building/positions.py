@@ -150,7 +150,7 @@ def integers_below(op: Builder, count: Size) -> str:
     body.output(body.going, "bool", [])
     body.output(kept, "float", [])
     body.output(body.turn, "int64", [])
-    return add_loop(op, size_name(op, count), [op.const(0.0, "float", [])], body)[1]
+    return add_loop(op, size_name(op, count), [op.const(0.0, "float")], body)[1]
 
 
 def true_positions(op: Builder, mask: str) -> str:

@@ -71,8 +71,8 @@ def round_to_even(op: Builder, x: str, element: str) -> str:
     The result is the next integer above, less 1 if that is too far: by more than half, or by half from an even number.
     So negative numbers above -1 become -0.0, as they should.
     """
-    half = op.const(0.5, element, [])
-    two = op.const(2.0, element, [])
+    half = op.const(0.5, element)
+    two = op.const(2.0, element)
     above = op.Ceil(x)
     distance = op.Sub(above, x)
     odd = op.Less(op.Mul(op.Floor(op.Div(above, two)), two), above)
@@ -82,7 +82,7 @@ def round_to_even(op: Builder, x: str, element: str) -> str:
 
 def fill_value(op: Builder, element: str) -> str:
     """Return the scalar that operators fill a tensor of a type with: zero, false, or the empty string."""
-    return op.const({"bool": False, "string": "", "complex64": 0j, "complex128": 0j}.get(element, 0), element, [])
+    return op.const({"bool": False, "string": "", "complex64": 0j, "complex128": 0j}.get(element, 0), element)
 
 
 def negative_mask(op: Builder, x: str) -> str:
@@ -91,7 +91,7 @@ def negative_mask(op: Builder, x: str) -> str:
     FLOAT keeps every sign, and every version of Less takes it.
     """
     number = op.Cast(x, to=NUMBERS["float"])
-    return op.Cast(op.Less(number, op.const(0.0, "float", [])), to=NUMBERS["int64"])
+    return op.Cast(op.Less(number, op.const(0.0, "float")), to=NUMBERS["int64"])
 
 
 def vector_length(node: Node, index: int) -> int | None:

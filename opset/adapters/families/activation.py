@@ -77,7 +77,7 @@ def p_relu_9_down(op: Builder, node: Node) -> Result:
     if element[0] == "u":
         return x
     below = cast(op, negative_mask(op, x), "int64", element)
-    above = op.Sub(op.const(1, element, []), below)
+    above = op.Sub(op.const(1, element), below)
     return op.Add(op.Mul(op.Mul(x, slope), below), op.Mul(x, above))
 
 
@@ -122,7 +122,7 @@ def p_relu_7_down(op: Builder, node: Node) -> Result:
 def relu_14_down(op: Builder, node: Node) -> Result:
     """Compute integers by Max with zero, which takes them."""
     element = node.element(0)
-    return op.Max(node.input(0), op.const(0, element, [])) if element in INTEGERS else None
+    return op.Max(node.input(0), op.const(0, element)) if element in INTEGERS else None
 
 
 @down("Celu", since=28)
@@ -130,7 +130,7 @@ def celu_28_down(op: Builder, node: Node) -> Result:
     """Write out the formula for double."""
     if node.element(0) != "double":
         return None
-    x, alpha, zero, one, half = node.input(0), *(op.const(v, "double", []) for v in (node.attr("alpha"), 0, 1, 0.5))
+    x, alpha, zero, one, half = node.input(0), *(op.const(v, "double") for v in (node.attr("alpha"), 0, 1, 0.5))
     scaled = op.Div(x, alpha)
     # exp(t) - 1 is tanh(t / 2) * (exp(t) + 1), where no digits cancel.
     exponential = op.Mul(op.Tanh(op.Mul(scaled, half)), op.Add(op.Exp(scaled), one))
@@ -150,11 +150,11 @@ def shrink_lowered(op: Builder, node: Node) -> Result:
     integral = element in INTEGERS and bias == int(bias)
     wide = "double" if element in INTEGERS else working_type(element)
     number = cast(op, x, element, wide)
-    below = op.Less(number, op.const(-node.attr("lambd"), wide, []))
-    above = op.Greater(number, op.const(node.attr("lambd"), wide, []))
+    below = op.Less(number, op.const(-node.attr("lambd"), wide))
+    above = op.Greater(number, op.const(node.attr("lambd"), wide))
     adding = "int64" if integral else wide
     x = cast(op, x, element, adding)
-    shift = op.const(int(bias) if integral else bias, adding, [])
+    shift = op.const(int(bias) if integral else bias, adding)
     moved = select_by_mask(op, below, op.Add(x, shift), op.Sub(x, shift), adding)
-    zero = op.const(0, adding, [])
+    zero = op.const(0, adding)
     return cast(op, select_by_mask(op, op.Or(below, above), moved, zero, adding), adding, element)

@@ -201,7 +201,7 @@ def _mask_element(node: Node) -> str:
 def _excluding_value(op: Builder, node: Node) -> str:
     """Return the scalar of the mask's type that excludes a key."""
     element = _mask_element(node)
-    return op.const(False, "bool", []) if element == "bool" else op.const(float("-inf"), element, [])
+    return op.const(False, "bool") if element == "bool" else op.const(float("-inf"), element)
 
 
 @lower("Attention", since=23)
@@ -229,16 +229,16 @@ def attention_lowered(op: Builder, node: Node) -> Result:
 
     stages = [op.MatMul(queries, transposed_keys)]
     cap = node.attr("softcap")
-    stages.append(op.Mul(op.Tanh(op.Div(stages[0], limit := op.const(cap, wide, []))), limit) if cap > 0 else stages[0])
+    stages.append(op.Mul(op.Tanh(op.Div(stages[0], limit := op.const(cap, wide))), limit) if cap > 0 else stages[0])
     stages.append(_mask_scores(op, node, stages[1], wide))
     # Inference may not find the rank of masks that older operators make, and negative axes need it.
     op.state(stages[2], wide, (None, None, None, None))
     weights = _softmax_in(op, node, stages[2], element, wide)
     if stages[2] != stages[1]:
         # A query that may attend to nothing gets zeros; Softmax makes NaN of such rows.
-        lowest = op.const(LOWEST[wide], wide, [])
+        lowest = op.const(LOWEST[wide], wide)
         excluded = op.Less(op.ReduceMax(stages[2], op.const([3]), keepdims=1), lowest)
-        weights = op.Where(excluded, op.const(0.0, wide, []), weights)
+        weights = op.Where(excluded, op.const(0.0, wide), weights)
     stages.append(weights)
     stage = cast(op, stages[node.attr("qk_matmul_output_mode")], wide, element) if node.output(3) else ""
 
@@ -322,10 +322,10 @@ def _root_of_scale(op: Builder, node: Node, wide: str, flat: bool) -> str:
         heads = _head_count(node, "q_num_heads") if flat else 1
         if size is None:
             counted = op.Cast(size_name(op, size_along(op, node, QUERY, 2 if flat else 3)), to=NUMBERS[wide])
-            counted = op.Div(counted, op.const(float(heads), wide, [])) if flat else counted
+            counted = op.Div(counted, op.const(float(heads), wide)) if flat else counted
             return op.Sqrt(op.Reciprocal(op.Sqrt(counted)))
         scale = 1 / sqrt(size // heads) if size >= heads else 1.0
-    return op.const(sqrt(scale), wide, [])
+    return op.const(sqrt(scale), wide)
 
 
 def _mask_scores(op: Builder, node: Node, scores: str, wide: str) -> str:
@@ -340,7 +340,7 @@ def _mask_scores(op: Builder, node: Node, scores: str, wide: str) -> str:
     if node.attr("is_causal"):
         visible = _causal_mask(op, node)
         allowed = op.And(allowed, visible) if allowed else visible
-    return op.Where(allowed, scores, op.const(float("-inf"), wide, [])) if allowed else scores
+    return op.Where(allowed, scores, op.const(float("-inf"), wide)) if allowed else scores
 
 
 def _causal_mask(op: Builder, node: Node) -> str:
@@ -450,7 +450,7 @@ def linear_attention_lowered(op: Builder, node: Node) -> Result:
         state = cast(op, node.input(3), state_element, "float")
     else:
         sizes = vector_of(op, [size_along(op, node, 0, 0), heads, size, value_size])
-        state = op.Expand(op.const(0.0, "float", []), sizes)
+        state = op.Expand(op.const(0.0, "float"), sizes)
     query = tokens(0, heads, queries // heads, size)
     value = tokens(2, heads, 1, value_size)
     key = tokens(1, heads, 1, size) if rate else ""
@@ -475,7 +475,7 @@ def linear_attention_lowered(op: Builder, node: Node) -> Result:
     body.output(body.node("MatMul", of_token(query), after), "float", (None, heads, queries // heads, value_size))
     present, y = add_loop(op, size_name(op, size_along(op, node, 0, 1)), [state], body)
 
-    factor = op.const(node.attr("scale") or (1 / sqrt(size) if size else 1.0), "float", [])
+    factor = op.const(node.attr("scale") or (1 / sqrt(size) if size else 1.0), "float")
     y = op.Mul(op.Transpose(y, perm=[1, 0, 2, 3, 4]), factor)
     y = op.Reshape(y, op.Concat(op.Shape(node.input(0), end=2), op.const([queries * value_size]), axis=0))
     return cast(op, y, "float", element), cast(op, present, "float", state_element)

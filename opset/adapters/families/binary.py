@@ -137,7 +137,7 @@ def sum_8_down(op: Builder, node: Node) -> Result:
         total = op.Add(total, other)
     if node.op_type == "Sum":
         return total
-    return op.Div(total, op.const(float(len(node.inputs)), node.need_element(0), []))
+    return op.Div(total, op.const(float(len(node.inputs)), node.need_element(0)))
 
 
 def _has_one_shape(node: Node) -> bool:
@@ -171,7 +171,7 @@ def less_9_down(op: Builder, node: Node) -> Result:
         return None
     parts = []
     for x in node.inputs:
-        divisor = op.const(2**31, element, [])
+        divisor = op.const(2**31, element)
         quotient = op.Div(x, divisor)
         rest = op.Sub(x, op.Mul(quotient, divisor))
         parts.append([op.Cast(part, to=NUMBERS["double"]) for part in (quotient, rest)])
@@ -205,8 +205,8 @@ def equal_11_down(op: Builder, node: Node) -> Result:
         return op.Not(op.Or(op.Less(a, b), op.Greater(a, b)))
     if element not in FLOATS:
         return None
-    one = op.const(1.0, element, [])
-    zero = op.const(0.0, element, [])
+    one = op.const(1.0, element)
+    zero = op.const(0.0, element)
     numbers = op.And(*(op.Or(op.Less(x, one), op.Greater(x, zero)) for x in (a, b)))
     return op.And(numbers, op.Not(op.Or(op.Less(a, b), op.Greater(a, b))))
 
@@ -229,14 +229,14 @@ def bit_shift_28_down(op: Builder, node: Node) -> Result:
     negative = ""
     if signed:
         if node.attr("direction") == "RIGHT":
-            minus_one = op.const(-1, element, [])
-            negative = op.Less(x, op.const(0, element, []))
+            minus_one = op.const(-1, element)
+            negative = op.Less(x, op.const(0, element))
             x = op.Where(negative, op.Sub(minus_one, x), x)
         x, y = op.Cast(x, to=NUMBERS[unsigned]), op.Cast(y, to=NUMBERS[unsigned])
-    bits = op.const(width, unsigned, [])
+    bits = op.const(width, unsigned)
     z = op.copy(node, inputs=[x, y if small else op.Mod(y, bits, fmod=0)], outputs=[op.fresh("shifted")])
     if not small:
-        z = op.Where(op.Less(y, bits), z, op.const(0, unsigned, []))
+        z = op.Where(op.Less(y, bits), z, op.const(0, unsigned))
     if signed:
         z = op.Cast(z, to=NUMBERS[element])
     return op.Where(negative, op.Sub(minus_one, z), z) if negative else z
@@ -251,8 +251,8 @@ def mod_28_down(op: Builder, node: Node) -> Result:
     if node.attr("fmod") or (element := node.need_element(0)) in INTEGERS:
         return None
     (a, b) = node.inputs
-    zero = op.const(0.0, element, [])
-    sign = op.Where(op.Less(b, zero), op.const(-1.0, element, []), op.const(1.0, element, []))
+    zero = op.const(0.0, element)
+    sign = op.Where(op.Less(b, zero), op.const(-1.0, element), op.const(1.0, element))
     divisor = op.Abs(b)
     rest = op.copy(node, inputs=[op.Mul(a, sign), divisor], outputs=[op.fresh("rest")], fmod=1)
     return op.Mul(op.Where(op.Less(rest, zero), op.Add(rest, divisor), op.Abs(rest)), sign)
@@ -325,7 +325,7 @@ def _repeated_product(op: Builder, x: str, base: str, power: int) -> str:
         power //= 2
         if power:
             square = op.Mul(square, square)
-    return result or op.Add(op.Mul(x, op.const(0, base, [])), op.const(1, base, []))
+    return result or op.Add(op.Mul(x, op.const(0, base)), op.const(1, base))
 
 
 def _masked_powers(op: Builder, x: str, bits: list[str]) -> str:
@@ -353,7 +353,7 @@ def _power_of_integers(op: Builder, x: str, exponent: str) -> str:
         bits.append(op.Sub(rest, op.Mul(half, two)))
         rest = half
     bits.append(cast(op, op.Cast(rest, to=NUMBERS["bool"]), "bool", "int64"))
-    large = op.Greater(op.Abs(op.Cast(x, to=NUMBERS["float"])), op.const(1.0, "float", []))
+    large = op.Greater(op.Abs(op.Cast(x, to=NUMBERS["float"])), op.const(1.0, "float"))
     gone = op.Mul(negative_mask(op, exponent), cast(op, large, "bool", "int64"))
     return op.Mul(_masked_powers(op, x, bits), op.Sub(op.const(1), gone))
 
@@ -456,7 +456,7 @@ def mod_lowered(op: Builder, node: Node) -> Result:
         sign = op.Cast(rest, to=NUMBERS["float"])
         if not positive:
             sign = op.Mul(sign, op.Cast(b, to=NUMBERS["float"]))
-        wrong = op.Less(sign, op.const(0.0, "float", []))
+        wrong = op.Less(sign, op.const(0.0, "float"))
         rest = op.Add(rest, op.Mul(op.Cast(wrong, to=NUMBERS[wide]), b))
     return cast(op, rest, wide, element)
 
@@ -474,10 +474,10 @@ def _floating_remainder(op: Builder, node: Node, element: str) -> str:
     rest, divisor = (op.Abs(op.Cast(name, to=NUMBERS["double"])) for name in (a, b))
     smaller = op.Less(rest, divisor)
     for stage in reversed(range(stages)):
-        scaled = op.Mul(divisor, op.const(2.0 ** (bits * stage), "double", [])) if stage else divisor
+        scaled = op.Mul(divisor, op.const(2.0 ** (bits * stage), "double")) if stage else divisor
         rest = op.Sub(rest, op.Mul(op.Floor(op.Div(rest, scaled)), scaled))
     rest = op.Cast(rest, to=NUMBERS[element])
-    negative = op.Less(a, op.const(0.0, element, []))
+    negative = op.Less(a, op.const(0.0, element))
     # A number smaller than the divisor, which may be infinite, is its own remainder, a negative zero as well.
     return op.Where(smaller, a, op.Where(negative, op.Neg(rest), rest))
 
@@ -497,7 +497,7 @@ def bit_shift_lowered(op: Builder, node: Node) -> Result:
         power = op.const([powers[min(int(value), 63)] for value in constant.values], wide, constant.dims)
     else:
         # FLOAT keeps every number below 64, and Min takes it always.
-        places = op.Min(op.Cast(node.input(1), to=NUMBERS["float"]), op.const(63.0, "float", []))
+        places = op.Min(op.Cast(node.input(1), to=NUMBERS["float"]), op.const(63.0, "float"))
         power = op.Gather(op.const(powers, wide), op.Cast(places, to=NUMBERS["int64"]), axis=0)
     shifted = (op.Mul if left else op.Div)(cast(op, node.input(0), element, wide), power)
     return cast(op, shifted, wide, element)

@@ -49,10 +49,10 @@ def _float_of_bits(op: Builder, node: Node, element: str) -> str:
     bits = ELEMENTS[NUMBERS[element]].bits
     whole, number = ("int64", "double") if bits == 64 else ("int32", "float")
     x = op.Cast(op.Cast(node.input(X), to=NUMBERS[f"int{bits}"]), to=NUMBERS[whole])
-    negative = op.Less(x, op.const(0, whole, []))
-    lowest = op.const(-(2 ** (bits - 1)), whole, [])
+    negative = op.Less(x, op.const(0, whole))
+    lowest = op.const(-(2 ** (bits - 1)), whole)
     rest = op.Where(negative, op.Sub(x, lowest), x)
-    one = op.const(2**digits, whole, [])
+    one = op.const(2**digits, whole)
     exponent = op.Div(rest, one)
     fraction = op.Sub(rest, op.Mul(exponent, one))
     powers = [2.0 ** (max(power, 1) - largest // 2 - digits) for power in range(largest)]
@@ -60,9 +60,9 @@ def _float_of_bits(op: Builder, node: Node, element: str) -> str:
     normal = op.Cast(exponent, to=NUMBERS["bool"])
     significand = op.Where(normal, op.Add(fraction, one), fraction)
     value = op.Mul(op.Cast(significand, to=NUMBERS[number]), scale)
-    no_number = op.Greater(rest, op.const(largest * 2**digits, whole, []))
-    value = op.Where(no_number, op.const(math.nan, number, []), value)
+    no_number = op.Greater(rest, op.const(largest * 2**digits, whole))
+    value = op.Where(no_number, op.const(math.nan, number), value)
     # Where may lose the sign of zeros; a product does not.
-    sign = op.Sub(op.const(1.0, number, []), op.Mul(op.const(2.0, number, []), op.Cast(negative, to=NUMBERS[number])))
+    sign = op.Sub(op.const(1.0, number), op.Mul(op.const(2.0, number), op.Cast(negative, to=NUMBERS[number])))
     value = op.Mul(value, sign)
     return cast(op, value, number, element)

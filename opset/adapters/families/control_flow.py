@@ -52,7 +52,7 @@ def _write_as_loops(op: Builder, node: Node) -> Result:
     if None in elements:
         raise unknown_type(node.outputs[used[elements.index(None)]])
     condition = op.Reshape(node.input(0), op.const([]))
-    carried = [op.const("" if element == "string" else 0, element, []) for element in elements if element]
+    carried = [op.const("" if element == "string" else 0, element) for element in elements if element]
     outputs = [node.outputs[index] for index in used]
     for name, condition_of_branch in (("then_branch", condition), ("else_branch", op.Not(condition))):
         results = outputs if name == "else_branch" else [op.fresh("taken") for _ in used]
@@ -94,7 +94,7 @@ def loop_11_down(op: Builder, node: Node) -> Result:
     del body.output[1:]
     _carry_nothing(op, body)
     body.output.extend(source.output[1:])
-    inputs = [*node.inputs, op.const(0.0, "float", [])]
+    inputs = [*node.inputs, op.const(0.0, "float")]
     return op.copy(node, inputs=inputs, outputs=[op.fresh("unused"), *node.outputs], body=body)[1:]
 
 
@@ -171,7 +171,7 @@ def scan_lowered(op: Builder, node: Node) -> Result:
     sizes = op.Shape(inputs[states])
     batch, length = (op.Gather(sizes, op.const(axis), axis=0) for axis in (0, 1))
     last = op.Sub(length, op.const(1))
-    unused = op.const(0.0, "float", [])
+    unused = op.const(0.0, "float")
     inner, position = _loop_body(op, source)
     outer, sample = _loop_body(op, pb.GraphProto(name=op.fresh("batch")))
     samples = [op.fresh("sample") for _ in inputs]

@@ -266,15 +266,15 @@ def _kernel_positions(
     taps = op.const(within, element, [len(within), *[1] * rank])
     behind = [1] * (rank - 1 - axis)
     starts = op.Mul(
-        op.Cast(integers_below(op, count), to=NUMBERS[element]), op.const(float(windows.strides[axis]), element, [])
+        op.Cast(integers_below(op, count), to=NUMBERS[element]), op.const(float(windows.strides[axis]), element)
     )
     return op.Add(taps, op.Reshape(starts, op.const([-1, *behind])))
 
 
 def _neighbors_of(op: Builder, at: str, length: Size, element: str) -> tuple[str, str, str]:
     """Return the neighbors below and above each point, their weights, and which are inside; NaN and far ones read 0."""
-    one, first, below, outside = (op.const(value, element, []) for value in (1.0, 0.0, -1.0, -2.0))
-    size = op.const(float(length), element, []) if isinstance(length, int) else op.Cast(length, to=NUMBERS[element])
+    one, first, below, outside = (op.const(value, element) for value in (1.0, 0.0, -1.0, -2.0))
+    size = op.const(float(length), element) if isinstance(length, int) else op.Cast(length, to=NUMBERS[element])
     at = op.Where(op.And(op.Greater(at, below), op.Less(at, size)), at, outside)
     low = op.Floor(at)
     part = op.Sub(at, low)

@@ -114,7 +114,7 @@ def constant_of_shape_lowered(op: Builder, node: Node) -> Result:
     shape = node.constant(0)
     if shape is not None and all(dim >= 0 for dim in shape.values) and math.prod(shape.values) <= MAX_WRITTEN_OUT:
         return op.const([fill] * math.prod(shape.values), element, shape.values)
-    return op.Expand(op.const(fill, element, []), node.input(0))
+    return op.Expand(op.const(fill, element), node.input(0))
 
 
 @down("Range", since=27)

@@ -599,7 +599,7 @@ def _sort_keys(op: Builder, x: str, element: str) -> list[str]:
         # NaN is neither less nor greater than any other key, which leaves the decision to the key that shows it.
         wide = working_type(element)
         value = cast(op, x, element, wide)
-        is_number = op.Or(op.Less(value, op.const(1.0, wide, [])), op.Greater(value, op.const(0.0, wide, [])))
+        is_number = op.Or(op.Less(value, op.const(1.0, wide)), op.Greater(value, op.const(0.0, wide)))
         return [value, op.Cast(op.Not(is_number), to=NUMBERS["float"])]
     wide = {"bool": "float", **SMALL_INTEGERS, **INTEGERS_OF_32_BITS}.get(element, "")
     if not wide:

@@ -107,7 +107,7 @@ def tile_6_down(op: Builder, node: Node) -> Result:
             label = "a count is no number that every float type holds"
             raise Refusal("C204", f"the count {count} is no number that every float type holds", label=label)
         if count != 1:
-            y = op.Tile(y, op.const(count, element, []), op.const(axis, element, []))
+            y = op.Tile(y, op.const(count, element), op.const(axis, element))
     return y
 
 

@@ -21,7 +21,7 @@ def gemm_11_down(op: Builder, node: Node) -> Result:
     if node.input(2):
         return None
     element = node.need_element(0)
-    zero = op.const(0 if element in INTEGERS else -0.0, element, [])
+    zero = op.const(0 if element in INTEGERS else -0.0, element)
     return op.copy(node, inputs=[node.input(0), node.input(1), zero], drop=["beta"])
 
 
@@ -64,8 +64,8 @@ def gemm_9_down(op: Builder, node: Node) -> Result:
     if not (alpha.is_integer() and beta.is_integer()):
         y = cast(op, cast(op, y, "int64", element), element, "double")
         c = cast(op, c, element, "double")
-        y = op.Mul(y, op.const(alpha, "double", []))
-        c = op.Mul(c, op.const(beta, "double", []))
+        y = op.Mul(y, op.const(alpha, "double"))
+        c = op.Mul(c, op.const(beta, "double"))
         return cast(op, op.Add(y, c), "double", element)
     y = _multiply_modulo(op, y, alpha)
     c = _multiply_modulo(op, cast(op, c, element, "int64"), beta)

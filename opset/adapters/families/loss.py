@@ -38,9 +38,9 @@ def _likelihood_loss(op: Builder, node: Node, scores: str, wide: str) -> str:
     reduction = node.attr("reduction")
     ignored = ""
     if node.has("ignore_index"):
-        ignored = op.Equal(target, op.const(node.attr("ignore_index"), kind, []))
-        target = op.Where(ignored, op.const(0, kind, []), target)
-    zero = op.const(0.0, wide, [])
+        ignored = op.Equal(target, op.const(node.attr("ignore_index"), kind))
+        target = op.Where(ignored, op.const(0, kind), target)
+    zero = op.const(0.0, wide)
 
     def unless_ignored(value: str) -> str:
         return op.Where(ignored, zero, value) if ignored else value
@@ -60,7 +60,7 @@ def _likelihood_loss(op: Builder, node: Node, scores: str, wide: str) -> str:
     if reduction == "sum":
         return total
     if not weights:
-        weights = op.Sub(op.const(1.0, wide, []), op.Cast(ignored, to=NUMBERS[wide]))
+        weights = op.Sub(op.const(1.0, wide), op.Cast(ignored, to=NUMBERS[wide]))
     else:
         weights = unless_ignored(weights)
     return op.Div(total, op.ReduceSum(weights, keepdims=0))

@@ -94,9 +94,9 @@ def label_encoder_4_down(op: Builder, node: Node) -> Result:
         changes = {**_list_attributes(key, value, pairs), f"default_{value}": default}
         y = op.copy(node, inputs=[x], outputs=[op.fresh("found")], drop=drop, **changes)
     else:
-        y = op.const(default, value, [])
+        y = op.const(default, value)
     if missing:
-        y = op.Where(op.IsNaN(x, domain=""), op.const(missing[0], value, []), y, domain="")
+        y = op.Where(op.IsNaN(x, domain=""), op.const(missing[0], value), y, domain="")
     return op.Gather(constants, y, axis=0, domain="") if constants else y
 
 

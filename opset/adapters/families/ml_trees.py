@@ -350,7 +350,7 @@ def tree_ensemble_regressor_5_up(op: Builder, node: Node) -> Result:
     divided = aggregate == "AVERAGE" and ensemble.copied
     y = _aggregate_votes(op, x, ensemble, targets, "SUM" if divided else aggregate)
     if divided:
-        y = op.Div(y, op.const(float(len(trees.roots)), element, []), domain="")
+        y = op.Div(y, op.const(float(len(trees.roots)), element), domain="")
     if base:
         y = op.Add(y, op.const(base, element), domain="")
     return _apply_transform(op, y, transform, element)
@@ -403,7 +403,7 @@ def _opposite_scores(op: Builder, node: Node, x: str, trees: Trees, base: list[f
     p = _aggregate_votes(op, x, ensemble, 1, "SUM")
     if base:
         p = op.Add(p, op.const(base, trees.element), domain="")
-    first = op.Neg(p, domain="") if transform == "LOGISTIC" else op.Sub(op.const(1.0, trees.element, []), p, domain="")
+    first = op.Neg(p, domain="") if transform == "LOGISTIC" else op.Sub(op.const(1.0, trees.element), p, domain="")
     return str(op.Concat(first, p, axis=1, domain=""))
 
 

@@ -136,7 +136,7 @@ def _training_outputs(op: Builder, node: Node) -> Result:
     x, scale, bias, old_mean, old_variance = (
         cast(op, name, element, wide) for name, element in zip(node.inputs, elements, strict=True)
     )
-    kept, whole = (op.const(value, wide, []) for value in (node.attr("momentum"), 1.0))
+    kept, whole = (op.const(value, wide) for value in (node.attr("momentum"), 1.0))
 
     def along_channels(values: str) -> str:
         return op.Unsqueeze(values, op.const(list(range(1, rank - 1)))) if rank > 2 else values
@@ -150,7 +150,7 @@ def _training_outputs(op: Builder, node: Node) -> Result:
     mean = op.ReduceMean(x, axes=axes)
     centered = op.Sub(x, mean)
     variance = op.ReduceMean(op.Mul(centered, centered), axes=axes)
-    deviation = op.Sqrt(op.Add(variance, op.const(node.attr("epsilon"), wide, [])))
+    deviation = op.Sqrt(op.Add(variance, op.const(node.attr("epsilon"), wide)))
     normal = op.Div(centered, deviation)
     y = cast(op, op.Add(op.Mul(normal, along_channels(scale)), along_channels(bias)), wide, elements[0])
     return y, running_mean(1, old_mean, mean), running_mean(2, old_variance, variance)
@@ -215,7 +215,7 @@ def dropout_12_up(op: Builder, node: Node) -> Result:
         raise Refusal("C204", "the mask is true everywhere from 12 on, and runtimes returned other ones before")
     inputs = [node.input(0)]
     if node.has("ratio"):
-        inputs.append(op.const(node.attr("ratio"), "float", []))
+        inputs.append(op.const(node.attr("ratio"), "float"))
     if not node.output(1) and len(inputs) == 1:
         return None
     return (op.copy(node, inputs=inputs, outputs=[node.output(0)], drop=["ratio"]), "")
@@ -240,14 +240,14 @@ def _drop_elements(op: Builder, node: Node, training: str) -> Result:
     element = node.need_element(0)
     wide = working_type(node.need_element(0))
     x = cast(op, node.input(0), element, wide)
-    one = op.const(1.0, wide, [])
-    ratio = op.const(0.5, wide, [])
+    one = op.const(1.0, wide)
+    ratio = op.const(0.5, wide)
     if node.input(1):
         ratio = cast(op, node.input(1), node.need_element(1), wide)
     seed = node.attr("seed")
     drawn = op.RandomUniformLike(x, dtype=NUMBERS[wide], seed=None if seed is None else float32(seed))
     kept = op.Not(op.Less(drawn, ratio))
-    y = op.Where(kept, op.Div(x, op.Sub(one, ratio)), op.const(0.0, wide, []))
+    y = op.Where(kept, op.Div(x, op.Sub(one, ratio)), op.const(0.0, wide))
     if training:
         kept = op.Or(kept, op.Not(training))
         y = op.Where(training, y, x)
@@ -414,8 +414,8 @@ def _mean(op: Builder, x: str, axes: list[int]) -> str:
 def _deviation(op: Builder, node: Node, centered: str, axes: list[int], element: str) -> str:
     """Return the root of the mean of squares plus `epsilon`."""
     # The squares are powers: onnxruntime recognizes that form of the formula and runs its own kernel for it.
-    squares = op.Pow(centered, op.const(2.0, element, []))
-    return op.Sqrt(op.Add(_mean(op, squares, axes), op.const(node.attr("epsilon"), element, [])))
+    squares = op.Pow(centered, op.const(2.0, element))
+    return op.Sqrt(op.Add(_mean(op, squares, axes), op.const(node.attr("epsilon"), element)))
 
 
 def _scale_and_shift(op: Builder, y: str, scale: str, bias: str, element: str) -> str:

@@ -142,7 +142,7 @@ def dynamic_quantize_linear_lowered(op: Builder, node: Node) -> Result:
     values = op.Concat(op.Reshape(x, op.const([-1])), op.const([0.0], "float"), axis=0)
     low = op.ReduceMin(values, keepdims=0)
     high = op.ReduceMax(values, keepdims=0)
-    scale = op.Div(op.Sub(high, low), op.const(255.0, "float", []))
+    scale = op.Div(op.Sub(high, low), op.const(255.0, "float"))
     zero_point = op.QuantizeLinear(op.Neg(low), scale)
     return op.QuantizeLinear(x, scale, zero_point), scale, zero_point
 
@@ -238,10 +238,10 @@ def _convolution_of_integers(op: Builder, node: Node, values: tuple[int, int], f
         return str(op.Cast(op.Cast(op.Conv(x, w, **attributes), to=NUMBERS["int64"]), to=NUMBERS["int32"]))
     total = ""
     for power in (base**exponent for exponent in reversed(range(digits))):
-        size = op.const(float(power), "float", [])
+        size = op.const(float(power), "float")
         digit = op.Floor(op.Div(w, size)) if power > 1 else w
         w = op.Sub(w, op.Mul(digit, size)) if power > 1 else w
-        part = op.Mul(op.Cast(op.Conv(x, digit, **attributes), to=NUMBERS["int32"]), op.const(power, "int32", []))
+        part = op.Mul(op.Cast(op.Conv(x, digit, **attributes), to=NUMBERS["int32"]), op.const(power, "int32"))
         total = str(op.Add(total, part) if total else part)
     return total
 
@@ -338,7 +338,7 @@ def _quantize(op: Builder, node: Node, scale: str) -> Result:
         zeros = set(constant.values)
     is_supported = op.version >= 10 and (element in ("uint8", "int8") or element in FLOAT8)
     if len(zeros) == 1 and is_supported:
-        inputs = [quotient, op.const(1.0, "float", []), op.const(zeros.pop(), element, [])]
+        inputs = [quotient, op.const(1.0, "float"), op.const(zeros.pop(), element)]
         return op.copy(node, inputs=inputs, drop=["axis", "block_size", "output_dtype"])
     if element not in RANGES:
         label = f"the result is of a type which version {op.version} cannot compute in parts"
@@ -354,14 +354,14 @@ def _saturate(op: Builder, quotient: str, zero: str, element: str) -> str:
     if zero:
         values = op.Add(values, zero)
     low, high = RANGES[element]
-    lowest = op.const(float(low), "float", [])
+    lowest = op.const(float(low), "float")
     if op.version < 11:
         limited = op.Clip(values, min=float(low), max=float(high))
     else:
-        limited = op.Clip(values, lowest, op.const(float(high), "float", []))
+        limited = op.Clip(values, lowest, op.const(float(high), "float"))
     # NaN is not above the least value, and becomes that. The result of a Cast of NaN is not defined.
     whole = op.Cast(limited, to=NUMBERS["int32"])
-    whole = op.Where(op.Less(lowest, values), whole, op.const(low, "int32", []))
+    whole = op.Where(op.Less(lowest, values), whole, op.const(low, "int32"))
     return str(op.Cast(whole, to=NUMBERS[element]))
 
 

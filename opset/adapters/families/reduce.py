@@ -185,7 +185,7 @@ def reduce_max_12_down(op: Builder, node: Node) -> Result:
     if element not in LIMITS:
         return None
     y = op.copy(node, inputs=[op.Cast(node.input(0), to=NUMBERS["float"])], outputs=[op.fresh("wide")])
-    limits = (op.const(limit, "float", []) for limit in LIMITS[element])
+    limits = (op.const(limit, "float") for limit in LIMITS[element])
     return op.Cast(op.Clip(y, *limits), to=NUMBERS[element])
 
 
@@ -235,7 +235,7 @@ def _accumulate(op: Builder, node: Node, combine: str, first: float) -> str:
         x = reshape_exactly(op, node.input(0), op.Concat(outer, length, inner, axis=0), 3)
         length = op.Reshape(length, op.const([]))
     x = cast(op, x, element, wide)
-    start = size_name(op, length), op.Expand(op.const(value, wide, []), inside)
+    start = size_name(op, length), op.Expand(op.const(value, wide), inside)
     y = cast(op, _accumulation_loop(op, node, x, *start, combine, along, wide), wide, element)
     if constant is not None and all(isinstance(size, int) and size > 0 for size in sizes):
         return y

@@ -46,7 +46,7 @@ def non_max_suppression_lowered(op: Builder, node: Node) -> Result:
 def _suppression_body(op: Builder, node: Node) -> LoopBody:
     """Return the body of the loop, which carries the boxes that are left and stacks the best one, if one is left."""
     number = NUMBERS["float"]
-    lowest, zero, half = (op.const(value, "float", []) for value in (float("-inf"), 0.0, 0.5))
+    lowest, zero, half = (op.const(value, "float") for value in (float("-inf"), 0.0, 0.5))
     scores = op.Where(op.IsNaN(node.input(SCORES)), lowest, node.input(SCORES))
     low, high = _corners(op, node)
     flat = [op.Reshape(corner, op.const([-1, 2])) for corner in (low, high)]
@@ -92,7 +92,7 @@ def _corners(op: Builder, node: Node) -> tuple[str, str]:
     boxes = op.Unsqueeze(node.input(BOXES), axes=[1])
     first, second = (op.Slice(boxes, axes=[3], starts=[start], ends=[start + 2]) for start in (0, 2))
     if node.attr("center_point_box"):
-        half = op.Div(second, op.const(2.0, "float", []))
+        half = op.Div(second, op.const(2.0, "float"))
         return op.Sub(first, half), op.Add(first, half)
     return op.Min(first, second), op.Max(first, second)
 
@@ -159,7 +159,7 @@ def _points_along(op: Builder, node: Node, axis: int, cells: int, count: int, si
     """Return the points along an axis of a feature map, as tensors (regions, cells, points of a cell)."""
 
     def number(value: float) -> str:
-        return op.const(float(value), wide, [])
+        return op.const(float(value), wide)
 
     half_pixel = node.attr("coordinate_transformation_mode") == "half_pixel"
     corners = op.Mul(cast(op, node.input(1), node.need_element(1), wide), number(node.attr("spatial_scale")))

@@ -78,7 +78,7 @@ def resize_11_up(op: Builder, node: Node) -> Result:
         label = "`scales` grows an axis that keeps its size, where runtimes copy"
         why = f"'scales' is {list(factors)}; runtimes copy where growing axes keep their sizes"
         raise Refusal("C204", why, label=label)
-    one = op.const(1.0, "float", []) if constant is None else ""
+    one = op.const(1.0, "float") if constant is None else ""
     shrinking = op.Min(scales, one) if one else op.const([min(scale, 1.0) for scale in factors], "float")
     growing = op.Max(scales, one) if one else op.const([max(scale, 1.0) for scale in factors], "float")
     smaller = _with_asymmetric_coordinates(op, node, [x, roi, shrinking], "ceil", [op.fresh("smaller")])
@@ -270,7 +270,7 @@ def _sizes_at_one_scale(op: Builder, node: Node, sizes: list[Size]) -> list[tupl
         return [(math.floor(float32(float32(size * common) + 0.5)), common) for size in known_sizes]
     ratio = op.Div(op.Cast(node.input(SIZES), to=NUMBERS["float"]), op.Cast(vector_of(op, sizes), to=NUMBERS["float"]))
     scale = (op.ReduceMin if smallest else op.ReduceMax)(ratio, keepdims=0)
-    half = op.const(0.5, "float", [])
+    half = op.const(0.5, "float")
     lengths = [op.Mul(op.Cast(size_name(op, size), to=NUMBERS["float"]), scale) for size in sizes]
     return [(op.Cast(op.Floor(op.Add(length, half)), to=NUMBERS["int64"]), scale) for length in lengths]
 
@@ -367,7 +367,7 @@ def _size_and_scale(
         if scale == 1:
             return size, scale
     factor = "" if scales is not None else op.Gather(node.input(index), op.const(position), axis=0)
-    length = op.Mul(op.Cast(size_name(op, size), to=NUMBERS["float"]), factor or op.const(scale, "float", []))
+    length = op.Mul(op.Cast(size_name(op, size), to=NUMBERS["float"]), factor or op.const(scale, "float"))
     return op.Cast(op.Floor(length), to=NUMBERS["int64"]), factor or scale
 
 

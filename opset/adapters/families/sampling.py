@@ -109,7 +109,7 @@ def _neighbors_of(op: Builder, node: Node, at: str, length: Size, taps: int, ele
     align = node.attr("align_corners")
 
     def number(value: float) -> str:
-        return op.const(value, element, [])
+        return op.const(value, element)
 
     size = number(float(length)) if isinstance(length, int) else op.Cast(length, to=NUMBERS[element])
     one = number(1.0)
@@ -151,12 +151,12 @@ def _reflect(op: Builder, node: Node, at: str, size: str, last: str, element: st
     # In DOUBLE, a quotient and its product are exact.
     align = node.attr("align_corners")
     at, span = (cast(op, term, element, "double") for term in (at, last if align else size))
-    low = op.const(0.0 if align else -0.5, "double", [])
-    whole = op.Mul(span, op.const(2.0, "double", []))
+    low = op.const(0.0 if align else -0.5, "double")
+    whole = op.Mul(span, op.const(2.0, "double"))
     distance = op.Abs(op.Sub(at, low))
     if align:
         # An axis of one element has no length, and a remainder is 0.
-        whole = op.Max(whole, op.const(1e-300, "double", []))
+        whole = op.Max(whole, op.const(1e-300, "double"))
     rest = op.Sub(distance, op.Mul(op.Floor(op.Div(distance, whole)), whole))
     y = op.Add(op.Sub(span, op.Abs(op.Sub(rest, span))), low)
     return cast(op, y, "double", element)
@@ -166,7 +166,7 @@ def _cubic_weights(op: Builder, part: str, element: str) -> list[str]:
     """Return the weights of the four neighbors of points that are `part` after the second neighbor (Keys 1981)."""
 
     def number(value: float) -> str:
-        return op.const(value, element, [])
+        return op.const(value, element)
 
     def polynomial(x: str, *factors: float) -> str:
         total = number(factors[0])
@@ -226,10 +226,10 @@ def _even_coordinates(op: Builder, size: Size, align: int, element: str) -> str:
     """Return the coordinates of `size` elements in [-1, 1]: from end to end, or the centers of equal parts."""
     if align and size == 1:
         raise Refusal("C204", "with 'align_corners' 1, where the only element of a dimension lies is not defined")
-    one = op.const(1.0, element, [])
-    steps = op.Mul(op.Cast(integers_below(op, size), to=NUMBERS[element]), op.const(2.0, element, []))
+    one = op.const(1.0, element)
+    steps = op.Mul(op.Cast(integers_below(op, size), to=NUMBERS[element]), op.const(2.0, element))
     if isinstance(size, int):
-        count = op.const(float(max(size - 1 if align else size, 1)), element, [])
+        count = op.const(float(max(size - 1 if align else size, 1)), element)
     else:
         count = op.Cast(size, to=NUMBERS[element])
         count = op.Max(op.Sub(count, one) if align else count, one)

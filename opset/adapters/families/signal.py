@@ -162,9 +162,9 @@ def _cosines_and_sines(op: Builder, length: Size) -> tuple[str, str]:
         return cosines, sines
     numbers = integers_below(op, length), size_name(op, length)
     steps, whole = (op.Cast(number, to=NUMBERS["double"]) for number in numbers)
-    turns = op.Mul(op.Div(steps, whole), op.const(2 * math.pi, "double", []))
+    turns = op.Mul(op.Div(steps, whole), op.const(2 * math.pi, "double"))
     # Runtimes that have no Cos of DOUBLE have a Sin.
-    quarter = op.const(math.pi / 2, "double", [])
+    quarter = op.const(math.pi / 2, "double")
     return op.Sin(op.Add(turns, quarter)), op.Sin(turns)
 
 
@@ -175,7 +175,7 @@ def _bin_counts(op: Builder, rows: Size, length: Size) -> str:
     row = integers_below(op, rows)
     double = op.Mul(row, op.const(2))
     ends = op.Or(op.Equal(row, op.const(0)), op.Equal(double, size_name(op, length)))
-    return op.Sub(op.const(2.0, "double", []), op.Cast(ends, to=NUMBERS["double"]))
+    return op.Sub(op.const(2.0, "double"), op.Cast(ends, to=NUMBERS["double"]))
 
 
 @lower("STFT", since=17)

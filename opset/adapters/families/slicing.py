@@ -48,7 +48,7 @@ def pad_11_up(op: Builder, node: Node) -> Result:
     value = node.attr("value")
     if node.attr("mode") == "constant" and (value != 0 or math.copysign(1.0, value) < 0):
         element = node.need_element(0)
-        inputs.append(op.const(float16(value) if element == "float16" else value, element, []))
+        inputs.append(op.const(float16(value) if element == "float16" else value, element))
     return op.copy(node, inputs=inputs, drop=["pads", "value"])
 
 
@@ -89,7 +89,7 @@ def _pad_by_gathering(op: Builder, node: Node, pads: Sequence[Size]) -> Result:
     if mode == "constant":
         element = node.need_element(0)
         zero = {"bool": False, "string": ""}.get(element, 0)
-        value = op.Reshape(node.input(2) or op.const(zero, element, []), op.const([1] * len(sizes)))
+        value = op.Reshape(node.input(2) or op.const(zero, element), op.const([1] * len(sizes)))
     for axis, size in enumerate(sizes):
         before = pads[axis]
         after = pads[axis + len(sizes)]

@@ -55,7 +55,7 @@ def clip_11_up(op: Builder, node: Node) -> Result:
         if element == "float" and value == sign * LARGEST["float"]:
             inputs.append("")
         else:
-            inputs.append(op.const(float16(value) if element == "float16" else value, element, []))
+            inputs.append(op.const(float16(value) if element == "float16" else value, element))
     return op.copy(node, inputs=inputs, drop=["min", "max"])
 
 
@@ -74,7 +74,7 @@ def clip_11_down(op: Builder, node: Node) -> Result:
     }
     if all(float32(value) == value for value in bounds) and bounds[0] <= bounds[1]:
         return op.copy(node, inputs=[node.input(0)], **stated)
-    lowest, highest = (node.input(index) or op.const(sign * LARGEST[element], element, []) for _, index, sign in SIDES)
+    lowest, highest = (node.input(index) or op.const(sign * LARGEST[element], element) for _, index, sign in SIDES)
     return op.Min(op.Max(node.input(0), lowest), highest)
 
 
@@ -119,7 +119,7 @@ def bitwise_not_lowered(op: Builder, node: Node) -> Result:
     """Subtract from the number whose bits are all set."""
     element = node.need_element(0)
     ones = 2 ** int(element.removeprefix("uint")) - 1 if element.startswith("u") else -1
-    return op.Sub(op.const(ones, element, []), node.input(0))
+    return op.Sub(op.const(ones, element), node.input(0))
 
 
 @lower("IsNaN", since=9)
@@ -127,7 +127,7 @@ def is_nan_lowered(op: Builder, node: Node) -> Result:
     """Negate that a number is below 1 or above 0: every number is, and NaN is neither."""
     x = node.input(0)
     element = node.need_element(0)
-    return op.Not(op.Or(op.Less(x, op.const(1.0, element, [])), op.Greater(x, op.const(0.0, element, []))))
+    return op.Not(op.Or(op.Less(x, op.const(1.0, element)), op.Greater(x, op.const(0.0, element))))
 
 
 @lower("IsInf", since=10)
@@ -140,7 +140,7 @@ def is_inf_lowered(op: Builder, node: Node) -> Result:
         return op.Less(x, x)
     if positive and negative:
         x = op.Abs(x)
-    limit = op.const(LARGEST[element] if positive else -LARGEST[element], element, [])
+    limit = op.const(LARGEST[element] if positive else -LARGEST[element], element)
     return op.Greater(x, limit) if positive else op.Less(x, limit)
 
 
@@ -153,13 +153,13 @@ def sign_lowered(op: Builder, node: Node) -> Result:
     if element in INTEGERS:
         # FLOAT keeps the sign of every integer.
         x = op.Cast(x, to=NUMBERS[number])
-    zero = op.const(0.0, number, [])
+    zero = op.const(0.0, number)
     above = op.Greater(x, zero)
     below = op.Less(x, zero)
     sign = op.Sub(*(op.Cast(mask, to=NUMBERS[number]) for mask in (above, below)))
     if element in INTEGERS:
         return op.Cast(sign, to=NUMBERS[element])
-    neither = op.Not(op.Or(above, op.Less(x, op.const(1.0, number, []))))
+    neither = op.Not(op.Or(above, op.Less(x, op.const(1.0, number))))
     return op.Mul(sign, op.Pow(x, op.Cast(neither, to=NUMBERS[number])))
 
 
@@ -201,7 +201,7 @@ class _DoubleFunctions:
 
     def const(self, value: float) -> str:
         """Return the name of a scalar."""
-        return self.op.const(float(value), "double", [])
+        return self.op.const(float(value), "double")
 
     def polynomial(self, coefficients: Sequence[float], x: str) -> str:
         """Return the values of a polynomial, whose coefficients begin with the constant term."""

@@ -101,7 +101,7 @@ def replace_contradicted_types(context: CheckContext) -> Iterator[Mend]:
     The entries of functions are removed, since each call may have other types.
     """
     for scope in _sound_scopes(context):
-        if scope.conflicts and not scope.unused and not scope.guarded:
+        if not scope.unused and not scope.guarded:
             yield from _replace_types(scope)
 
 

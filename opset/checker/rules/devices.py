@@ -107,10 +107,7 @@ def _node_faults(given: Any, devices: Mapping[Any, int], body: Body, index: int,
 
 def _device_faults(spec: Any, count: int, shown: str) -> Iterator[Fault]:
     """Yield the faults in the devices of a ShardingSpecProto; `count` is the configuration's, 0 if not known."""
-    given = spec.device[:]
     groups = Counter(entry.key for entry in spec.index_to_device_group_map[:])
-    if not groups and (count < 1 or not given or (min(given) >= 0 and max(given) < count)):
-        return
     for key, times in groups.items():
         if times > 1:
             message = f"{shown} has {times:,} groups of devices with the number {key}"
@@ -118,7 +115,7 @@ def _device_faults(spec: Any, count: int, shown: str) -> Iterator[Fault]:
     if count < 1:
         return
     why = f"the configuration has devices 0 to {count - 1:,}"
-    for device in dict.fromkeys(given):
+    for device in dict.fromkeys(spec.device[:]):
         if device not in groups and not 0 <= device < count:
             message = f"{shown} is on device {device}, which does not exist"
             yield "G733", message, f"{why}, and the sharding no group of this number", "name a device or a group"

@@ -370,8 +370,6 @@ def _canonical_size(terms: dict[Monomial, int]) -> Size:
         return 0
     if len(kept) == 1 and not kept[0][0]:
         return kept[0][1]
-    if len(kept) > MAX_SIZE:
-        raise TooComplex
     kept.sort(key=lambda term: (-len(term[0]), [str(atom) for atom in term[0]]))  # those with the most atoms first
     return Dim(tuple(kept))
 

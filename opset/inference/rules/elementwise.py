@@ -6,7 +6,7 @@ Inputs whose shapes do not broadcast, or are not the same, break C1 of their ope
 from __future__ import annotations
 
 from opset.inference.building.agreement import common_shape
-from opset.inference.building.call import Call, Unknown
+from opset.inference.building.call import Call
 from opset.inference.building.dimensions import Size, broadcast, equal
 from opset.inference.building.types import Shape, Type
 from opset.inference.registration import rule
@@ -54,15 +54,9 @@ def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape
 
 
 @rule("all_same")
-def all_same(call: Call, output: int) -> Shape:
-    """Return the shape that all inputs must have: the rule `all_same`.
-
-    Raises Violation C1 if they certainly differ, Unknown if no rank is known.
-    """
-    shape = common_shape(call, range(call.input_count), "C1")
-    if shape is None:
-        raise Unknown("the rank of no input is known")
-    return shape
+def all_same(call: Call, output: int) -> Shape | None:
+    """Return the shape that all inputs must have, or None if no rank is known. Raises Violation C1 if they differ."""
+    return common_shape(call, range(call.input_count), "C1")
 
 
 @rule("scalar")

@@ -175,7 +175,8 @@ class Model(ModelParts):
             external: The treatment of external data:
 
                 - "auto": "keep" if the output is in the model's own folder or the model has none, else "copy";
-                - "keep": locations stay the same, and the files are not opened;
+                - "keep": locations stay the same, those of a merged model lead to the files of both, and no file is
+                  opened;
                 - "copy": the files are copied beside the output, under the same relative locations (a file system
                   that can share blocks between files does so);
                 - "link": the same, by hard links, which need no space; from then on a folder that holds one of the two

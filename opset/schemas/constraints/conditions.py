@@ -75,7 +75,7 @@ class ConditionReader(Fields):
         self._counted = 0
 
     def read(self, node: YamlNode | None) -> tuple[tuple[Condition, ...], dict[str, str]]:
-        """Return the conditions and the texts that the `constraints` of a version declare; faults become findings.
+        """Return the conditions and the texts in the `constraints` of a version; faults are added as findings.
 
         Returns:
             The legal conditions, sorted by label, and the texts that the YAML states, by label.

@@ -155,7 +155,7 @@ def attribute_misfits(schema: OpSchema, attributes: Mapping[str, str | None]) ->
 def node_misfits(
     schema: OpSchema, inputs: Sequence[str | None], outputs: Sequence[str | None], attributes: Mapping[str, str | None]
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each wrong number of inputs or outputs and each wrong attribute; types of values do not count.
+    """Yield a misfit for each wrong number of inputs or outputs and each wrong attribute; ignore types of values.
 
     `inputs` and `outputs` are names or types, "" for an absent value; `attributes` are types by name, None for unknown
     ones.

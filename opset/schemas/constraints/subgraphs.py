@@ -50,8 +50,7 @@ def check_graphs(
         graphs: The GraphProtos of the node by the names of their attributes.
         scans: `num_scan_inputs` of a Scan; if it is None, a Scan passes.
         strict: Whether more outputs than needed are a fault, too; and for If, a branch with fewer, even if the
-            other one
-        has enough. Runtimes accept both.
+            other one has enough. Runtimes accept both.
 
     Raises:
         Violation: The numbers do not fit.

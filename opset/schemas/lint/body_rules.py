@@ -52,7 +52,7 @@ class _PlacedBody(NamedTuple):
 
 
 def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
-    """Yield the findings S233 to S236 on function bodies of one version; `versions` looks up operators."""
+    """Yield the faults (findings S233 to S236) of one version's function bodies; `versions` looks up operators."""
     place = f"{domain_name(schema.domain)}.{schema.name} {schema.since_version}, function"
     for body in schema.function:
         yield from _check_body(_PlacedBody(schema, body, place, NEWEST), versions)

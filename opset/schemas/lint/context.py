@@ -95,7 +95,7 @@ class LintedFolder:
 
 
 def changed_attributes(operator: Operator) -> Iterator[tuple[str, AttributeChange, Transition]]:
-    """Yield (name, declaration, transition) for each attribute that a transition changes or its `change:` names."""
+    """Yield (name, declaration, transition) for each attribute that a transition changes or declares something on."""
     for step in operator.transitions:
         changed = step.difference.get("attributes", {})
         for name in sorted(changed.keys() | step.change.attributes.keys()):

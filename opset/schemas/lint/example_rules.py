@@ -74,9 +74,9 @@ def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[F
 
 @LINT.rule("S240", Operator, applies=has_read_examples)
 def check_example_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S240 for each kind of type that a version adds, or the first version has, without an example.
+    """Yield a finding S240 for each kind of type that is new in a version and that no example shows.
 
-    Operators with a subgraph are left out: they only pass values to it and back.
+    Of a first version, all types are new. Operators with a subgraph are left out: they only pass values to it and back.
     """
     before: dict[int, OpSchema | None] = {step.new.since_version: step.old for step in operator.transitions}
     for schema in operator.schemas if operator.examples and operator.gaps is not None else ():

@@ -460,7 +460,10 @@ def check_withdrawal(operator: Operator, context: LintContext) -> Iterator[Findi
 
 @LINT.rule("S214", Operator)
 def check_replacements(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S214 for a deprecated version without an existing replacement, and for any other with one."""
+    """Yield a finding S214 for a deprecated version that names no existing replacement.
+
+    Any other version that names one is a finding, too.
+    """
     for schema in operator.schemas:
         place = operator.place(schema.since_version, "replacement")
         if schema.deprecated != bool(schema.replacement):

@@ -34,7 +34,7 @@ def check_chosen(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 @LINT.rule("S243", Operator)
 def check_clauses(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S243 for each `stated` that names no clause: a section of a document, or a part of a version.
+    """Yield a finding S243 for each `stated` that is neither a section of a document nor a part of a version.
 
     The version may not be newer than the first version of an example, or the last version of a special case.
     """

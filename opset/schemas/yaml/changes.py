@@ -26,10 +26,9 @@ _ARITIES = (SINGLE, OPTIONAL, VARIADIC)
 
 
 class TypeFields(Fields):
-    """Reads types and named sets of types from YAML nodes; faults become findings.
+    """Reads types and named sets of types from YAML nodes; faults are added as findings.
 
-    If `complete` is False, there may be further sets: an unknown name is no finding then, but only counted in
-    `unknown`.
+    If `complete` is False, there may be further sets: an unknown name is no fault then, but only counted in `unknown`.
     """
 
     def __init__(self, findings: Findings, sets: TypeSets, complete: bool = True) -> None:
@@ -39,7 +38,7 @@ class TypeFields(Fields):
     def types(self, node: YamlNode) -> tuple[str, ...]:
         """Return the types, sorted, that a type expression such as "floats", or a list of these, stands for.
 
-        `expand` describes type expressions. An unknown one is a finding, and stands for no types.
+        `expand` describes type expressions. For an unknown one, a finding is added.
         """
         if isinstance(node.value, str) and node.value in self.sets:
             return self.sets[node.value]
@@ -55,7 +54,7 @@ class TypeFields(Fields):
         return tuple(sorted(types))
 
     def expand_types(self, node: YamlNode, expression: str) -> set[str]:
-        """Return the types that one type expression stands for; an unknown one is a finding and stands for none."""
+        """Return the types of one type expression; if it is unknown, add a finding and return an empty set."""
         if not expression:
             return set()
         try:
@@ -77,7 +76,7 @@ class TypeFields(Fields):
         return found
 
     def elements(self, node: YamlNode) -> tuple[str, ...]:
-        """Return the element types that type expressions stand for; a type that is no tensor is a finding."""
+        """Return the element types that type expressions stand for; for a type that is no tensor, add a finding."""
         types = self.types(node)
         if not all(each.startswith("tensor(") for each in types):
             self.report_wrong(node, "element types of tensors")
@@ -85,7 +84,7 @@ class TypeFields(Fields):
 
 
 class Changes(TypeFields):
-    """Reads `change:` blocks from YAML nodes; faults become findings."""
+    """Reads `change:` blocks from YAML nodes; faults are added as findings."""
 
     def change(self, node: YamlNode, attributes: Mapping[str, Attribute]) -> Change:
         """Return the change that a `change:` block declares; `attributes` are those of the version with the block."""
@@ -119,7 +118,7 @@ class Changes(TypeFields):
     def adapter(self, node: YamlNode | None) -> str:
         """Return the text that declares an adapter: "derived", "written" or "impossible: REASON"; "" without a node.
 
-        Any other text is a finding.
+        For any other text, a finding is added.
         """
         text = self.text(node)
         if node is not None and text not in ("derived", "written") and not re.match(r"impossible: \S", text):
@@ -154,8 +153,7 @@ class Changes(TypeFields):
             node: Its entry in the `change:` block.
             attribute: Its declaration in the newer version, None if that has no such attribute.
             up: How the adapter up is made. Unless it is "written", the `old` value of an added attribute is its
-                default if
-            none is declared.
+                default if none is declared.
             declared: Gets the AttributeChange by name.
         """
         fields = self.mapping(node, ATTRIBUTE_CHANGE_KEYS)
@@ -200,9 +198,9 @@ class Changes(TypeFields):
         return list(value) if isinstance(value, tuple) else value
 
     def type_change(self, node: YamlNode) -> str | list[str]:
-        """Return the declared change of a type constraint: "new", "gone", or a list of types, each signed + or -.
+        """Return the declared change of a type constraint: "new", "gone", or a list of types signed + or -.
 
-        The types are sorted. Anything else is a finding.
+        The types are sorted. For anything else, a finding is added.
         """
         if not isinstance(node.value, list):
             return self.choice(node, ("new", "gone"))

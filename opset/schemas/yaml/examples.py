@@ -73,7 +73,7 @@ class Examples(Likeness):
         """The keys of the examples above by name, with the keys that each takes over by `like`."""
 
     def read(self, node: YamlNode) -> tuple[Example, ...]:
-        """Return the examples in a YAML list."""
+        """Return the examples in a YAML list; faults are added as findings."""
         examples: dict[str, Example] = {}
         for each in self.items(node):
             example = self.example(each)
@@ -139,7 +139,7 @@ class Examples(Likeness):
         return fields
 
     def tolerance(self, node: YamlNode) -> float:
-        """Return the number at a node; for anything but a finite number that is not negative, 0.0 with a finding."""
+        """Return the number at a node; unless it is finite and not negative, add a finding and return 0.0."""
         value = node.value
         if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf:
             return float(value)
@@ -168,7 +168,7 @@ class Examples(Likeness):
             any(self.report_misfit(at, side, values, schema) for schema in versions)
 
     def report_misfit(self, at: YamlNode, side: str, values: Sequence[ExampleValue | None], schema: OpSchema) -> bool:
-        """Return whether values do not fit the inputs or outputs of a version; if so, add a finding.
+        """Return whether values do not fit a version as inputs or outputs; if so, add a finding.
 
         `side` is "input" or "output"; `at` is the YAML node of the list.
         """
@@ -190,7 +190,9 @@ class Examples(Likeness):
     # Attributes.
 
     def attributes(self, example: YamlNode, node: YamlNode | None, versions: Sequence[OpSchema]) -> dict[str, Any]:
-        """Return the attributes of an example by name; unknown ones, and missing ones that are required, are findings.
+        """Return the attributes of an example by name; for an unknown or a missing one, add a finding.
+
+        Missing are those that a version requires.
 
         Args:
             example: The YAML node of the example.
@@ -238,7 +240,7 @@ class Examples(Likeness):
         return tuple(None if each.value is None else self.read_content(each, unknown) for each in self.items(node))
 
     def read_content(self, node: YamlNode, unknown: bool = False) -> ExampleValue | None:
-        """Return the value that a mapping {TYPE: CONTENT} stands for; None if it is wrong, with a finding.
+        """Return the value that a mapping {TYPE: CONTENT} stands for; if it is wrong, add a finding and return None.
 
         If `unknown`, elements may be null: any values of the stated shape.
         """
@@ -257,7 +259,7 @@ class Examples(Likeness):
     def type_key(self, node: YamlNode, fields: dict[str, YamlNode], others: Sequence[str]) -> str | None:
         """Return the key that names the type in a value's mapping, the only one besides `others`.
 
-        Returns None, with a finding, if there is not exactly one.
+        If there is not exactly one, add a finding and return None.
         """
         keys = [key for key in fields if key not in others]
         if len(keys) == 1:
@@ -267,7 +269,7 @@ class Examples(Likeness):
         return None
 
     def type(self, node: YamlNode) -> str:
-        """Return a type as schemas spell it, "tensor(float)" for `float`; if it is unknown, "" with a finding."""
+        """Return a type as schemas spell it: "tensor(float)" for `float`. If unknown, add a finding and return ""."""
         text = self.text(node)
         try:
             (type_,) = expand(text, {})
@@ -277,7 +279,7 @@ class Examples(Likeness):
         return type_
 
     def content(self, node: YamlNode, type_: str, unknown: bool) -> ExampleValue | None:
-        """Return the value of type `type_` that the content at a node stands for; None if wrong, with a finding.
+        """Return the value of type `type_` that a node stands for; if it is wrong, add a finding and return None.
 
         If `unknown`, elements may be null: any values of the stated shape.
         """
@@ -306,7 +308,7 @@ class Examples(Likeness):
         return None
 
     def map_key(self, node: YamlNode, element: str) -> str | int:
-        """Return the key of a map as a str or int, by its type `element`; if it is wrong, 0 with a finding."""
+        """Return the key of a map as a str or int, by its type `element`; if wrong, add a finding and return 0."""
         text = str(node.value)
         if element == "string":
             return text
@@ -317,7 +319,7 @@ class Examples(Likeness):
         return key
 
     def sparse(self, node: YamlNode) -> ExampleValue | None:
-        """Return a sparse tensor from its elements, indices and shape; if these do not fit, None with a finding."""
+        """Return a sparse tensor from its elements, indices and shape; if wrong, add a finding and return None."""
         fields = self.mapping(node, required=("indices", "shape"))
         key = self.type_key(node, fields, ("indices", "shape"))
         if key is None or not {"indices", "shape"} <= fields.keys():
@@ -340,7 +342,8 @@ class Examples(Likeness):
     def tensor(self, node: YamlNode, type_: str, shape: YamlNode | None, unknown: bool = False) -> ExampleValue:
         """Return a tensor from a scalar, nested lists, or a flat list or a count (`0..23`) with a shape.
 
-        If `unknown`, the elements may be null: any values of the stated shape. Elements that do not fit are findings.
+        If `unknown`, the elements may be null: any values of the stated shape. For elements that do not fit, a finding
+        is added.
         """
         element = type_[len("tensor(") : -1]
         wanted = None if shape is None else self.shape(shape)
@@ -370,7 +373,10 @@ class Examples(Likeness):
         return ExampleValue(type_, content, wanted)
 
     def flatten(self, node: YamlNode) -> tuple[list[YamlNode], tuple[int, ...]]:
-        """Return the elements of nested lists, row by row, and their shape; if lengths differ, none with a finding."""
+        """Return the elements of nested lists, row by row, and the shape; if lengths differ, add a finding.
+
+        Then the list of elements is empty.
+        """
         level, shape = [node], list[int]()
         while level and isinstance(level[0].value, list):
             length = len(level[0].value)
@@ -384,9 +390,9 @@ class Examples(Likeness):
         return level, tuple(shape)
 
     def read_count(self, node: YamlNode, element: str, first: int, last: int) -> list[Any]:
-        """Return the whole numbers from `first` to `last`; [] with a finding if `last` is smaller.
+        """Return the whole numbers from `first` to `last`; if `last` is smaller, add a finding and return [].
 
-        A number that the type `element` cannot hold is a finding, too.
+        A finding is also added if the type `element` cannot hold one of the numbers.
         """
         if last < first:
             self.report_wrong(node, "a count that goes up")
@@ -397,7 +403,7 @@ class Examples(Likeness):
         return list(range(first, last + 1))
 
     def shape(self, node: YamlNode) -> tuple[int, ...]:
-        """Return the sizes in a YAML list; () with a finding if they are too many, or one is too large."""
+        """Return the sizes in a YAML list; if they are too many, or one is too large, add a finding and return ()."""
         shape = tuple(self.number(each) for each in self.items(node))
         if len(shape) > MAX_RANK or not all(0 <= each <= MAX_DIMENSION for each in shape):
             self.report_wrong(node, f"at most {MAX_RANK} dimensions from 0 to {MAX_DIMENSION}")
@@ -405,7 +411,10 @@ class Examples(Likeness):
         return shape
 
     def element(self, node: YamlNode, element: str) -> Any:
-        """Return one element of a tensor or map of type `element`; for a wrong one, a substitute with a finding."""
+        """Return one element of a tensor or map of type `element`; if it is wrong, add a finding.
+
+        Then a substitute is returned, such as 0 or None.
+        """
         value = node.value
         if element == "string":
             return self.text(node)

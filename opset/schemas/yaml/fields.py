@@ -23,16 +23,16 @@ def float32(value: float) -> float:
 
 
 class Fields:
-    """Reads values from YAML nodes. A wrong value becomes a finding, and a substitute is returned: "", 0, [] or {}."""
+    """Reads values from YAML nodes; for a wrong value, a finding is added and "", 0, [] or {} is returned."""
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
 
     def mapping(self, node: YamlNode, known: Sequence[str] = (), required: Sequence[str] = ()) -> dict[str, YamlNode]:
-        """Return the entries of a mapping; {} with a finding if the node is none.
+        """Return the entries of a mapping; for anything else, add a finding and return {}.
 
-        A missing `required` key is a finding, and so is a key that is not `known`, which is left out. If `known` is
-        empty, all keys are.
+        A finding is added for each missing `required` key, and for each key that is not `known`, which is left out. An
+        empty `known` allows all keys.
         """
         if not isinstance(node.value, dict):
             self.report_wrong(node, "a mapping")
@@ -47,14 +47,14 @@ class Fields:
         return {key: value for key, value in node.value.items() if not known or key in known}
 
     def items(self, node: YamlNode) -> list[YamlNode]:
-        """Return the items of a list; [] with a finding if the node is no list."""
+        """Return the items of a list; for anything else, add a finding and return []."""
         if isinstance(node.value, list):
             return node.value
         self.report_wrong(node, "a list")
         return []
 
     def text(self, node: YamlNode | None) -> str:
-        """Return the text of a node, "" if the node is None; if it is no text, "" with a finding."""
+        """Return the text of a node; if it is no text, add a finding and return "". None as node gives ""."""
         if node is None:
             return ""
         if isinstance(node.value, str):
@@ -63,14 +63,14 @@ class Fields:
         return ""
 
     def phrase(self, node: YamlNode | None) -> str:
-        """Return the text of a node, "" if the node is None; empty text is a finding."""
+        """Return the text of a node; if it is empty or no text, add a finding. None as node gives ""."""
         text = self.text(node)
         if node is not None and node.value == "":
             self.findings.add("S105", "the text must not be empty", node)
         return text
 
     def grounds(self, fields: dict[str, YamlNode]) -> tuple[str, str]:
-        """Return the text of the keys `stated` and `chosen`, "" for a missing one; to have both is a finding."""
+        """Return the texts of the keys `stated` and `chosen`, "" for a missing one; if both exist, add a finding."""
         stated, chosen = self.phrase(fields.get("stated")), self.phrase(fields.get("chosen"))
         if stated and chosen:
             self.findings.add("S103", "what is stated is not chosen", fields["chosen"], "leave one of them out")
@@ -79,7 +79,8 @@ class Fields:
     def span(self, fields: dict[str, YamlNode], known: Collection[int]) -> tuple[int | None, int | None]:
         """Return the versions of the keys `since` and `until`, None for a missing one.
 
-        A version that is not in `known` becomes None, with a finding; `until` before `since` is a finding, too.
+        For a version that is not in `known`, a finding is added and None returned; also if `until` is before `since`, a
+        finding is added.
         """
         found: dict[str, int] = {}
         for key in [each for each in ("since", "until") if each in fields]:
@@ -95,9 +96,9 @@ class Fields:
         return since, until
 
     def name(self, node: YamlNode | None) -> str:
-        """Return the text of a node that is short, printable and not empty; otherwise "" with a finding.
+        """Return the text of a node; unless it is short, printable and not empty, add a finding and return "".
 
-        Without a node (None), it is "" without a finding.
+        None as node gives "", without a finding.
         """
         text = self.text(node)
         if node is None or not isinstance(node.value, str):
@@ -113,7 +114,10 @@ class Fields:
         return ""
 
     def limit_entries(self, node: YamlNode, what: str) -> YamlNode:
-        """Return the list or mapping of a node, cut to MAX_ENTRIES entries; if cut, a finding calls them `what`."""
+        """Return the list or mapping of a node, cut to MAX_ENTRIES entries; if it has more, add a finding.
+
+        The finding calls the entries `what`.
+        """
         if isinstance(node.value, list | dict) and len(node.value) > MAX_ENTRIES:
             self.findings.add("S102", f"there are at most {MAX_ENTRIES} {what}", node)
             first = islice(node.value.items() if isinstance(node.value, dict) else node.value, MAX_ENTRIES)
@@ -121,16 +125,16 @@ class Fields:
         return node
 
     def names(self, node: YamlNode | None, what: str) -> dict[str, YamlNode]:
-        """Return the entries of a mapping, at most MAX_ENTRIES, {} if the node is None.
+        """Return the entries of a mapping, at most MAX_ENTRIES; None as node gives {}.
 
-        `what` is the word for entries in findings. Entries whose name is empty or not printable are left out, with a
-        finding.
+        For more entries, and for one whose name is empty or not printable, a finding is added; `what` is its word for
+        entries.
         """
         entries = {} if node is None else self.mapping(self.limit_entries(node, what))
         return {name: each for name, each in entries.items() if node is not None and self.name(node.keys[name])}
 
     def flag(self, node: YamlNode | None) -> bool:
-        """Return the boolean at a node, False if the node is None; anything else is False with a finding."""
+        """Return the boolean at a node; for anything else, add a finding and return False. None as node gives False."""
         if node is None:
             return False
         if not isinstance(node.value, bool):
@@ -138,7 +142,10 @@ class Fields:
         return node.value is True
 
     def number(self, node: YamlNode | None, default: int = 0) -> int:
-        """Return the whole number at a node, `default` if the node is None; else `default` with a finding."""
+        """Return the whole number at a node; for anything else, add a finding and return `default`.
+
+        None as node gives `default`, without a finding.
+        """
         if node is None:
             return default
         if isinstance(node.value, int) and not isinstance(node.value, bool):
@@ -147,9 +154,9 @@ class Fields:
         return default
 
     def within(self, node: YamlNode | None, low: int, high: int, default: int) -> int:
-        """Return the whole number at a node if it is from `low` to `high`; else `default`, with a finding.
+        """Return the whole number at a node; unless it is from `low` to `high`, add a finding and return `default`.
 
-        Without a node (None), it is `default` without a finding.
+        None as node gives `default`, without a finding.
         """
         number = self.number(node, default)
         if node is None or low <= number <= high:
@@ -158,7 +165,7 @@ class Fields:
         return default
 
     def choice(self, node: YamlNode, choices: Sequence[str]) -> str:
-        """Return the text of a node if it is one of `choices`; else "" with a finding."""
+        """Return the text of a node; unless it is one of `choices`, add a finding and return ""."""
         text = self.text(node)
         if text in choices:
             return text
@@ -178,7 +185,8 @@ class Fields:
     def value(self, node: YamlNode, type_: str) -> Any:
         """Return the value of an attribute of type `type_`: a tuple for a list, the nearest float32 for a float.
 
-        A wrong value becomes 0 or "", with a finding. A type that has no values in YAML, such as "graph", gives None.
+        For a wrong value, a finding is added, and 0 or "" returned. A type without values in YAML, such as "graph",
+        gives None.
         """
         if type_ in ("ints", "floats", "strings"):
             return tuple([self.value(each, type_[:-1]) for each in self.items(node)])
@@ -195,7 +203,7 @@ class Fields:
         return None
 
     def round_float(self, node: YamlNode, value: float) -> float:
-        """Return the float32 nearest to a number; if it is too large, 0.0 with a finding about the node."""
+        """Return the float32 nearest to a number; if it is too large, add a finding about the node and return 0.0."""
         try:
             return float32(value)
         except OverflowError:
@@ -211,11 +219,14 @@ class Fields:
         return self.round_float(node, node.value) if isinstance(node.value, float) else node.value
 
     def read_named(self, node: YamlNode | None, read_one: Callable[[YamlNode], T]) -> dict[str, T]:
-        """Return the entries of a mapping, each value as read by `read_one`; {} if the node is None."""
+        """Return the entries of a mapping, each value as read by `read_one`. None as node gives {}."""
         return {} if node is None else {key: read_one(value) for key, value in self.mapping(node).items()}
 
     def pair(self, read_one: Callable[[YamlNode], Any]) -> Callable[[YamlNode], list[Any]]:
-        """Return a function that reads a list `[old, new]`, each item by `read_one`; else [] with a finding."""
+        """Return a function that reads a list `[old, new]`, each item by `read_one`.
+
+        For any other node, that function adds a finding and returns [].
+        """
 
         def read_pair(node: YamlNode) -> list[Any]:
             if isinstance(node.value, list) and len(node.value) == 2:

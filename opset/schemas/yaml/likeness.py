@@ -54,7 +54,7 @@ class Likeness(Fields):
         return self._merge_entries(fields, shared, depths)
 
     def _merge(self, own: YamlNode, other: YamlNode, depth: int) -> YamlNode:
-        """Return a node with the entries of `own`, and those of `other` that it lacks, down to `depth` levels.
+        """Return a node with the entries of `own`, and the entries of `other` that it lacks, down to `depth` levels.
 
         `own` is returned unchanged unless both are mappings.
         """
@@ -66,9 +66,9 @@ class Likeness(Fields):
     def _merge_entries(
         self, own: Mapping[str, YamlNode], other: Mapping[str, YamlNode], depths: Mapping[str, int]
     ) -> dict[str, YamlNode]:
-        """Return the entries of `own` together with those of `other` that it lacks.
+        """Return the entries of `own`, and the entries of `other` that `own` lacks.
 
-        A null in `own` removes the entry of `other`; if there is none, that is a finding S107.
+        A null in `own` removes the entry of `other`; if there is none, a finding S107 is added.
         """
         found = dict(other)
         for key, each in own.items():

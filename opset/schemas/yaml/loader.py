@@ -205,16 +205,13 @@ def load_operator(path: Path | str, sets: TypeSets) -> Operator:
 
 
 def parse_operator(data: bytes | None, path: Path | str, sets: TypeSets, budget: Budget | None = None) -> Operator:
-    """Return the operator that a file declares.
+    """Return the operator in a file. Raises SchemaError with all faults of the file.
 
     Args:
         data: The bytes of the file; None to read it.
         path: `<domain>/<Operator>.yaml`, by which the domain is known.
         sets: The type sets that the file may name.
         budget: Bounds the work for all files of a folder together; None gives the file one of its own.
-
-    Raises:
-        SchemaError: The file has faults; it lists all.
     """
     operator, findings = read_operator(path, sets, budget, data=data)
     if findings or operator is None:
@@ -343,7 +340,7 @@ def _list_folder(folder: Path) -> list[Path]:
 
 
 def all_constraints(schema: OpSchema, stated: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts of a version's constraints by label: those in `stated`, and others from their declarations."""
+    """Return the texts of a version's constraints by label: `stated` ones, others derived from declarations."""
     made: dict[str, list[str]] = {}
     for attribute in schema.attributes.values():
         if attribute.constraint:
@@ -394,7 +391,7 @@ def read_sets(
 
 
 def add_sets(root: YamlNode, sets: dict[str, tuple[str, ...]], findings: Findings) -> None:
-    """Add the type sets that a YAML mapping declares to `sets`; one with faults is left out, with findings."""
+    """Add the type sets that a YAML mapping declares to `sets`; for one with faults, only add findings."""
     if not isinstance(root.value, dict):
         findings.add("S105", "a file of type sets is a mapping from names to lists of types", root)
         return
@@ -580,7 +577,7 @@ class _Reading(Changes, Likeness):
         return _Version(complete, node, fields, docs, texts) if dated else None
 
     def bodies(self, node: YamlNode, schema: OpSchema) -> tuple[FunctionBody, ...]:
-        """Return the function bodies in the `function` of a version; faults become findings."""
+        """Return the function bodies in the `function` of a version; faults are added as findings."""
         bodies: list[FunctionBody] = []
         for each in self.items(self.limit_entries(node, "function bodies")):
             fields = self.mapping(each, BODY_KEYS, ("opset", "nodes"))
@@ -598,7 +595,7 @@ class _Reading(Changes, Likeness):
     def inherit_keys(self, fields: dict[str, YamlNode], newer: dict[int, dict[str, YamlNode]]) -> dict[str, YamlNode]:
         """Return the keys of a version, with those inherited from the newer version that `like` names.
 
-        If there is no such version, that is a finding, and only the keys in OWN_KEYS are returned.
+        If there is no such version, a finding is added, and only the keys in OWN_KEYS are returned.
         """
         if "like" not in fields:
             return fields
@@ -628,7 +625,10 @@ class _Reading(Changes, Likeness):
         )
 
     def special_cases(self, node: YamlNode | None, known: Collection[int]) -> dict[int, list[SpecialCase]]:
-        """Return the special cases of each version in `known`, by since_version, from a YAML list (None: none)."""
+        """Return the special cases in a YAML list that hold for each version, by since_version.
+
+        `known` are the since_versions; `node` is the list, None without one.
+        """
         cases: dict[int, dict[str, SpecialCase]] = {since: {} for since in known}
         for each in self.items(node) if node is not None else ():
             fields = {"text": each}
@@ -641,9 +641,9 @@ class _Reading(Changes, Likeness):
     def implementations(
         self, operator: Mapping[str, YamlNode], known: Collection[int]
     ) -> dict[int, list[ImplementationNote]]:
-        """Return the notes on implementations of each version in `known`, by since_version.
+        """Return the notes on implementations that hold for each version, by since_version.
 
-        `operator` has the keys of the YAML document.
+        `operator` has the keys of the YAML document, `known` are the since_versions.
         """
         notes: dict[int, dict[str, ImplementationNote]] = {since: {} for since in known}
         shown = operator.get("examples")
@@ -667,7 +667,7 @@ class _Reading(Changes, Likeness):
     ) -> None:
         """Add a special case or note to each version that it holds for, by `since` and `until` in `fields`.
 
-        `found` has the items of each version by their keys, and is changed; an equal `key` is a finding about `node`.
+        `found` has the items of each version by their keys, and is changed; for an equal `key`, a finding is added.
         """
         held = versions_between(found, *self.span(fields, found))
         self.findings.charge(len(held), node)
@@ -731,7 +731,10 @@ class _Reading(Changes, Likeness):
     def read_declarations(
         self, node: YamlNode, fields: dict[str, YamlNode], attribute: Attribute, schema: OpSchema
     ) -> Attribute:
-        """Return the attribute with the legal values that its YAML declares; an illegal default is a finding."""
+        """Return the attribute with the legal values that its YAML declares; for an illegal default, add a finding.
+
+        `node` is the YAML of the attribute, `fields` are its keys.
+        """
         kind = self.choice(fields["kind"], KINDS) if "kind" in fields else ""
         if kind in KIND_TYPES and attribute.type not in KIND_TYPES[kind]:
             self.report_wrong(fields["kind"], f"a kind for the type {attribute.type}")
@@ -755,7 +758,7 @@ class _Reading(Changes, Likeness):
         return attribute._replace(choices=choices, range=range_, kind=kind, constraint=label)
 
     def choices(self, node: YamlNode, attribute: Attribute, kind: str, schema: OpSchema) -> tuple[Any, ...]:
-        """Return the `choices` of an attribute, () with a finding if its type can have none.
+        """Return the `choices` of an attribute; if its type can have none, add a finding and return ().
 
         For the kind data_type, they are names of element types or of type constraints.
         """
@@ -779,7 +782,7 @@ class _Reading(Changes, Likeness):
         return choices
 
     def range(self, node: YamlNode, attribute: Attribute, inputs: Sequence[Parameter]) -> tuple[Expression, ...]:
-        """Return the comparisons in the `range` of an attribute; () with a finding if it is malformed."""
+        """Return the comparisons in the `range` of an attribute; if it is malformed, add a finding and return ()."""
         if attribute.type.removesuffix("s") not in ("int", "float"):
             self.report_wrong(node, f"nothing (an attribute of type {attribute.type} has no range)")
             return ()

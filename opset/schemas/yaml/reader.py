@@ -103,7 +103,7 @@ class Findings(list[Finding]):
         self._budget = budget or reading_budget()
 
     def charge(self, steps: int, at: YamlNode | None = None) -> None:
-        """Charge steps of work to the budget. Raises SchemaError, with a finding about `at`, if it is used up."""
+        """Charge steps of work to the budget. If it is used up, add a finding about `at` and raise SchemaError."""
         try:
             self._budget.charge(steps)
         except BudgetExceeded:
@@ -112,7 +112,7 @@ class Findings(list[Finding]):
             raise SchemaError(self) from None
 
     def add(self, code: str, message: str, at: YamlNode | None = None, help: str = "") -> None:
-        """Add a finding about the node `at`, or line 1 of the file. Raises SchemaError if there are MAX_FINDINGS."""
+        """Add a finding about the node `at`, or else line 1. Raises SchemaError if there are MAX_FINDINGS."""
         place = f"{self.file}:{at.line}:{at.column}" if at else f"{self.file}:1:1"
         finding = Finding(code, message[:MAX_MESSAGE], place=place, help=help[:MAX_MESSAGE])
         if finding not in self:  # versions that share a key read it more than once

@@ -59,7 +59,7 @@ def _type_set_edited(comparison: Comparison) -> Iterator[RuleFinding]:
 def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> bool:
     """Whether a type constraint of a version, sequences included, gained a type in `came` or lost a type in `went`."""
     return any(
-        any(each in token[1:] for each in (came if token[0] == "+" else went))
+        any(each in token for each in (came if token[0] == "+" else went))
         for tokens in pair.difference.get("types", {}).values()
         for token in (tokens if isinstance(tokens, list) else ())
     )

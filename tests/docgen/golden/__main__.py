@@ -10,7 +10,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from opset import __version__
-from opset.docgen import documentation, index_pages, site
+from opset.docgen import documentation, index_pages, site, verb_pages
 from opset.docgen.api import PublicName, Section
 from opset.docgen.convertibility import Convertibility
 from opset.docgen.guides import Guide
@@ -32,6 +32,17 @@ GUIDES = (
     Guide("firing", "Firing *clay*", "# Firing\n\n[Glazing](glazing.md#hot) or [not](other.md).\n", "How", "in a kiln"),
     Guide("glazing", "Glazing", "# Glazing\n\n## Hot\n\n    glaze\n", "How", "after it"),
     Guide("clay", "Clay", "# Clay\n", "What", "of which <all> is made"),
+)
+COMMANDS = (
+    Guide("firing", "Firing", "$ opset fire a\n$ opset fire b \\\n    --hot\n$ opset fire c\n$ opset glaze\n", "", ""),
+    Guide("glazing", "Glazing", "$ opset fire a\n$ opset fire d\nopset glaze\n    $ opset glaze\n", "", ""),
+    Guide("clay", "Clay", "$ opset fire e\n", "", ""),
+    Guide("paint", "Paint", "$ opset fire f\n", "", ""),
+)
+VERBS = (
+    verb_pages.Verb("fire", "Fires clay.", "opset fire CLAY\n", "Fires *it*.\n\nTwice.", (("--hot", "How hot."),)),
+    verb_pages.Verb("glaze", "Glazes it.", "opset glaze\n", "", (("-o, --output FILE", "Where to."), ("-v", "Tells."))),
+    verb_pages.Verb("break", "Breaks it.", "opset break\n", "Breaks.", ()),
 )
 SECTIONS = [
     Section("opset", "Models", "opset-models", "Of *models*.", (
@@ -75,6 +86,11 @@ def texts():
     found["pages.txt"] = "".join(f"{line}\n" for line in indexes(registry))
     found["Upsample.txt"] = "".join(f"{line}\n" for line in outlined(operator_page(of_standard, "", "Upsample"), EMPTY))
     found["Upsample.md"] = "".join(f"{line}\n" for line in operator_section(standard, "", "Upsample", runtimes))
+    with patch.object(verb_pages, "guides", lambda: COMMANDS):
+        pages = [*verb_pages.verb_pages(VERBS)]
+    found["verbs.txt"] = "".join(
+        f"{line}\n" for page in pages for line in (page.path, *outlined(page._asdict(), EMPTY))
+    )
     found["runtime.txt"] = "".join(f"{line}\n" for line in runtime_page_of(of_standard, "onnxruntime-mobile"))
     return found
 
@@ -92,13 +108,13 @@ def indexes(registry):
     """The data of those index pages that are not of one domain, with the first two of what they list."""
     chosen = Paths(registry, ["ai.onnx.preview.training", *DOMAINS[:1]])
     of_both = Site(registry, chosen, Convertibility(registry), {})
-    few = {"CODES": dict([*CODES.items()][:2]), "RELEASES": RELEASES[:1] + RELEASES[8:9]}
+    few = {"CODES": dict([*CODES.items()][:2]), "RELEASES": RELEASES[:1] + RELEASES[8:9] + RELEASES[11:12]}
     with patch.multiple(index_pages, **few):
         pages = [*index_pages.index_pages(of_both, index_pages.operators_of(of_both))]
     for page in pages:
         if page.path == "sets.html":
             page.page["parts"][0]["table"]["rows"][2:] = []
-        if page.path.startswith(("errors/", "releases.html", "sets.html")):
+        if page.path.startswith(("errors/", "releases", "sets.html", "tags.html")):
             yield from (page.path, *outlined(page._asdict()))
 
 

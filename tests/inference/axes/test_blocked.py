@@ -104,6 +104,14 @@ BLOCKED = [
     ("X 'r' has it merged", """(float[4,3,4] x, float[12,2,2,2] w) => (float[12,1,2,2] y) <int64[4] t = {12, 1, 2, 2}> {
         r = Reshape(x, t)  y = GridSample(r, w) }"""),
     ("has no schema", "(float[4,3] x) => (float[4,3] y) { y = own.Op(x) }"),
+    ("its axis is not known",
+     "(float[4,3] x, float[M] w) => (float[4,3] y) { m = Shape(w)  a = Squeeze(m)  y = CumSum(x, a) }"),
+    ("a constant would have to be M",
+     """(float[4,M] x) => (float[4,M] y) {
+        m = Shape <start = 1> (x)  t = Concat <axis = 0> (four, m)  y = Reshape(x, t) }"""),
+    ("the size of 'y' along the axis is not known",
+     "(float[4,3] x, float[M] w) => (float[?,?,?] y) { m = Shape(w)  y = Unsqueeze(x, m) }"),
+    ("elements of several slices", "(float[4,?] x) => (float[4,K] y) { y = Flatten(x) }"),
 ]  # fmt: skip
 
 OF_VERSIONS = [
@@ -113,6 +121,10 @@ OF_VERSIONS = [
         y = BatchNormalization <spatial = 0> (x, w, w, w, w) }"""),
     ("its scales differ along it", 21, """(int8[4,2] x) => (float[4,2] y) <float[4,1] w = {1,2,3,4}> {
         y = DequantizeLinear <axis = 1, block_size = 2> (x, w) }"""),
+    ("its axis is not known", 20,
+     "(float[4,3,2] x, float[M] w) => (float[4,3,2] y) { m = Shape(w)  a = Squeeze(m)  y = DFT(x, , a) }"),
+    ("its pads are not known", 18,
+     "(float[4,3] x, float[M] w) => (float[4,K] y) { m = Shape(w)  y = Pad(x, rows, , m) }"),
     ("has lengths for each sample", 24, """(float[4,1,2,2] x) => (float[4,1,2,2] y) <int64[4] l = {1,1,1,1}> {
         y = Attention(x, x, x, , , , l) }"""),
     ("mask has the slices along another axis", 23, """(float[4,1,2,2] x, float[4,1,2,2] m) => (float[4,1,2,2] y) {
@@ -142,6 +154,40 @@ def test_what_combines_slices_at_some_version_says_how(why, version, graph):
     assert why in reason(graph, version)
 
 
+# An input that belongs to all slices, and a graph in which it has the axis.
+SHARED = [
+    ("split", "(int64[2] x, float[6] w) => (float[M] y, float[K] z) { y, z = Split(w, x) }"),
+    ("y_scale", "(float[4] x, float[3,4] w) => (uint8[3,4] y) { y = QuantizeLinear <axis = 1> (w, x) }"),
+    ("shape", "(int64[2] x, float[6] w) => (float[M,K] y) { y = Reshape(w, x) }"),
+    ("axes", "(int64[2] x, float[3] w) => (float[?,?,?] y) { y = Unsqueeze(w, x) }"),
+    ("axes", "(int64[2] x, float[1,1,3] w) => (float[?] y) { y = Squeeze(w, x) }"),
+    ("shape", "(int64[2] x, float[3] w) => (float[?,?] y) { y = Expand(w, x) }"),
+    ("pads", "(int64[2] x, float[3] w) => (float[M] y) { y = Pad(w, x) }"),
+    ("K", "(int64[1] x, float[3] w) => (float[M] y, int64[M] z) { y, z = TopK(w, x) }"),
+    ("repeats", "(int64[2] x, float[3,3] w) => (float[M,K] y) { y = Tile(w, x) }"),
+    ("starts", "(int64[1] x, float[3,3] w) => (float[M,K] y) { y = Slice(w, x, two) }"),
+    ("ends", "(int64[1] x, float[3,3] w) => (float[M,K] y) { y = Slice(w, zero, x) }"),
+    ("axes", "(int64[1] x, float[3,3] w) => (float[M,K] y) { y = Slice(w, zero, two, x) }"),
+    ("sizes", "(int64[2] x, float[3,3] w) => (float[M,K] y) { y = Resize(w, , , x) }"),
+    ("scales", "(float[2] x, float[3,3] w) => (float[M,K] y) { y = Resize(w, , x) }"),
+    ("input", "(int64[2] x) => (float[M,K] y) { y = ConstantOfShape(x) }"),
+    ("depth", "(int64[1] x, int64[3] w) => (float[3,K] y) <float[2] v = {0, 1}> { y = OneHot(w, x, v) }"),
+    ("values", "(float[2] x, int64[3] w, int64[1] d) => (float[3,K] y) { y = OneHot(w, d, x) }"),
+    ("W", "(float[4,1,2,2] x, float[1,2,2,2] w) => (float[M,K,P,Q] y) { y = Conv(w, x) }"),
+    ("axes", "(int64[1] x, float[3,3] w) => (float[M] y) { y = ReduceSum(w, x) }"),
+    ("Scale", "(float[3] x, float[4,3] w) => (float[4,3] y) { y = LayerNormalization(w, x) }"),
+    ("scale", "(float[3] x, float[4,3,2] w) => (float[4,3,2] y) { y = BatchNormalization(w, x, x, x, x) }"),
+    ("P", """(float[1,9] x, float[2,1,2] w, float[1,12,2] u, float[1,12,3] r) => (float[2,1,1,3] y) {
+        y = LSTM <hidden_size = 3> (w, u, r, , , , , x) }"""),
+    ("k", "(int64[1] x, float[4,3] w, float[4,1] u) => (float[4,3] y) { y = Trilu(w, x) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "graph"), SHARED)
+def test_an_input_for_all_slices_that_has_the_axis_is_named(name, graph):
+    assert reason(graph) == f"{name} 'x' has it, and is used for all of them"
+
+
 def test_initial_states_along_another_axis_are_named():
     graph = """(float[5,4,4] x, float[1,4,4] w) => (float[5,1,4,4] y) {
         m = ReduceMax <axes = [0]> (x)  h = Transpose <perm = [0, 2, 1]> (m)
@@ -162,6 +208,10 @@ def test_functions_are_put_in_place_first():
     )
     with pytest.raises(InferenceError, match="functions of the model"):
         opset.change_sizes(opset.parse_model(text), {"x.0": "N"})
+    beside = text.replace("(float[4] x) => (float[4] y) { y = own.Op(x) }",
+                          "(float[4] x, float w) => (float[4] y, float z) { y = Neg(x)  z = own.Op(w) }")  # fmt: skip
+    resized = opset.change_sizes(opset.parse_model(beside), {"x.0": "N"})
+    assert resized.graph.output[0].type.tensor_type.shape.dim[0].dim_param == "N"
 
 
 @pytest.mark.parametrize("wanted", [{}, {"z.0": "N"}])

@@ -5,6 +5,8 @@ import pytest
 
 import opset
 from opset.errors import InferenceError
+from opset.inference.axes.places import CARRIERS
+from opset.opsets.registry import default_registry
 
 HEAD = '<ir_version: 9, opset_import: ["": 17, "ai.onnx.ml": 3]>'
 SIZES = (1, 2, 3, 5)
@@ -94,7 +96,71 @@ CARRIED = {
     "scattered": (
         """(float[B,3] x) => (float[B,3] y) <int64[B,1] i = {I}, float[B,1] u = {U}> {
         y = ScatterElements <axis = 1> (x, i, u) }""", 0, 0),
+    "branches": (
+        """(float[B,6] x) => (float[B,6] y) <bool c = {1}, int64[3] s = {B, 2, 3}, int64[2] t = {B, 6}> {
+        d = Not(c)  n = Neg(x)
+        a = If (c) <then_branch = t () => (float[B,2,3] u) { u = Reshape(n, s) },
+                    else_branch = e () => (float[1,B,6] v) { z = Constant <value_ints = [0]> ()  v = Unsqueeze(n, z) }>
+        b = If (d) <then_branch = t () => (float[B,6] u) { u = Sin(x) },
+                    else_branch = e () => (float[B,6] v) { v = Reshape(a, t) }>
+        y = Mul(b, x) }""", 0, 0),
+    "chosen_by_size": (
+        """(float[B,3] x) => (float[B,3] y) <int64[1] one = {1}, int64[1] three = {3}> {
+        s = Shape(x)  n = Gather(s, one)  c = Equal(n, three)
+        y = If (c) <then_branch = t () => (float[B,3] a) { k = Constant <value_ints = [B, -1, 1]> ()
+                        r = Reshape(x, k)  z = Constant <value_ints = [2]> ()  a = Squeeze(r, z) },
+                    else_branch = e () => (float[3] b) { b = ReduceSum <keepdims = 0> (x, one) }> }""", 0, 0),
+    "either_branch": (
+        """(float[B,3] x) => (float[B,3] y) <float[1] k = {3}> {
+        z = Constant <value_int = 0> ()  f = Gather(k, z)  w = RandomUniform <shape = [1], seed = 1.0> ()
+        g = Constant <value_float = 2.0> ()  c = Greater(w, g)
+        y = If (c) <then_branch = t () => (float[B,3] a) { a = Neg(x) }, else_branch = e () => (float[B,3] b) {
+            p = Constant <value_ints = [B, 1]> ()  q = Expand(f, p)  b = Add(x, q) }> }""", 0, 0),
+    "loop": (
+        """(float[5,B,2] x) => (float[B,3] y) <int64 m = {5}, bool on = {1}, float[2,3] w = {1, 2, 3, 4, 5, 6},
+        int64[2] s = {B, 3}> {
+        zero = ConstantOfShape(s)
+        y, all = Loop (m, on, zero) <body = b (int64 i, bool go, float[B,3] h) => (bool c, float[B,3] n, float[B,3] o)
+          { c = Identity(go)  t = Gather(x, i)  q = MatMul(t, w)  a = Add(q, h)  n = Tanh(a)  o = Neg(n) }> }""", 1, 0),
+    "turns": (
+        """(float[B,2] x) => (float[B,3,2] y) <int64 m = {3}, bool on = {1}> {
+        last, all = Loop (m, on, x) <body = b (int64 i, bool go, float[B,2] h) => (bool c, float[B,2] n, float[B,2] o) {
+            c = Identity(go)  f = Cast <to = 1> (i)  n = Add(h, f)  o = Mul(n, x) }>
+        y = Transpose <perm = [1, 0, 2]> (all) }""", 0, 0),
+    "scan": (
+        """(float[B,4,2] x) => (float[B,2] y) <int64[2] s = {B, 2}> {
+        zero = ConstantOfShape(s)
+        y, all = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [1],
+            body = b (float[B,2] h, float[B,2] t) => (float[B,2] n, float[B,2] o) {
+                a = Add(h, t)  n = Sin(a)  o = Neg(a) }> (zero, x) }""", 0, 0),
+    "scanned": (
+        """(float[4,B] x) => (float[4,B] y) {
+        z = Constant <value_float = 0.0> ()
+        last, y = Scan <num_scan_inputs = 1, body = b (float k, float[B] t) => (float l, float[B] o) {
+            l = Cos(k)  o = Add(k, t) }> (z, x) }""", 1, 1),
+    "sequence": (
+        """(float[B,4] x) => (float[B,6] y) <int64 one = {1}, int64[2] cut = {1, 3}> {
+        p = SplitToSequence <axis = 1> (x, cut)  a = SequenceAt(p, one)  n = Neg(a)
+        q = SequenceConstruct(n, a)  r = SequenceInsert(q, x)  t = SequenceErase(r, one)
+        c = ConcatFromSequence <axis = -1> (t)  l = SequenceLength(t)  f = Cast <to = 1> (l)
+        g = Mul(c, f)  i = Constant <value_ints = [0, 1, 2, 3, 4, 5]> ()  y = Gather <axis = 1> (g, i) }""", 0, 0),
+    "mapped": (
+        """(float[B,4] x) => (float[B,4] y) <int64[2] cut = {1, 3}> {
+        p = SplitToSequence <axis = 1> (x, cut)
+        q = SequenceMap <body = b (float[B,L] t, float[B,4] w) => (float[B,L] o) {
+            i = Constant <value_ints = [0]> ()  c = Gather <axis = 1> (w, i)  o = Add(t, c) }> (p, x)
+        y = ConcatFromSequence <axis = 1> (q) }""", 0, 0),
+    "stacked": (
+        """(float[B,2] x) => (float[3,B,2] y) <int64 m = {3}, bool on = {1}> {
+        none = SequenceEmpty <dtype = 1> ()
+        all = Loop (m, on, none) <body = b (int64 i, bool go, seq(float[B,2]) h) => (bool c, seq(float[B,2]) n) {
+            c = Identity(go)  f = Cast <to = 1> (i)  a = Add(x, f)  n = SequenceInsert(h, a) }>
+        y = ConcatFromSequence <axis = 0, new_axis = 1> (all) }""", 0, 1),
 }  # fmt: skip
+
+
+def test_the_operators_of_carriers_exist():
+    assert all(default_registry().versions(name, domain) for name, domain in CARRIERS)
 
 
 def model_of(graph, size):
@@ -103,7 +169,16 @@ def model_of(graph, size):
     for key, text in filled.items():
         graph = graph.replace(key, text)
     for letter, number in (("B", size), ("T", 2 * size), ("R", 3 * size)):
-        for before, after in (("[", "]"), ("[", ","), (",", ","), (",", "]"), (", ", ","), ("{", ","), (", ", "}")):
+        for before, after in (
+            ("[", "]"),
+            ("[", ","),
+            (",", ","),
+            (",", "]"),
+            (", ", ","),
+            ("{", ","),
+            (", ", "}"),
+            ("{", "}"),
+        ):
             graph = graph.replace(f"{before}{letter}{after}", f"{before}{number}{after}")
     return opset.parse_model(f"{HEAD}\ng {graph}")
 
@@ -175,11 +250,52 @@ REFUSED = {
         """(float[B,3] x) => (float y) {
         l = ArgMax <axis = 1, keepdims = 0> (x)  y = SoftmaxCrossEntropyLoss (x, l) }""",
         "SoftmaxCrossEntropyLoss", "losses of all slices"),
-    "branch": (
+    "condition": (
+        """(float[B,3] x) => (float[B,3] y) { m = ReduceMax <keepdims = 0> (x)  y = Neg(x) }""",
+        "ReduceMax", "combines"),
+    "own_condition": (
+        """(float[B] x, bool[B] c) => (float[B] y) { k = Cast <to = 9> (x)
+        y = If (k) <then_branch = t () => (float[B] a) { a = Neg(x) },
+                    else_branch = e () => (float[B] b) { b = Abs(x) }> }""",
+        "If", "condition depends on the slices"),
+    "other_places": (
+        """(float[B,B] x, bool c) => (float[B,B] y) {
+        y = If (c) <then_branch = t () => (float[B,B] a) { a = Neg(x) },
+                    else_branch = e () => (float[B,B] b) { b = Transpose(x) }> }""",
+        "If", "at different places"),
+    "mixing_branch": (
         """(float[B,3] x, bool c) => (float[B,3] y) {
-        y = If (c) <then_branch = t () => (float[B,3] a) { a = Neg(x) },
+        y = If (c) <then_branch = t () => (float[B,3] a) { a = Softmax <axis = 0> (x) },
                     else_branch = e () => (float[B,3] b) { b = Abs(x) }> }""",
-        "If", "graphs of a node"),
+        "Softmax", "combines"),
+    "as_many_turns": (
+        """(float[B,3] x) => (float[B,3] y) <int64 z = {0}, bool on = {1}> {
+        s = Shape(x)  n = Gather(s, z)
+        y = Loop (n, on, x) <body = b (int64 i, bool go, float[B,3] h) => (bool c, float[B,3] o) {
+            c = Identity(go)  o = Neg(h) }> }""",
+        "Loop", "how often"),
+    "one_by_one": (
+        """(float[B,3] x) => (float[3] y) <float[3] z = {0, 0, 0}> {
+        y, all = Scan <num_scan_inputs = 1, body = b (float[3] h, float[3] t) => (float[3] n, float[3] o) {
+            n = Add(h, t)  o = Neg(t) }> (z, x) }""",
+        "Scan", "one after the other"),
+    "row_by_row": (
+        """(float[B,3] x) => (float[3] y) <int64 m = {B}, bool on = {1}, float[3] z = {0, 0, 0}> {
+        y = Loop (m, on, z) <body = b (int64 i, bool go, float[3] h) => (bool c, float[3] o) {
+            c = Identity(go)  t = Gather(x, i)  o = Add(h, t) }> }""",
+        "Gather", "by their positions"),
+    "moved_state": (
+        """(float[B,B] x) => (float[B,B] y) <int64 m = {3}, bool on = {1}> {
+        y = Loop (m, on, x) <body = b (int64 i, bool go, float[B,B] h) => (bool c, float[B,B] o) {
+            c = Identity(go)  o = Transpose(h) }> }""",
+        "Loop", "at other places after a turn"),
+    "mixed_sequence": (
+        """(float[B,B] x) => (float[B,Q] y) { t = Transpose(x)  q = SequenceConstruct(x, t)
+        y = ConcatFromSequence <axis = 1> (q) }""",
+        "SequenceConstruct", "at different places"),
+    "joined_slices": (
+        """(float[B,3] x) => (float[Q,3] y) { q = SequenceConstruct(x, x)  y = ConcatFromSequence <axis = 0> (q) }""",
+        "ConcatFromSequence", "combines"),
 }  # fmt: skip
 
 
@@ -191,6 +307,62 @@ def test_a_node_that_does_not_take_slices_apart_is_named(name, before):
     with pytest.raises(InferenceError) as caught:
         opset.change_sizes(model_of(graph, before), {f"x.{axis}": "N"})
     assert caught.value.code == "I501" and f"({operator})" in caught.value.place and why in caught.value.why
+
+
+# Opset, shape of x, a node, and the axes along which it combines elements; it takes slices along each other axis.
+COMBINING = [
+    (17, (3, 4, 5, 6), "Trilu(x)", (2, 3)),
+    (17, (3, 4, 5), "Softmax <axis = 1> (x)", (1,)),
+    (17, (3, 4, 5), "LogSoftmax <axis = -3> (x)", (0,)),
+    (12, (3, 4, 5), "Hardmax <axis = 1> (x)", (1, 2)),
+    (17, (3, 4, 5), "LpNormalization <axis = 2> (x)", (2,)),
+    (17, (3, 4, 5), "CumSum(x, minus)", (1,)),
+    (17, (3, 4, 5), "TopK <axis = 0> (x, two)", (0,)),
+    (17, (3, 4, 5), "LayerNormalization <axis = 2> (x, five)", (2,)),
+    (17, (3, 4, 5), "LayerNormalization <axis = -2> (x, five)", (1, 2)),
+    (23, (3, 4, 5), "RMSNormalization <axis = 1> (x, five)", (1, 2)),
+    (17, (3, 4, 5), "ReduceMin <axes = [-1, 0]> (x)", (0, 2)),
+    (17, (3, 4, 5), "ReduceSum(x, two)", (2,)),
+    (17, (3, 4), "ReduceSum <noop_with_empty_axes = 1> (x)", ()),
+    (17, (3, 4), "ReduceProd(x)", (0, 1)),
+    (17, (3, 4, 5), "ArgMin <axis = 1> (x)", (1,)),
+    (17, (3, 4, 5), "MeanVarianceNormalization <axes = [0, 2]> (x)", (0, 2)),
+    (17, (3, 4, 5, 6), "AveragePool <kernel_shape = [1, 1]> (x)", (1, 2, 3)),
+    (17, (3, 4, 5, 6), "MaxPool <kernel_shape = [1, 1]> (x)", (1, 2, 3)),
+    (17, (3, 5, 4), "InstanceNormalization(x, five, five)", (1, 2)),
+    (17, (3, 5, 4), "BatchNormalization(x, five, five, five, five)", (1,)),
+    (17, (3, 4, 1), "DFT <axis = 1> (x)", (1, 2)),
+    (17, (3, 4, 5), "Concat <axis = 1> (x, x)", (1,)),
+    (17, (3, 4, 5), "Split <axis = -2> (x)", (1,)),
+    (17, (3, 5), "ai.onnx.ml.Scaler <offset = [1.0], scale = [2.0]> (x)", (1,)),
+    (17, (3, 5), "ai.onnx.ml.Imputer <imputed_value_floats = [1.0]> (x)", (1,)),
+    (17, (3, 5), "ai.onnx.ml.Normalizer(x)", (1,)),
+    (17, (3, 5), "ai.onnx.ml.ArrayFeatureExtractor(x, two)", (1,)),
+    (17, (3, 5), "ai.onnx.ml.Binarizer(x)", ()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("version", "shape", "node", "combined"), COMBINING)
+def test_slices_lie_along_each_axis_that_is_not_combined(version, shape, node, combined):
+    constants = "int64 minus = {-2}, int64[1] two = {2}, float[5] five = {1, 2, 3, 4, 5}"
+    if node.startswith(("LayerNormalization <axis = -2>", "RMS")):
+        constants = f"float[4,5] five = {{{', '.join(map(str, range(1, 21)))}}}"
+    outputs = "y, z" if node.startswith(("TopK", "Split")) else "y"
+    model = opset.parse_model(f"""<ir_version: 9, opset_import: ["": {version}, "ai.onnx.ml": 3]>
+        g (float{[*shape]} x) => (y) <{constants}> {{ {outputs} = {node} }}""")
+    for axis, size in enumerate(shape):
+        if axis in combined:
+            with pytest.raises(InferenceError, match=f"combines elements along axis {axis}, which holds the slices"):
+                opset.change_sizes(model, {f"x.{axis}": "N"})
+            continue
+        resized = opset.ReferenceEvaluator(opset.change_sizes(model, {f"x.{axis}": "N"}))
+        value = inputs_of(model, axis, size + 1)
+        (whole,) = resized.run(None, {"x": value})
+        part = np.take(value, range(size), axis)
+        (expected,) = opset.ReferenceEvaluator(model).run(None, {"x": part})
+        np.testing.assert_array_equal(resized.run(None, {"x": part})[0], expected)
+        place = [before != after for before, after in zip(expected.shape, whole.shape, strict=True)].index(True)
+        np.testing.assert_allclose(np.take(whole, range(expected.shape[place]), place), expected, rtol=1e-6)
 
 
 def test_a_reshape_that_mixes_slices_is_named():
@@ -209,10 +381,52 @@ def test_slices_of_a_constant_that_differ_are_named():
     np.testing.assert_array_equal(opset.ReferenceEvaluator(same).run(None, {"x": values})[0], values + 2)
 
 
+@pytest.mark.parametrize(
+    ("nodes", "row"),
+    [
+        ("c = Neg(same)", [-1, -2, -3]),
+        ("c = Neg(other)", None),
+        ("c = Mul(same, same)", None),  # not followed
+        ("c = ConstantOfShape <value = float[1] {2}> (shape)", [2, 2, 2]),
+        ("c = Expand(one, shape)", [4, 5, 6]),
+        ("d = Unsqueeze(one, zero)  c = Expand(d, shape)", [4, 5, 6]),
+        ("c = Expand(same, shape)", [1, 2, 3]),
+        ("c = Expand(other, shape)", None),
+        ("c = Gemm(same, w)", [7, 8, 9]),
+        ("c = Gemm <transA = 1> (square, same)", None),
+        ("c = Gemm(other, w)", None),
+        ("c = Gemm(same, w, one)", [11, 13, 15]),
+        ("d = Unsqueeze(one, zero)  c = Gemm(same, w, d)", [11, 13, 15]),
+        ("c = Gemm(same, w, other)", None),
+        ("d = Neg(same)  c = Gemm(d, w)", [-7, -8, -9]),
+    ],
+)
+def test_slices_of_what_is_computed_of_constants_are_equal_or_not(nodes, row):
+    held = """<float[2,3] same = {1, 2, 3, 1, 2, 3}, float[2,3] other = {1, 2, 3, 4, 5, 6}, float[3] one = {4, 5, 6},
+        float[3,3] w = {7, 8, 9, 0, 0, 0, 0, 0, 0}, float[2,2] square = {1, 2, 1, 2}, int64[2] shape = {2, 3},
+        int64[1] zero = {0}>"""
+    text = f"g (float[2,3] x) => (float[2,3] y) {held} {{ {nodes}  y = Add(x, c) }}"
+    if row is None:
+        with pytest.raises(InferenceError, match="not certainly equal"):
+            opset.change_sizes(opset.parse_model(f"{HEAD}\n{text}"), {"x.0": "N"})
+        return
+    same = opset.change_sizes(opset.parse_model(f"{HEAD}\n{text}"), {"x.0": "N"})
+    values = np.arange(9, dtype=np.float32).reshape(3, 3)
+    np.testing.assert_array_equal(opset.ReferenceEvaluator(same).run(None, {"x": values})[0], values + row)
+
+
 def test_the_first_slice_is_not_taken_for_all_of_them():
     text = "g (float[1,3] x) => (float[1,3] y) <int64[1] a = {0}, int64[1] e = {1}> { y = Slice(x, a, e, a) }"
     with pytest.raises(InferenceError, match="may mean all of them, or the first alone"):
         opset.change_sizes(opset.parse_model(f"{HEAD}\n{text}"), {"x.0": "N"})
+
+
+def test_a_constant_shape_stays_constant():
+    model = model_of(CARRIED["rows"][0], 4)
+    resized = opset.change_sizes(model, {"x.1": "N"})
+    assert [node.op_type for node in resized.graph.node] == [node.op_type for node in model.graph.node]
+    held = [each.raw_data for each in resized.graph.initializer if each.data_type == 7]
+    assert sorted(np.frombuffer(each, np.int64).tolist() for each in held) == [[-1, 2], [3, -1, 2]]
 
 
 def test_an_axis_in_two_places_is_asked_for():

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from opset.budget import Budget, Limits
+from opset.cli.breaking import _registry_for_examples
+from opset.cli.configuration import folders_of
 from opset.errors import ComparisonError
 from opset.opsets.registry import default_registry
 from opset.schemas.index import FOLDER
@@ -193,6 +195,16 @@ def test_a_revision_that_git_does_not_give(repository, monkeypatch, name, value,
     result = against("HEAD")
     assert (result.exit_code, result.stdout) == (3, "")
     assert f"error[B191] the revision 'HEAD' cannot be read\n  why     {why}" in result.stderr
+
+
+def test_beside_the_standard_examples_are_run_with_the_standard(repository):
+    both = [FOLDER, Path("schemas")]
+    assert _registry_for_examples(folders_of(tuple(both), None), both) is default_registry()
+
+
+def test_what_git_says_is_the_reason(repository):
+    shutil.rmtree(".git")
+    assert "  why     fatal: not a git repository" in against("HEAD").stderr
 
 
 def test_files_that_did_not_change_are_no_reason_to_leave_out_others(repository):

@@ -58,6 +58,15 @@ def test_beside_a_release_the_lock_shows_edits_of_released_versions():
         assert "signatures alone" in report.notes[0]
 
 
+def test_the_lock_shows_edits_that_no_comparison_shows():
+    new = golden.state("B190", "new")
+    ((key, operator),) = new.operators.items()
+    one, two = golden.state("B190", "good").operators[key].versions.values()
+    for before, expected in (({2: two}, [1]), ({1: one, 2: two}, []), (operator.versions, [1])):
+        old = replace(new, operators={key: replace(operator, versions=before)})
+        assert [each.version for each in compare(old, new, rules=["B190"]).findings] == expected
+
+
 def edited(rule, schema, **docs):
     """The older state of a rule's pair with another schema of its version, and other words."""
     (key, operator), *_ = (state := golden.state(rule, "old")).operators.items()

@@ -1,0 +1,411 @@
+"""The steps of a reduction one by one: what each takes away, what it leaves, and which candidates are kept."""
+
+import sys
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import onnx
+import pytest
+
+import opset
+from opset.budget import Limits
+from opset.errors import Finding, UsageError
+from opset.model.graph.index import bodies, index_model
+from opset.opsets.registry import default_registry
+from opset.reduction import inside, nodes, symptoms, values
+from opset.reduction.reducing import reduce_model
+from opset.reduction.search import Exhausted, Search, node_count
+from opset.reduction.symptoms import Differs, Fails, Refused, Shown, operator_of
+from opset.version_converter import Target
+
+HEAD = '<ir_version: 8, opset_import: ["": 18, "f": 1]> m '
+
+
+def loaded(text):
+    return opset.load(opset.parse_model(HEAD + text))
+
+
+def search_for(model, is_shown=lambda model: True, tries=1000, deadline=None):
+    return Search(model, Shown(model, is_shown), default_registry(), tries, deadline)
+
+
+def operators(model):
+    return [node.op_type for body in bodies(model.proto) for node in body.nodes]
+
+
+def weights(model):
+    return {each.name: onnx.numpy_helper.to_array(onnx.TensorProto.FromString(each.SerializeToString()))
+            for each in model.proto.graph.initializer}  # fmt: skip
+
+
+CHAIN = "(float[2, 5] x) => (float[A, B] y) { a = Abs (x) b = Neg (a) y = Exp (b) }"
+
+
+def test_a_candidate_is_kept_if_it_is_valid_and_shows_the_symptom():
+    model = loaded(CHAIN)
+    search = search_for(model, lambda each: "Neg" in operators(each))
+    assert not search.attempt("none", lambda each: None) and search.tries == 0
+    assert not search.attempt_edit("false", lambda message: False) and search.tries == 0
+
+    def drop(name):
+        def edit(message):
+            node = next(each for each in message.graph.node if each.op_type == name)
+            after = {node.output[0]: node.input[0]}
+            message.graph.node.remove(node)
+            for each in message.graph.node:
+                each.input[:] = [after.get(value, value) for value in each.input]
+
+        return edit
+
+    assert not search.attempt_edit("no symptom", drop("Neg")) and search.tries == 1
+    assert not search.attempt_edit("invalid", lambda message: message.graph.ClearField("input")) and search.tries == 2
+
+    def fail(each):
+        raise UsageError(Finding("U103", "it cannot be made"))
+
+    assert not search.attempt("impossible", fail) and search.tries == 2
+    assert search.model is model and search.steps == {}
+    assert search.attempt_edit("one", drop("Abs")) and search.steps == {"one": 1}
+    assert not search.attempt_edit("no output", drop("Exp"))
+    assert search.attempt_edit("one", lambda message: message.ClearField("producer_name")) and search.steps == {
+        "one": 2
+    }
+    assert operators(search.model) == ["Neg", "Exp"] and operators(model) == ["Abs", "Neg", "Exp"]
+
+
+def test_a_rule_that_was_broken_before_may_stay_broken():
+    model = loaded(CHAIN)
+    model.proto.graph.name = ""
+    search = search_for(model)
+    assert search.attempt_edit("edit", lambda message: message.ClearField("producer_name"))
+
+
+def test_tries_and_time_run_out():
+    search = search_for(loaded(CHAIN), tries=2)
+    for _ in range(2):
+        search.attempt_edit("edit", lambda message: None)
+    with pytest.raises(Exhausted):
+        search.attempt_edit("edit", lambda message: None)
+    with pytest.raises(Exhausted):
+        search_for(loaded(CHAIN), deadline=time.monotonic() - 1).attempt("none", lambda each: None)
+    search_for(loaded(CHAIN), deadline=time.monotonic() + 60).attempt("none", lambda each: None)
+
+
+@pytest.mark.parametrize(
+    ("limits", "complete"), [(Limits(), True), (Limits(timeout=0), False), (Limits(timeout=600), True)]
+)
+def test_the_time_is_that_of_the_whole_reduction(limits, complete):
+    model = loaded(CHAIN)
+    symptom = Shown(model, lambda each: "Neg" in operators(each))
+    found = reduce_model(model, symptom, default_registry(), limits)
+    assert found.complete == complete and (found.nodes_before, found.nodes) == (3, 1 if complete else 3)
+    assert found.shows == "what the function looks for" and (found.tries > 0) == complete == bool(found.steps)
+    if limits.timeout:  # the rest of it is for writing the result
+        assert 400 < symptom.deadline - time.monotonic() < 480
+
+
+def test_weights_of_many_elements_become_zeros_if_they_are_none():
+    kinds = {"few": (8, 1), "many": (9, 1), "flags": (9, 9), "half": (9, 10), "whole": (9, 7), "none": (9, 1)}
+    model = loaded(CHAIN)
+    for name, (count, kind) in kinds.items():
+        tensor = opset.model.arrays.tensor_of(name, np.ones(count, onnx.helper.tensor_dtype_to_np_dtype(kind)))
+        model.proto.graph.initializer.append(tensor)
+    model.proto.graph.initializer[-1].CopyFrom(opset.model.arrays.tensor_of("none", np.zeros(9, np.float32)))
+    changed = [values._with_zeros(model, position) is not None for position in range(len(kinds))]
+    assert changed == [False, True, True, True, True, False]
+    for position in (1, 2, 3, 4):
+        after = weights(values._with_zeros(model, position))
+        assert [name for name, each in after.items() if not each.any()] == [[*kinds][position], "none"]
+        assert {name: each.dtype for name, each in after.items()} == {
+            name: e.dtype for name, e in weights(model).items()
+        }
+    elements = ", ".join(['"a"'] * 9)
+    texts = loaded(f"(string[9] x) => (string[A] y) <string[9] w = {{{elements}}}> {{ y = Identity (x) }}")
+    assert values._with_zeros(texts, 0) is None
+
+
+def test_a_size_is_changed_in_inputs_weights_and_small_constants():
+    model = loaded("""(float[2, 5] x, float[5] z) => (float[2, 5] y)
+        <float[5, 3] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15},
+        int64[2] s = {5, 2}, int64 one = {5}, int32[1] t = {5}, int64[1, 1] table = {5}, float[1] number = {5},
+        int64[9] long = {5,5,5,5,5,5,5,5,5}, int64[5] both = {5, 1, 5, 1, 5}> { y = Neg (x) }""")
+    assert values._sizes(model) == {2, 3, 5, 9}
+    after = values._with_size(model, 5, 2)
+    shapes = [[dim.dim_value for dim in each.type.tensor_type.shape.dim] for each in after.proto.graph.input]
+    assert shapes == [[2, 2], [2]]
+    assert [dim.WhichOneof("value") for dim in after.proto.graph.output[0].type.tensor_type.shape.dim] == [None] * 2
+    assert {name: each.tolist() for name, each in weights(after).items()} == {
+        "w": [[1, 2, 3], [4, 5, 6]], "s": [2, 2], "one": 2, "t": [2], "table": [[5]], "number": [5], "long": [5] * 9,
+        "both": [2, 1],
+    }  # fmt: skip
+    assert values._sizes(model) == {2, 3, 5, 9}  # the given one is as it was
+
+
+def test_sizes_become_small_the_greatest_first():
+    model, tried = loaded("(float[7, 3] x, float[2, 1] z) => (float[A, B] y) { y = Neg (x) }"), []
+
+    def is_shown(each):
+        tried.append([[dim.dim_value for dim in v.type.tensor_type.shape.dim] for v in each.proto.graph.input])
+        return tried[-1][0][0] != 1 and tried[-1][0][1] > 2
+
+    search = search_for(model, is_shown)
+    values._shrink_sizes(search)
+    assert tried[1:] == [
+        [[1, 3], [2, 1]], [[2, 3], [2, 1]],  # 7
+        [[2, 1], [2, 1]], [[2, 2], [2, 1]],  # 3, which stays
+        [[1, 3], [1, 1]],  # 2, of both
+    ]  # fmt: skip
+
+
+def test_weights_become_inputs():
+    model = loaded("(float[1] x, float[1] w) => (float[1] y) <float[1] w = {1}, float[2, 3] v = {1,2,3,4,5,6}, "
+                   "float[1] kept = {1}> { a = Add (x, w) b = Add (a, v) y = Add (b, kept) }")  # fmt: skip
+    search = search_for(model, lambda each: any(t.name == "kept" for t in each.proto.graph.initializer))
+    values._free_weights(search)
+    graph = search.model.proto.graph
+    assert [each.name for each in graph.initializer] == ["kept"]
+    stated = {v.name: [dim.dim_value for dim in v.type.tensor_type.shape.dim] for v in graph.input}
+    assert stated == {"x": [1], "w": [1], "v": [2, 3]}
+    assert values._make_inputs(search.model.proto, {"kept"}) is False
+
+
+def test_what_is_for_people_and_tools_goes():
+    model = loaded("""(float[1] x, bool c) => (float[1] y) <float[1] a> { a = f.G (x) y = If (c) <
+        then_branch = t () => (float[1] p) <float[1] q> { q = Neg (a) p = Neg (q) },
+        else_branch = e () => (float[1] r) { r = Abs (a) }> }
+        <domain: "f", opset_import: ["": 18]> G (u) => (v) { v = Exp (u) }""")
+    proto = model.proto
+    proto.doc_string, proto.producer_name, proto.producer_version = "d", "p", "1"
+    proto.domain, proto.model_version = "o", 3
+    proto.training_info.add()
+    proto.configuration.add(name="c", num_devices=1)
+    every = [*bodies(proto)]
+    for holder in (proto, *(each.proto for each in every), *(node for each in every for node in each.nodes)):
+        holder.doc_string = "d"
+        holder.metadata_props.add(key="k", value="v")
+    for each in every:
+        if not each.function:
+            each.proto.quantization_annotation.add(tensor_name="a")
+    proto.graph.node[0].device_configurations.add(configuration_id="c")
+    search = search_for(model)
+    values.strip_annotations(search)
+    text = str(search.model.proto)
+    for word in ("doc_string", "metadata", "producer", "domain: \"o\"", "model_version", "training", "configuration",
+                 "quantization", "value_info"):  # fmt: skip
+        assert word in str(proto) and word not in text, word
+    assert operators(search.model) == operators(model)
+
+
+def test_attributes_and_optional_inputs_go_one_by_one():
+    model = loaded("""(float[2, 2] x, float[1] s, bool c) => (float[A, B] y) {
+        p = Resize <antialias = 1, mode = "linear", axes = [1]> (x, , s)
+        y = If (c) <then_branch = t () => (float[A, B] a) { a = Clip (p, s, s) },
+        else_branch = e () => (float[A, B] b) { b = LeakyRelu <alpha = 0.5> (x) }> }""")
+    search = search_for(model, lambda each: "antialias" in str(each.proto.graph.node[0]))
+    values._drop_entries(search)
+    resize, branch = search.model.proto.graph.node
+    assert [each.name for each in resize.attribute] == ["antialias", "axes"]  # the scales are those of an axis
+    assert [*resize.input] == ["x", "", "s"] and search.steps == {"attributes": 2, "inputs": 2}
+    clip, leaky = (each.g.node[0] for each in branch.attribute)
+    assert [*clip.input] == ["p"] and not leaky.attribute
+
+
+GRAPH = loaded("""(float[2] x, bool c) => (float[2] y, float[2] z) {
+    a = Abs (x) k = Constant <value = float[2] {1, 2}> () b = Add (a, k) d = Neg (b)
+    e = Exp (d) y = Sin (e) z = Cos (b) }""")
+
+
+@pytest.mark.parametrize(
+    ("start", "steps", "found"),
+    [
+        ("Neg", 0, "Neg"),
+        ("Neg", 1, "Constant Add Neg Exp"),  # with the constants that they read
+        ("Add", 0, "Constant Add"),
+        ("Add", 1, "Abs Constant Add Neg Cos"),
+        ("Sin", 2, "Neg Exp Sin"),
+        ("Sin", 3, "Constant Add Neg Exp Sin"),
+        ("Abs", 9, "Abs Constant Add Neg Exp Sin Cos"),
+    ],
+)
+def test_the_nodes_around_one_are_found(start, steps, found):
+    main = index_model(GRAPH.proto, ()).main
+    names = [node.op_type for node in main.nodes]
+    assert " ".join(names[at] for at in nodes._nodes_around(main, names.index(start), steps)) == found
+
+
+def test_what_left_out_nodes_computed_is_an_input_and_what_none_reads_an_output():
+    registry = default_registry()
+    part = nodes.cut_nodes(GRAPH, [2, 3], registry).proto.graph
+    assert ([v.name for v in part.input], [v.name for v in part.output]) == (["a", "k"], ["d"])
+    part = nodes.cut_nodes(GRAPH, [6, 0], registry).proto.graph
+    assert ([v.name for v in part.input], [v.name for v in part.output]) == (["x", "b"], ["a", "z"])
+    assert nodes.cut_nodes(GRAPH, [], registry) is None
+
+
+RESIZE = 'u = Resize <antialias = 1, mode = "linear"> (q, , s)'
+PLACES = {
+    "graph": f"(float[1, 1, 4, 4] x, float[4] s) => (float[A, B, C, D] y) "
+    f"{{ p = Abs (x) q = Neg (p) {RESIZE} y = Exp (u) }}",
+    "branch": f"""(float[1, 1, 4, 4] x, float[4] s, bool c) => (float[A, B, C, D] y) {{ p = Abs (x) y = If (c) <
+        then_branch = t () => (float[A, B, C, D] v) {{ q = Neg (p) {RESIZE} v = Exp (u) }},
+        else_branch = e () => (float[A, B, C, D] w) {{ w = Identity (p) }}> }}""",
+    "function": f"""(float[1, 1, 4, 4] x, float[4] s) => (float[A, B, C, D] y) {{ p = Abs (x) y = f.G (p, s) }}
+        <domain: "f", opset_import: ["": 18]> G (a, s) => (v) {{ q = Neg (a) {RESIZE} v = Exp (u) }}""",
+}
+
+
+@pytest.mark.parametrize("kind", [*PLACES])
+def test_the_place_of_a_refusal_is_where_one_begins(kind):
+    model = loaded(PLACES[kind])
+    symptom = Refused(model, Target({"": 13}), default_registry(), Limits())
+    assert operator_of(symptom.place) == "Resize" and symptom.words.startswith("C205 ")
+    search = Search(model, symptom, default_registry(), 2, None)
+    nodes._take_place(search, symptom.place)
+    assert operators(search.model) == ["Resize"] and search.tries == (1 if kind == "graph" else 2)
+    assert search.steps == ({"nodes": 1} if kind == "graph" else {"body": 1, "nodes": 1})
+
+
+def test_surroundings_grow_until_they_show_it():
+    search = search_for(GRAPH, lambda each: {"Neg", "Abs"} <= {*operators(each)})
+    nodes._take_place(search, index_model(GRAPH.proto, ()).main.location(3))
+    assert (search.tries, search.steps) == (3, {"nodes": 1})  # 0, 1 and 2 steps away
+    search = search_for(GRAPH)
+    nodes._take_place(search, "graph 'm', node number 99 (Neg)")
+    assert search.tries == 0
+
+
+@pytest.mark.parametrize(
+    ("place", "operator"),
+    [
+        ("graph 'g', node 'a' (Resize)", "Resize"),
+        ("graph 'g', node 'If (x)', then_branch, node number 0 (d.Op)", "d.Op"),
+        ("graph 'g'", ""), ("graph 'g' (x)", ""), ("", ""), ("node 'a' (Resize), input 0", ""),
+    ],
+)  # fmt: skip
+def test_the_operator_of_a_place(place, operator):
+    assert operator_of(place) == operator
+
+
+def test_the_same_refusal_may_be_about_other_names_and_numbers():
+    model = loaded(PLACES["graph"])
+    symptom = Refused(model, Target({"": 13}), default_registry(), Limits())
+    assert symptom.is_shown(loaded(PLACES["branch"].replace("Exp", "Sin")))
+    assert not symptom.is_shown(loaded(CHAIN))
+    other = PLACES["graph"].replace("Resize <antialias = 1, mode", 'Resize <antialias = 1, keep_aspect_ratio_policy = '
+                                    '"not_larger", mode').replace("(q, , s)", "(q, , , i)")  # fmt: skip
+    assert not symptom.is_shown(loaded(other.replace("float[4] s", "int64[4] i")))
+    limited = Refused(model, Target({"": 13}), default_registry(), Limits(max_steps=1))
+    assert limited.finding.code == "C401" and not symptom.is_shown(loaded(CHAIN)) and limited.is_shown(model)
+    with pytest.raises(UsageError, match="the conversion is not refused"):
+        Refused(loaded(CHAIN), Target({"": 13}), default_registry(), Limits())
+
+
+def test_what_cannot_be_judged_shows_nothing():
+    def decide(model):
+        if model is not GRAPH:
+            raise UsageError(Finding("U103", "no"))
+        return True
+
+    assert not search_for(GRAPH, decide).attempt_edit("edit", lambda message: None)
+
+
+def test_open_sizes_of_an_evaluation_are_small(monkeypatch):
+    seen = []
+
+    def verify(before, after, settings, registry):
+        seen.append(settings)
+        return SimpleNamespace(verdict="different")
+
+    monkeypatch.setattr(symptoms, "verify_models", verify)
+    model = loaded("(float[N, M] x) => (float[A, B] y) { y = Abs (x) }")
+    limits = Limits(max_steps=9999)
+    Differs(model, Target({"": 13}), default_registry(), limits, {"M": 7, "K": 8})
+    (settings,) = seen
+    assert (settings.dims, settings.seeds, settings.limits) == ({"N": 2, "M": 7}, 2, limits)
+
+
+def test_calls_give_way_to_the_nodes_of_functions():
+    text = """(float[2] x) => (float[2] y) { a = Abs (x) b = f.G (a) y = Exp (b) }
+        <domain: "f", opset_import: ["": 18]> G (u) => (v) { t = Neg (u) v = Sin (t) }"""
+    search = search_for(loaded(text), lambda each: {"Abs", "Neg", "Sin", "Exp"} <= {*operators(each)})
+    nodes.reduce_nodes(search, "")
+    assert operators(search.model) == ["Abs", "Neg", "Sin", "Exp"] and not search.model.proto.functions
+    assert search.steps == {"functions": 1}
+    assert not nodes._inline_calls(search)
+
+
+PROGRAM = """import sys
+data = open(sys.argv[1], "rb").read()
+print("no kernel" if b"Neg" in data else "")
+sys.exit(3 if b"Abs" in data else b"Exp" in data)"""
+
+
+def test_a_command_fails_in_the_same_way_by_status_and_text():
+    symptom = Fails(loaded(CHAIN), [sys.executable, "-c", PROGRAM, "{}"], "no kernel", 60)
+    assert symptom.words.endswith(": exit status 3")
+    shown = [symptom.is_shown(loaded(CHAIN.replace(name, "Sin"))) for name in ("Exp", "Neg", "Abs")]
+    assert shown == [True, False, False]  # the others print something else, or exit with 1
+    with pytest.raises(UsageError) as caught:
+        Fails(loaded(CHAIN), [sys.executable, "-c", PROGRAM, "{}"], "another", 60)
+    assert caught.value.why == "exit status 3, and its output lacks 'another'"
+
+
+def edited(text, edit, **arguments):
+    """Return the nodes of all bodies after an edit, None if it is refused."""
+    model = loaded(text)
+    if edit(model.proto, **arguments) is False:
+        return None
+    return [[f"{' '.join(node.output)} = {node.op_type} {' '.join(node.input)}" for node in body.nodes]
+            for body in bodies(model.proto)], model.proto.graph.output[0].name  # fmt: skip
+
+
+INNER = """(float[2] x, bool c) => (float[2] y) { n = Neg (x) y = If (c) <
+    then_branch = t () => (float[2] p) <float[2] w = {1, 2}> { unread = Abs (n) a = Add (n, w) p = Exp (a) },
+    else_branch = e () => (float[2] q) { q = Sin (n) }> }"""
+
+
+def test_an_if_gives_way_to_a_branch():
+    number = next(at for at, body in enumerate(bodies(loaded(INNER).proto)) if body.owner is None)
+    after, output = edited(INNER, inside._take_branch, number=number, index=1, name="then_branch")
+    assert (after, output) == ([["n = Neg x", "unread = Abs n", "a = Add n w", "y = Exp a"]], "y")
+    after, _ = edited(INNER, inside._take_branch, number=number, index=1, name="else_branch")
+    assert after == [["n = Neg x", "y = Sin n"]]
+    assert edited(INNER, inside._take_branch, number=number, index=1, name="body") is None
+    model = loaded(INNER)  # with an output that nobody reads
+    model.proto.graph.node[1].output.append("")
+    for each, name in zip(model.proto.graph.node[1].attribute, ("a", "n"), strict=True):
+        each.g.output.add(name=name)
+    inside._take_branch(model.proto, number=number, index=1, name="then_branch")
+    assert [*model.proto.graph.node[2].output] == ["a"] and [*model.proto.graph.node[3].input] == ["a"]
+
+
+def test_nodes_that_nothing_reads_go():
+    after, _ = edited(INNER, inside._drop_unread_nodes)
+    assert ["a = Add n w", "p = Exp a"] in after and ["q = Sin n"] in after
+    unread = CHAIN.replace("{ a", "{ unread = Sin (x) a")
+    assert edited(unread, inside._drop_unread_nodes) is None  # of the main graph
+    called = unread.replace("b = Neg (a)", "b = f.G (a)")
+    called += ' <domain: "f", opset_import: ["": 18]> G (u) => (v) { s = Abs (u) t = Sin (s) v = Neg (u) }'
+    after, _ = edited(called, inside._drop_unread_nodes)
+    assert after[0][0] == "unread = Sin x" and after[1:] == [["v = Neg u"]]
+
+
+def test_a_node_is_bypassed():
+    every = [*bodies(loaded(INNER).proto)]
+    main, branch = (next(at for at, body in enumerate(every) if len(body.nodes) == count) for count in (2, 3))
+    after, _ = edited(INNER, inside._bypass, number=main, index=0, at=0)
+    assert after == [["y = If c"], ["unread = Abs x", "a = Add x w", "p = Exp a"], ["q = Sin x"]]
+    assert edited(INNER, inside._bypass, number=main, index=1, at=0) is None  # an output of the model
+    after, _ = edited(INNER, inside._bypass, number=branch, index=1, at=1)
+    assert ["unread = Abs n", "p = Exp w"] in after
+    model = loaded(INNER)
+    inside._bypass(model.proto, number=branch, index=2, at=0)  # the branch has another output then
+    assert [each.g.output[0].name for each in model.proto.graph.node[1].attribute] == ["a", "q"]
+    split = "(float[4] x) => (float[A] y) { a, b = Split <num_outputs = 2> (x) y = Add (a, b) }"
+    assert edited(split, inside._bypass, number=0, index=0, at=0) is None  # another output is read
+    assert edited(split.replace("(a, b)", "(a, x)"), inside._bypass, number=0, index=0, at=0)[0] == [["y = Add x x"]]
+
+
+def test_nodes_in_all_bodies_count():
+    assert node_count(loaded(INNER)) == 6 and node_count(loaded(PLACES["function"])) == 5

@@ -1,0 +1,325 @@
+"""What operators demand of the values of an input: found through nodes, graphs and functions, so that models run."""
+
+import math
+
+import numpy as np
+import pytest
+
+import opset
+from opset.budget import Limits
+from opset.model import proto as pb
+from opset.opsets.registry import default_registry
+from opset.reference.engine.evaluator import ReferenceEvaluator
+from opset.reference.example_models import type_proto
+from opset.tensor_io.demands import Demand, demands_for
+from opset.tensor_io.random_inputs import random_inputs
+
+HEAD = '<ir_version: 8, opset_import: ["": {}, "ai.onnx.ml": 3, "f": 1]> g '
+
+
+def demanded(text, version=17, given=None):
+    model = opset.load(opset.parse_model(HEAD.format(version) + text))
+    return demands_for(model, default_registry(), Limits(), given or {})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "met"),
+    [
+        (Demand(0, 5), Demand(2, 9), Demand(2, 5)),
+        (Demand(0, 5), Demand(5, 9), Demand(5, 5)),
+        (Demand(0, 5), Demand(6, 9), Demand(0, 5)),  # no number meets both
+        (Demand(0, 5, whole=False), Demand(0, 3), Demand(0, 3)),
+        (Demand(0, 5), Demand(0, 3, whole=False), Demand(0, 3)),
+        (Demand(0, 5, distinct=True), Demand(0, 3), Demand(0, 3, distinct=True)),
+        (Demand(0, 5), Demand(0, 3, distinct=True), Demand(0, 3, distinct=True)),
+        (Demand(0, 5), Demand(fixed=(1, 2)), Demand(fixed=(1, 2))),
+        (Demand(0, 5), Demand(choices=(1, 2)), Demand(choices=(1, 2))),
+        (Demand(0, 5), Demand(bounds=(1, 2)), Demand(bounds=(1, 2))),
+        (Demand(0, 5), Demand(mask=True), Demand(0, 5)),
+        (Demand(0, 5), Demand(spread=True), Demand(0, 5)),
+        *[(Demand(**{kind: value}), Demand(1, 1), Demand(**{kind: value}))
+          for kind, value in (("fixed", (1,)), ("choices", (2,)), ("bounds", (3,)), ("mask", True), ("spread", True))],
+    ],
+)  # fmt: skip
+def test_two_demands_are_met_together_if_they_can_be(one, other, met):
+    assert one.meet(other) == met
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "demand"),
+    [
+        ("(float[5, 7] d, int64[3] i) => (float[A, B] y) { y = Gather <axis = 1> (d, i) }", "i", Demand(-7, 6)),
+        ("(float[5, N] d, int64[3] i) => (float[A, B] y) { y = Gather <axis = 1> (d, i) }", "i", Demand(-3, 2)),
+        ("(float[5] d, int64[3] i, float[3] u) => (float[A] y) { y = ScatterElements (d, i, u) }", "i",
+         Demand(0, 4, distinct=True)),
+        ('(float[5] d, int64[3] i, float[3] u) => (float[A] y) { y = ScatterElements <reduction = "add"> (d, i, u) }',
+         "i", Demand(0, 4)),
+        ("(float[5, 7] d, int64[3, 2] i) => (float[A] y) { y = GatherND (d, i) }", "i", Demand(bounds=(4, 6))),
+        ("(float[5, 7] d, int64[5, 1] i) => (float[A] y) { y = GatherND <batch_dims = 1> (d, i) }", "i", Demand(0, 6)),
+        ("(float[5, 7] d, int64[3, 1] i, float[3, 7] u) => (float[A, B] y) { y = ScatterND (d, i, u) }", "i",
+         Demand(0, 4, distinct=True)),
+        ("(float[5, 7] s, int64[5] t) => (float y) { y = SoftmaxCrossEntropyLoss <ignore_index = -1> (s, t) }", "t",
+         Demand(choices=(0, 1, 2, 3, 4, 5, 6, -1))),
+        ("(float[2, 9] x, int64[1] k) => (float[A, B] y, int64[A, B] i) { y, i = TopK (x, k) }", "k", Demand(1, 3)),
+        ("(float[2, 9] x, int64[1] k) => (float[A, B] y, int64[A, B] i) { y, i = TopK <axis = 0> (x, k) }", "k",
+         Demand(1, 2)),
+        ("(float[1, 4] x, int64[3] s) => (float[A, B, C] y) { y = Expand (x, s) }", "s", Demand(fixed=(2, 2, 4))),
+        ("(float[1, 4] x, int64[2] s) => (float[A, B] y) { y = Expand (x, s) }", "s", Demand(fixed=(2, 4))),
+        ("(float[2, 4] x, int64[1] s) => (float[A, B] y) { y = Expand (x, s) }", "s", Demand(1, 1)),
+        ("(float[2, 3, 4] x, int64[2] s) => (float[A, B] y) { y = Reshape (x, s) }", "s", Demand(fixed=(-1, 4))),
+        ("(float[2, 4] x, int64[4] s) => (float[A, B, C, D] y) { y = Reshape (x, s) }", "s",
+         Demand(fixed=(1, 1, 4, 2))),
+        ("(float[2, 4] x, int64[2] a) => (float[A, B, C, D] y) { y = Unsqueeze (x, a) }", "a", Demand(fixed=(0, 1))),
+        ("(float[1, 4, 1] x, int64[1] a) => (float[A, B] y) { y = Squeeze (x, a) }", "a", Demand(fixed=(0,))),
+        ("(float[2, 10] x, int64[4] p) => (float[A, B] a, float[A, C] b, float[A, D] c, float[A, E] d) "
+         "{ a, b, c, d = Split <axis = 1> (x, p) }", "p", Demand(fixed=(1, 2, 3, 4))),
+        ("(float[2, 4] x, int64[2] b, int64[2] e, int64[2] a) => (float[A, B] y) { y = Slice (x, b, e, a) }", "a",
+         Demand(0, 1, distinct=True)),
+        ("(float[2, 4] x, int64 a) => (float[A, B] y) { y = CumSum (x, a) }", "a", Demand(0, 1)),
+        ("(float[7, 2, 5] x, float[1, 9, 5] w, float[1, 9, 3] r, float[1, 18] b, int32[2] n) => (float[A, B, C, D] y) "
+         "{ y = GRU <hidden_size = 3> (x, w, r, b, n) }", "n", Demand(1, 7)),
+        ("(float[2, 5] x, int64[2] n) => (float[A, B] y) "
+         "{ y = ReverseSequence <time_axis = 1, batch_axis = 0> (x, n) }", "n", Demand(1, 5)),
+        ("(int64[3] a, int64[3] b) => (int64[A] y) { y = Div (a, b) }", "b", Demand(1, 3)),
+        ("(string[3] x) => (int64[A] y) "
+         '{ y = ai.onnx.ml.LabelEncoder <keys_strings = ["a", "b"], values_int64s = [1, 2]> (x) }',
+         "x", Demand(choices=("a", "b"))),
+        ("(float[4] x, float[4] m) => (float[A] y) { s = Add (x, m) t = Softmax (s) y = Abs (t) }", "m",
+         Demand(mask=True)),
+        ("(int64[4] x) => (bool[A] y) { y = Cast <to = 9> (x) }", "x", Demand(0, 1)),
+        ("(float[4, 3] x, int64[2] n) => (float[A, B] y) { y = CenterCropPad (x, n) }", "n",
+         Demand(low=1, bounds=(7, 6))),
+        ("(float[4, 3] x, int64[1] n) => (float[A, B] y) { y = CenterCropPad <axes = [1]> (x, n) }", "n",
+         Demand(low=1, bounds=(6,))),
+        ("(float[3, 2, 3] t, int64[4] n) => (float[A, B, C, D] y) { y = AffineGrid (t, n) }", "n",
+         Demand(fixed=(3, 1, 4, 5))),
+        ("(float[3, 3, 4] t, int64[5] n) => (float[A, B, C, D, E] y) { y = AffineGrid (t, n) }", "n",
+         Demand(fixed=(3, 1, 4, 5, 6))),
+        ("(float[4] x, float8e4m3fn[1] l) => (float8e4m3fn[A] y) { y = CastLike (x, l) }", "x",
+         Demand(0.01, 1e6, whole=False, spread=True)),
+        ('(string[4] x) => (string[A, B] y, int64[A] n) { y, n = StringSplit <delimiter = "-"> (x) }', "x",
+         Demand(choices=("a-b-c", "-d--e f  g", "h", "", "i  -"))),
+        ("(string[4] x) => (string[A, B] y, int64[A] n) { y, n = StringSplit (x) }", "x",
+         Demand(choices=("a b c", " d  e f  g", "h", "", "i   "))),
+        ("(float[2, 4, 8] q, float[2, 6, 8] k, float[2, 6, 8] v, float[4, 6] m) => (float[A, B, C] y) "
+         "{ y = Attention <q_num_heads = 2, kv_num_heads = 2> (q, k, v, m) }", "m", Demand(mask=True)),
+        ("(float[4] x) => (float[A] y) { y = Sqrt (x) }", "x", Demand(0.1, 3, whole=False)),
+    ],
+)  # fmt: skip
+def test_an_operator_demands_what_suits_it(text, name, demand):
+    is_new = any(each in text for each in ("CenterCrop", "AffineGrid", "float8", "StringSplit", "Attention"))
+    assert demanded(text, 23 if is_new else 17)[name] == demand
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "name"),
+    [
+        ("(float[A, B] x, int64[2] a) => (float[C] y) { y = Relu (x) }", 17, "x"),
+        ("(float[3] a, float[3] b) => (float[A] y) { y = Div (a, b) }", 17, "b"),
+        ("(float[4] x, float[4] m) => (float[A] y) { s = Add (x, m) y = Abs (s) }", 17, "m"),
+        ("(float[A, 3] x, int64[A] s) => (float[B, C] y) { n = Shape (x) y = Cast <to = 1> (n) }", 17, "x"),
+        ("(float[4] x) => (float[A] y) { y = Cast <to = 1> (x) }", 17, "x"),
+        ('(float[4] x) => (float[A] y) { y = f.Sqrt (x) } <domain: "f", opset_import: ["": 17]> '
+         "Sqrt (a) => (b) { b = Abs (a) }", 17, "x"),
+        ('(float[4] x) => (float[A] y) { y = Sqrt (x) } <domain: "", opset_import: ["": 17]> '
+         "Sqrt (a) => (b) { b = Cos (a) }", 17, "x"),
+    ],
+)  # fmt: skip
+def test_others_demand_nothing(text, version, name):
+    assert name not in demanded(text, version)
+
+
+SQRT = Demand(0.1, 3, whole=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("(float[4] x) => (float[A] y) { a = Transpose (x) b = Identity (a) y = Sqrt (b) }", {"x": SQRT}),
+        ("(float[4] x, float[4] z) => (float[A] y) { a = Concat <axis = 0> (z, x) y = Sqrt (a) }",
+         {"x": SQRT, "z": SQRT}),
+        ("(bool[4] c, float[4] x, float[4] z) => (float[A] y) { a = Where (c, x, z) y = Sqrt (a) }",
+         {"x": SQRT, "z": SQRT}),
+        ("(float[4] x) => (float[A] y, float[A] z) { y = Sqrt (x) z = Acosh (x) }", {"x": Demand(1, 3, whole=False)}),
+        ("(float[4] x, bool c) => (float[A] y) { y = If (c) <then_branch = t () => (float[A] a) { a = Sqrt (x) }, "
+         "else_branch = e () => (float[A] b) { b = Relu (x) }> }", {"x": SQRT}),
+        ("(float[4] x, bool c) => (float[4] y) { y = If (c) <then_branch = t () => (float[4] a) "
+         "{ x = Abs (c) a = Sqrt (x) }, else_branch = e () => (float[4] b) { b = Relu (c) }> }", {}),
+        ("(int64 n, bool c, float[4] x, float[4] z) => (float[4] y, float[4] w) { y, w = Loop (n, c, x, z) "
+         "<body = b (int64 i, bool d, float[4] u, float[4] v) => (bool e, float[4] p, float[4] q) "
+         "{ e = Identity (d) p = Relu (u) q = Sqrt (v) }> }", {"n": Demand(1, 5), "c": Demand(1, 1), "z": SQRT}),
+        ("(float[2] s, float[4, 2] x) => (float[2] e, float[4, 2] y) { e, y = Scan <num_scan_inputs = 1, "
+         "body = b (float[2] u, float[2] v) => (float[2] w, float[2] o) { w = Relu (u) o = Sqrt (v) }> (s, x) }",
+         {"x": SQRT}),
+        ('(float[4] x, float[4] z) => (float[A] y) { y = f.G (x, z) } <domain: "f", opset_import: ["": 17]> '
+         "G (a, b) => (c) { d = Sqrt (b) c = Add (a, d) }", {"z": SQRT}),
+    ],
+)  # fmt: skip
+def test_a_demand_is_found_through_nodes_graphs_and_functions(text, found):
+    assert demanded(text) == found
+
+
+def test_sizes_of_values_that_are_given_count():
+    text = "(float[N, 4] d, int64[3] i, float[N] z) => (float[A, B] y) { w = Relu (z) y = Gather (d, i) }"
+    assert demanded(text) == {"i": Demand(-3, 2)}  # a size that is not known is taken for a small one
+    assert demanded(text, given={"z": np.zeros(9)}) == {"i": Demand(-9, 8)}
+    assert demanded(text, given={"d": np.zeros((8, 4))}) == {"i": Demand(-8, 7)}
+    assert demanded(text, given={"d": np.zeros((8, 4)), "i": np.zeros(3), "z": np.zeros(8)}) == {}
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        "int64[2] i, int64 d, float[2] v) => (float[A, B] y) { y = OneHot (i, d, v)",
+        "float[2, 3] x, int64[2] r) => (float[A, B] y) { y = Tile (x, r)",
+        "int64[2] s) => (float[A, B] y) { y = ConstantOfShape (s)",
+        "int64 s, int64 l, int64 d) => (int64[A] y) { y = Range (s, l, d)",
+        "float[5, 5] x, int64[2] s, int64[2] e, int64[2] a, int64[2] t) => (float[A, B] y) { y = Slice (x, s, e, a, t)",
+        "float[2, 3] x, int64[4] p, float v) => (float[A, B] y) { y = Pad (x, p, v)",
+        "float[1, 1, 4, 4] x, float[4] s) => (float[A, B, C, D] y) { y = Resize (x, , s)",
+        "float[2, 3] x, float[2, 3] z, int64 i) => (float[A, B] y) "
+        "{ s = SequenceConstruct (x, z) y = SequenceAt (s, i)",
+        "float[2, 3] x, float r) => (float[A, B] y) { y = Dropout (x, r)",
+        "float[2, 3] x) => (float[A, B] y) { y = Bernoulli (x)",
+        "float[2, 3, 4] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[A, B, C] y) "
+        "{ y = BatchNormalization (x, s, b, m, v)",
+        "float[2, 3] x, float s, uint8 z) => (uint8[A, B] y) { y = QuantizeLinear (x, s, z)",
+        "uint8[2, 3] x, uint8[2] n) => (uint8[A, B] y) { y = BitShift <direction = \"LEFT\"> (x, x)",
+        "float[4, 4] x, int64 k) => (float[A, B] y) { y = Trilu (x, k)",
+        "float[2, 1, 4, 4] x, float[3, 4] r, int64[3] b) => (float[A, B, C, D] y) { y = RoiAlign (x, r, b)",
+        "float[1, 1, 2, 2] x, int64[1, 1, 2, 2] i) => (float[A, B, C, D] y) "
+        "{ y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (x, i)",
+        "float[1, 6, 4] b, float[1, 2, 6] s, int64 m, float i, float t) => (int64[A, 3] y) "
+        "{ y = NonMaxSuppression (b, s, m, i, t)",
+        "float[1, 8, 1] x, int64 n) => (float[A, B, 2] y) { y = DFT (x, n)",
+        "int64 n) => (float[A] y) { y = HannWindow (n)",
+        "float[1, 9, 1] x, int64 s, float[4] w, int64 f) => (float[A, B, C, 2] y) { y = STFT (x, s, w, f)",
+        "int64 b, int64 l, int64 r, float f, float t) => (float[A, B] y) { y = MelWeightMatrix (b, l, r, f, t)",
+        "float[2, 3] x, float l, float h) => (float[A, B] y) { y = Clip (x, l, h)",
+        "float[2, 3] x, int64[2] n) => (float[A, B] y) { y = ReduceSum (x, n)",
+        "float[2, 3] x) => (float[A, B] y) { a = Asin (x) b = Acos (x) c = Atanh (x) d = Add (a, b) y = Add (c, d)",
+        "float[2, 3] x, float[2, 3] z) => (float[A, B] y) { y = Pow (x, z)",
+        "int64 t, bool c, float[2] x) => (float[2] y) { y = Loop (t, c, x) "
+        "<body = b (int64 i, bool d, float[2] u) => (bool e, float[2] v) { e = Identity (d) v = Neg (u) }>",
+    ],
+)  # fmt: skip
+def test_a_model_runs_on_what_is_drawn(node):
+    model = opset.load(opset.parse_model(HEAD.format(17) + f"({node} }}"))
+    evaluator = ReferenceEvaluator(model)
+    demands = demands_for(model, default_registry(), Limits(), {})
+    for seed in range(8):
+        feeds = random_inputs(model.proto.graph.input, {}, seed, Limits(), demands)
+        for value in evaluator.run(None, feeds):
+            assert value.size and (value.dtype.kind != "f" or np.isfinite(value).all()), (seed, feeds)
+
+
+@pytest.mark.parametrize(
+    ("demand", "kind", "shape", "least", "most"),
+    [
+        (Demand(-2, 5), "int64", (200,), -2, 5),
+        (Demand(-2, 5), "uint8", (200,), 0, 5),
+        (Demand(-200, 200), "int8", (4000,), -128, 127),
+        (Demand(0.5, 2.5), "int64", (99,), 1, 2),
+        (Demand(-1, 2), "float", (200,), -1, 2),
+        (Demand(0, 6, distinct=True), "int64", (7,), 0, 6),
+        (Demand(bounds=(0, 4)), "int64", (200, 2), 0, 4),
+        (Demand(low=1, bounds=(1, 4)), "int64", (200, 2), 1, 4),
+        (Demand(fixed=(3, 1)), "int64", (2,), 1, 3),
+        (Demand(choices=(4, 7)), "int64", (50,), 4, 7),
+    ],
+)  # fmt: skip
+def test_numbers_are_drawn_from_the_first_to_the_last(demand, kind, shape, least, most):
+    value = pb.ValueInfoProto(name="x", type=type_proto(f"tensor({kind})", shape))
+    found = random_inputs([value], {}, 0, Limits(), {"x": demand})["x"]
+    assert (found.min(), found.max()) == (least, most)
+    if demand.distinct:
+        assert len({*found.tolist()}) == found.size
+    if demand.bounds:
+        assert found.max(axis=0).tolist() == [*demand.bounds] and found.min(axis=0).tolist() == [demand.low] * 2
+    if demand.fixed:
+        assert found.tolist() == [*demand.fixed]
+
+
+def drawn(demand, kind, shape, seed=0):
+    value = pb.ValueInfoProto(name="x", type=type_proto(f"tensor({kind})", shape))
+    return random_inputs([value], {}, seed, Limits(), {"x": demand})["x"]
+
+
+def test_magnitudes_are_spread_with_both_signs():
+    spread = Demand(0.01, 1e6, whole=False, spread=True)
+    found = drawn(spread, "float", (400,))
+    assert found.min() < -1e5 and found.max() > 1e5 and np.abs(found).min() < 0.1 and np.abs(found).min() >= 0.01
+    assert 100 < np.count_nonzero(np.abs(found) < 100) < 300
+    assert np.isinf(drawn(spread, "float16", (400,))).any()
+    assert set(drawn(spread, "int64", (50,)).tolist()) == {0, 1, 2, 3}  # what is drawn of integers in any case
+
+
+def test_a_mask_leaves_a_part_out_but_never_all_of_the_last_row():
+    for seed in range(8):
+        found = drawn(Demand(mask=True), "float", (6, 9), seed)
+        assert np.isinf(found).any() and np.isfinite(found[-1]).any() and (found[np.isinf(found)] < 0).all()
+    rows = [np.isinf(drawn(Demand(mask=True), "float", (6, 9), seed)).all(axis=1).any() for seed in range(8)]
+    assert any(rows) and not all(rows)
+    flags = [drawn(Demand(mask=True), "bool", (6, 9), seed) for seed in range(40)]
+    assert {each.dtype for each in flags} == {np.dtype(bool)}
+    assert any(not each.any() for each in flags) and any(each[-1].any() for each in flags)
+    assert set(drawn(Demand(mask=True), "int64", (50,)).tolist()) == {0, 1, 2, 3}
+    assert drawn(Demand(mask=True), "float", ()).shape == ()
+
+
+def test_indices_are_distinct_as_far_as_there_are_enough():
+    distinct = Demand(0, 4, distinct=True)
+    assert sorted(drawn(distinct, "int64", (5,)).tolist()) == [0, 1, 2, 3, 4]
+    found = drawn(distinct, "int64", (4, 3))  # more than there are: none twice along the longest axis
+    assert found.min() >= 0 and found.max() <= 4
+    assert all(len({*column.tolist()}) == 4 for column in found.T)
+    assert {*drawn(distinct, "int64", (60,)).tolist()} == {0, 1, 2, 3, 4}
+    pairs = drawn(Demand(bounds=(1, 2), distinct=True), "int64", (6, 2))
+    assert sorted(map(tuple, pairs.tolist())) == [(a, b) for a in range(2) for b in range(3)]
+    assert drawn(Demand(bounds=(1, 2), distinct=True), "int64", (7, 2)).max(axis=0).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("demand", "kind", "shape", "found"),
+    [
+        (Demand(fixed=(1, 2)), "int64", (40,), {0, 1, 2, 3}),  # of another number of elements
+        (Demand(bounds=(1, 2)), "int64", (40, 3), {0, 1, 2, 3}),
+        (Demand(choices=("a",)), "int64", (40,), {0, 1, 2, 3}),
+        (Demand(choices=(1, 2)), "string", (90,), {"one", "two", "three", "four", "five", "six"}),
+        (Demand(choices=(0.5,)), "int64", (40,), {0, 1, 2, 3}),
+        (Demand(choices=(b"a", "b")), "string", (40,), {"a", "b"}),
+        (Demand(1, 1), "bool", (9,), {True}),
+        (Demand(0, 1), "bool", (40,), {True, False}),
+        (Demand(-5, 9), "uint4", (200,), set(range(10))),
+        (Demand(5, 20), "int4", (200,), {5, 6, 7}),
+    ],
+)
+def test_a_demand_that_a_type_cannot_meet_is_left_out(demand, kind, shape, found):
+    assert {*map(type(next(iter(found))), drawn(demand, kind, shape).ravel().tolist())} == found
+
+
+def test_numbers_beyond_a_type_and_infinite_ones_are_drawn():
+    assert demanded("(float[4] x) => (float8e4m3fn[A] y) { y = Cast <to = 17> (x) }", 19)["x"] == Demand(
+        0.01, 1e6, whole=False, spread=True
+    )
+    assert math.isinf(max(demanded("(float[4] x) => (bool[A] y) { y = IsInf (x) }", 20)["x"].choices))
+
+
+def test_nothing_is_demanded_if_there_is_no_time_to_find_it():
+    model = opset.load(opset.parse_model(HEAD.format(17) + "(float[4] x) => (float[A] y) { y = Sqrt (x) }"))
+    assert demands_for(model, default_registry(), Limits(timeout=0), {}) == {}
+
+
+@pytest.mark.parametrize(
+    ("operator", "scale_of_output"), [("QLinearMatMul", True), ("QLinearConv", True), ("MatMulInteger", False)]
+)
+def test_quantized_operators_get_bytes_and_small_scales(operator, scale_of_output):
+    shapes = ("[1, 1, 5]", "[1, 1, 3]") if operator == "QLinearConv" else ("[2, 3]", "[3, 4]")
+    names = ["a", "as", "az", "b", "bs", "bz", "ys", "yz"] if scale_of_output else ["a", "b", "az", "bz"]
+    kinds = {"a": f"uint8{shapes[0]}", "b": f"uint8{shapes[1]}"}
+    given = ", ".join(f"{kinds.get(name, 'float' if name[-1] == 's' else 'uint8')} {name}" for name in names)
+    kind = "uint8" if scale_of_output else "int32"
+    found = demanded(f"({given}) => ({kind}[A] y) {{ y = {operator} ({', '.join(names)}) }}")
+    scale = Demand(0.05, 0.3, whole=False)
+    every = {"a": Demand(-128, 255), "b": Demand(-128, 255)}
+    assert found == (every | {"as": scale, "bs": scale, "ys": Demand(5, 40, whole=False)} if scale_of_output else every)

@@ -1,0 +1,113 @@
+"""The inputs that two models are run on: their sizes, and the numbers by which models are told apart."""
+
+import numpy as np
+import pytest
+
+import opset
+from opset.budget import Limits
+from opset.opsets.registry import default_registry
+from opset.verification import inputs
+from opset.verification.inputs import Drawing, numbers_in
+
+HEAD = '<ir_version: 8, opset_import: ["": 17]> g '
+
+
+def drawing(text, **dims):
+    return Drawing(opset.load(opset.parse_model(HEAD + text)), default_registry(), dims, Limits())
+
+
+NAMED = "(float[N, M] x) => (float[A, B] y) { y = Neg (x) }"
+
+
+def test_sizes_differ_from_each_other_and_from_run_to_run():
+    assert [*drawing("(float[2] x) => (float[2] y) { y = Neg (x) }").sizes_for(3)] == [{}]
+    tried = [[tuple(each.values()) for each in drawing(NAMED).sizes_for(number)] for number in range(5)]
+    assert [each[0] for each in tried] == [(2, 3), (3, 3), (1, 1), (1, 1), (100, 2)]  # M, N
+    assert all(len(each) == len(inputs.SIZES) + (number > 2) for number, each in enumerate(tried))
+    assert {*tried[0]} == {*tried[1]} == {*tried[2]}
+    assert {(size, size) for size in (1, 2, 3, 4, 8, 16, 32, 64, 128, 224)} <= {*tried[0]}  # what models ask for
+    assert next(drawing(NAMED, N=7).sizes_for(0)) == {"M": 2}
+    unnamed = next(drawing("(float[?, ?] x, float[?, ?] z) => (float[A, B] y) { y = MatMul (x, z) }").sizes_for(0))
+    assert unnamed == {"x.0": 2, "x.1": 3, "z.0": 2, "z.1": 3}  # the same along the same axis
+
+
+def chain(count):
+    return f"(float[1] x0) => (float[A] x{count}) {{ {' '.join(f'x{at + 1} = Neg (x{at})' for at in range(count))} }}"
+
+
+@pytest.mark.parametrize(
+    ("text", "small"),
+    [
+        ("(float[N, 224] x) => (float[A, B] y) { y = Neg (x) }", True),
+        ("(float[24999] x) => (float[A] y) { y = Neg (x) }", True),
+        ("(float[25001] x) => (float[A] y) { y = Neg (x) }", False),  # too many elements of values
+        (f"(float[1] x) => (float[A] y) <float[50001] w = {{{', '.join(['1'] * 50_001)}}}> {{ y = Max (x) }}", False),
+        (chain(300), True),
+        (chain(301), False),
+    ],
+)
+def test_small_models_have_few_nodes_and_elements(text, small):
+    assert drawing(text).is_small == small
+
+
+def test_the_numbers_of_a_model_are_found():
+    text = f"""(float[2] x, bool c) => (float[2] y)
+        <float[2] w = {{0.5, 0}}, int64[1] i = {{3}}, float[17] many = {{{", ".join(["9"] * 17)}}}> {{
+        e = Elu <alpha = 2.5> (x) k = Constant <value = float[1] {{-1.5}}> ()
+        big = Constant <value = float {{1000000}}> ()
+        y = If (c) <then_branch = t () => (float[2] a) <float v = {{7}}> {{ a = Add (e, v) }},
+                    else_branch = z () => (float[2] b) {{ b = Selu <gamma = 4.0> (x) }}> }}"""
+    found = numbers_in(opset.load(opset.parse_model(HEAD + text))).tolist()
+    assert found == [-1.5, 0.5, 2.5, 4.0, 7.0]
+    weights = ", ".join(
+        f"float[16] w{at} = {{{', '.join(str(16 * at + each + 1) for each in range(16))}}}" for at in range(6)
+    )
+    text = f"(float[2] x) => (float[2] y) <{weights}> {{ y = Neg (x) }}"
+    assert numbers_in(opset.load(opset.parse_model(HEAD + text))).tolist() == [*range(1, 65)]
+
+
+def drawn(kind, seed, constant="", size="[4000]"):
+    text = f"({kind}{size} x) => ({kind}[A] y) <float c = {{{constant or 0}}}> {{ y = Identity (x) }}"
+    return drawing(text).draw({}, seed).feeds["x"]
+
+
+def test_floats_differ_in_kind_from_seed_to_seed():
+    plain = drawn("float", 0)
+    assert 2 < np.abs(plain).max() < 6 and (plain * 2 % 1 != 0).any()
+    halves = drawn("float", 2)
+    assert (halves * 2 % 1 == 0).all() and len({*halves.tolist()}) > 5
+    assert {*drawn("float", 3).tolist()} == {-1, 0, 1}
+    whole = drawn("float", 7)
+    assert (whole % 1 == 0).all() and 5 < np.abs(whole).max() < 20
+    near = drawn("float", 4, "250")
+    assert 1000 < np.count_nonzero((np.abs(near) > 230) & (np.abs(near) < 270)) < 3000  # beside those of the model
+    assert {float(each) for each in near if each > 200} == {np.float32(250 * share) for share in (0.95, 1, 1.05)}
+    assert max(np.abs(drawn("float", seed)).max() for seed in range(20)) > 400
+    single = [float(drawn("float", seed, size="[1]")[0]) for seed in range(60)]
+    assert max(single) > 10 and min(single) < -10
+    assert drawn("float", 8).dtype == np.float32 and drawn("float16", 5).dtype == np.float16
+
+
+def test_integers_differ_in_kind_from_seed_to_seed():
+    def limits(kind, seed):
+        found = drawn(kind, seed)
+        return int(found.min()), int(found.max())
+
+    assert [limits("int64", seed) for seed in range(6)] == [
+        (0, 3), (-1000, 1000), (0, 16), (-5, 5), (0, 16), (0, 16),
+    ]  # fmt: skip
+    assert limits("uint8", 1) == (0, 255) and limits("int8", 1) == (-128, 127) and limits("uint8", 3) == (0, 5)
+    assert {*drawn("bool", 1).tolist()} == {True, False}
+
+
+def test_later_attempts_draw_more_carefully():
+    text = drawing(
+        "(int64[400] i, float[400] x, float[400] u) => (float[A] y, int64[B] z) { y = Sqrt (u) z = Abs (i) }"
+    )
+    first, second, third = (text.draw({}, 1, attempt).feeds for attempt in range(3))
+    assert first["i"].min() < 0 and (second["i"].min(), second["i"].max()) == (0, 1)
+    assert (third["i"].min(), third["i"].max()) == (1, 4)
+    assert all(each["u"].min() > 0 for each in (first, second, third))
+    assert (second["u"] % 1 != 0).any()  # whole numbers are for integers
+    assert not np.array_equal(text.draw({}, 1, 2).feeds["i"], text.draw({}, 1, 3).feeds["i"])
+    assert np.array_equal(text.draw({}, 1, 2).feeds["i"], third["i"])

@@ -1,0 +1,76 @@
+"""Which outputs depend on random numbers: through nodes, graphs in them, and functions."""
+
+import pytest
+
+import opset
+from opset.model.graph.index import bodies
+from opset.opsets.registry import default_registry
+from opset.verification.branches import Branches
+from opset.verification.randomness import random_outputs, without_seeds
+
+HEAD = '<ir_version: 8, opset_import: ["": 17, "f": 1]> g '
+IF = """(float[2] x, bool c) => (float[2] y, float[2] z) {{ {before} y = If (c) <
+    then_branch = t () => (float[2] a) {{ a = {then} }},
+    else_branch = e () => (float[2] b) {{ b = Neg (x) }}> z = Abs (x) }}"""
+CALL = """(float[2] x) => (float[2] y, float[2] z) {{ y = f.G (x) z = f.H (x) }}
+    <domain: "f", opset_import: ["": 17, "f": 1]> G (a) => (b) {{ c = Exp (a) b = {} }}
+    <domain: "f", opset_import: ["": 17]> H (a) => (b) {{ b = Abs (a) }}
+    <domain: "f", opset_import: ["": 17]> R (a) => (b) {{ b = RandomUniformLike (a) }}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "certain", "doubtful"),
+    [
+        ("(float[2] x) => (float[2] y, float[2] z) { y = Bernoulli (x) z = Neg (x) }", "y", ""),
+        ("(float[2] x) => (float[2] y, float[2] z) { a = Bernoulli (x) y = Neg (a) z = Dropout (x) }", "y", "z"),
+        ("(float[2] x) => (float[2] y, float[2] z) { a = Dropout (x) z = RandomNormalLike (a) y = Neg (a) }", "z", "y"),
+        ("(float[2] x) => (float[2] y, float[2] z) { y = f.Bernoulli (x) z = Neg (x) }", "", ""),
+        (IF.format(before="", then="RandomNormalLike (x)"), "y", ""),
+        (IF.format(before="", then="Dropout (x)"), "", "y"),
+        (IF.format(before="r = RandomNormalLike (x)", then="Neg (r)"), "y", ""),
+        (IF.format(before="", then="Neg (x)"), "", ""),
+        (CALL.format("f.R (c)"), "y", ""),
+        (CALL.format("Dropout (c)"), "", "y"),
+        (CALL.format("Neg (c)"), "", ""),
+    ],
+)
+def test_outputs_that_depend_on_random_numbers_are_found(text, certain, doubtful):
+    found = random_outputs(opset.load(opset.parse_model(HEAD + text)), default_registry())
+    assert found == ({*certain}, {*doubtful})
+
+
+@pytest.mark.parametrize(
+    "node",
+    ["RandomNormal <shape = [2]> ()", "RandomUniform <shape = [2]> ()", "RandomNormalLike (x)", "RandomUniformLike (x)",
+     "Multinomial (x)", "Bernoulli (x)"],
+)  # fmt: skip
+def test_operators_that_draw_numbers_are_known(node):
+    model = opset.load(opset.parse_model(f"{HEAD} (float[2, 2] x) => (float[A, B] y) {{ y = {node} }}"))
+    assert random_outputs(model, default_registry()) == ({"y"}, set())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(float[2] x) => (float[2] y, float[2] z) { y = Dropout <seed = 3> (x) z = Neg (x) }",
+        IF.format(before="", then="Dropout <seed = 3> (x)"),
+        CALL.format("Dropout <seed = 3> (c)"),
+    ],
+)
+def test_seeds_are_left_out_of_a_copy(text):
+    model = opset.load(opset.parse_model(HEAD + text.replace("Neg (x)", "LeakyRelu <alpha = 0.5> (x)")))
+    before = model.proto.SerializeToString()
+    names = [each.name for body in bodies(without_seeds(model).proto) for node in body.nodes for each in node.attribute]
+    assert "seed" not in names and ("alpha" in names) == ("Neg (x)" in text)
+    assert model.proto.SerializeToString() == before
+
+
+def test_graphs_that_were_not_run_are_told_by_the_places_of_nodes():
+    text = IF.format(before="", then="If (c) <then_branch = u () => (float[2] p) { p = Neg (x) }, "
+                                     "else_branch = v () => (float[2] q) { q = Abs (x) }>")  # fmt: skip
+    branches = Branches(opset.load(opset.parse_model(HEAD + text)), default_registry())
+    assert len(branches.missed) == 4
+    for label in sorted(branches.missed, key=len):
+        assert branches.trace is not None
+        branches.trace(f"{label}, node number 0 (Neg)", "p", None)
+    assert not branches.missed and branches.trace is None

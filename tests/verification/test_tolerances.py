@@ -1,0 +1,73 @@
+"""The roundings on the way to a value, the longest sum, the widest type: they decide how close outputs have to be."""
+
+import numpy as np
+import pytest
+
+import opset
+from opset.budget import Limits
+from opset.opsets.registry import default_registry
+from opset.verification.inputs import Drawing
+from opset.verification.tolerances import Roundings, tolerance
+
+HALF, FLOAT, DOUBLE = 2.0**-10, 2.0**-23, 2.0**-52
+SQUARE = "(float[4, 6] x) => (float[A, B] y)"
+IF = """(bool c, float[4, 6] x) => (float[A, B] y) { z = Exp (x) y = If (c) <
+    then_branch = t () => (float[4, 6] a) { a = Sin (z) },
+    else_branch = e () => (float[4, 6] b) { k = Cos (z) b = Softmax (k) }> }"""
+LOOP = """(int64 n, bool c, float[3] x) => (float[3] y) { z = Exp (x) y = Loop (n, c, x) <
+    body = b (int64 i, bool d, float[3] u) => (bool e, float[3] v) {
+        e = Identity (d) w = Mul (u, z) p = If (d) <then_branch = t () => (float[3] q) { q = Sub (w, z) },
+        else_branch = o () => (float[3] r) { r = Identity (w) }> v = Tanh (p) }> }"""
+CALL = SQUARE + ' { y = f.G (x) } <domain: "f", opset_import: ["": 17]> G (a) => (b) { c = Exp (a) b = Softmax (c) }'
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("(float[4, 6] x, float[6, 3] w) => (float[A, B] y) { y = MatMul (x, w) }", (6, 6, FLOAT)),
+        ("(float[6, 4] x, float[6, 3] w) => (float[A, B] y) { y = Gemm <transA = 1> (x, w) }", (6, 6, FLOAT)),
+        ("(float[4, 6] x, float[3, 6] w) => (float[A, B] y) { y = Gemm <transA = 0, transB = 1> (x, w) }",
+         (6, 6, FLOAT)),
+        ("(float[1, 4, 9] x, float[8, 2, 3] w) => (float[A, B, C] y) { y = Conv <group = 2> (x, w) }", (6, 6, FLOAT)),
+        ("(float[2, M] x, float[M, 2] w) => (float[A, B] y) { y = MatMul (x, w) }", (16, 16, FLOAT)),
+        (SQUARE + "{ y = ReduceMean <axes = [1]> (x) }", (6, 6, FLOAT)),
+        ("(float[1, 2, 6, 6] x) => (float[A, B, C, D] y) "
+         "{ y = AveragePool <kernel_shape = [2, 3], strides = [2, 3]> (x) }", (6, 6, FLOAT)),
+        (SQUARE + "{ y = Softmax (x) }", (6, 6, FLOAT)),
+        ("(float[7, 6] x, int64 k) => (float[A, B] y) { y = CumSum (x, k) }", (7, 7, FLOAT)),
+        (SQUARE + "{ a = Exp (x) b = Relu (a) y = Tanh (b) }", (2, 1, FLOAT)),
+        (SQUARE + "{ y = Transpose (x) }", (0, 1, FLOAT)),
+        ("(float[4, 6] x, float[4, 6] z) => (float[A, B] y) "
+         "{ a = Exp (x) b = Exp (a) c = Softmax (z) y = Add (b, c) }", (7, 6, FLOAT)),
+        ("(float[2, 5] x) => (double[A, B] y) { a = Softmax (x) b = Cast <to = 11> (a) y = Exp (b) }", (7, 5, FLOAT)),
+        ("(float16[5] x) => (float16[A] y) { y = Exp (x) }", (1, 1, HALF)),
+        ("(double[5] x) => (double[A] y) { y = Exp (x) }", (1, 1, DOUBLE)),
+        ("(int64[5] x) => (int64[A] y) { y = Add (x, x) }", (0, 1, 0)),
+        (IF, (9, 6, FLOAT)),  # Exp, then both branches
+        (LOOP, (49, 1, FLOAT)),  # Exp, then the three of the body, so many times as it is taken to run
+        (CALL, (7, 6, FLOAT)),
+    ],
+)  # fmt: skip
+def test_roundings_are_counted_on_the_longest_way(text, found):
+    model = opset.load(opset.parse_model(f'<ir_version: 8, opset_import: ["": 17, "f": 1]> g {text}'))
+    inference = Drawing(model, default_registry(), {}, Limits()).inference({})
+    assert Roundings(inference.index, inference).values["y"] == found
+
+
+@pytest.mark.parametrize(
+    ("dtype", "roundings", "widest", "allowed"),
+    [
+        ("int64", 5, 0.0, 0.0),
+        ("float32", 0, FLOAT, 16 * FLOAT),
+        ("float32", 100, FLOAT, 40 * FLOAT),
+        ("float32", 1e12, FLOAT, 1e-4),  # no more than floats have anywhere
+        ("float64", 100, DOUBLE, 40 * DOUBLE),
+        ("float64", 100, FLOAT, 40 * FLOAT),  # a double that was computed from floats
+        ("float64", 1e12, FLOAT, 1e-4),
+        ("float16", 0, HALF, 2 * HALF),
+        ("float32", 1e12, HALF, 2 * HALF),
+        ("float16", 5, DOUBLE, 2 * HALF),
+    ],
+)
+def test_what_is_allowed_grows_with_the_roundings_up_to_the_limit_of_the_type(dtype, roundings, widest, allowed):
+    assert tolerance(np.dtype(dtype), (roundings, 1, widest)) == pytest.approx(allowed)
