@@ -21,7 +21,7 @@ _REQUIREMENTS = {
     NEW_OPSET: "The addition needs a new opset.",
 }
 _RESTORE = (
-    "Restore the version, and make the edit in a new one: "
+    "Restore the version, and make the edit in a new version: "
     "`opset bump` adds a copy of the newest version for you to edit."
 )
 
@@ -40,7 +40,7 @@ def page_body(code: str) -> str:
     reported = fixture.get("reported", "").replace("{clause}", rule.clause) or _report_text(rule)
     parts = [
         _paragraph(fixture["why"]),
-        _paragraph(f"Reported by `opset breaking` {reported}"),
+        _paragraph(f"`opset breaking` reports this {reported}"),
         "## Bad",
         _block(fixture["bad"]),
         "## Good",
