@@ -154,14 +154,14 @@ def page_body(code: str) -> str:
 def _report_text(code: str, rule: Rule[Any]) -> str:
     """Return sentences on a rule: how it is reported, its section, and the IR versions that it holds for."""
     kind = "an error" if rule.severity == ERROR else "a warning"
-    selected = f", if it is selected (`--select {code}`)" if rule.optional else ""
+    selected = f"With `--select {code}`, " if rule.optional else ""
     versions = ""
     if rule.since and rule.until is not None:
         versions = f" The rule holds for IR versions {rule.since} to {rule.until}."
     elif rule.since or rule.until is not None:
         span = f"from IR version {rule.since} on" if rule.since else f"up to IR version {rule.until}"
         versions = f" The rule holds {span}."
-    return f"`opset check` reports this as {kind}{selected}. Source: {section_of(code)}.{versions}"
+    return f"{selected}`opset check` reports this as {kind}. Source: {section_of(code)}.{versions}"
 
 
 def _edits_text(edits: dict[str, Any]) -> str:

@@ -385,7 +385,7 @@ def _differences(
     outputs: Sequence[OutputComparison], runs: Sequence[VerifiedRun], first: FirstDifference | None
 ) -> Iterator[Finding]:
     """Yield a finding for each output that differs, or for the run that the second model did not make."""
-    help = "a difference that is as it should be: --rtol, --atol"
+    help = "to accept the difference: --rtol, --atol"
     for each in outputs:
         if each.verdict == DIFFERENT:
             place = first.after if first is not None else ""

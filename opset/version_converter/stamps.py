@@ -232,7 +232,7 @@ def _uncertain(guess: StampGuess) -> Finding:
     classes = "; ".join(each.text for each in guess.candidates)
     message = f"the model was not written for {label} {guess.stated}, and several versions fit"
     why = f"its nodes are valid at these, and mean something else at each: {classes}"
-    help = f"say which the exporter wrote: --assume-opset {guess.candidates[0].nearest_to(guess.stated)}"
+    help = f"say for which its nodes were written: --assume-opset {guess.candidates[0].nearest_to(guess.stated)}"
     return Finding("C106", message, "opset_import", why, help)
 
 

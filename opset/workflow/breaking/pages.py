@@ -54,7 +54,7 @@ def page_body(code: str) -> str:
 def _report_text(rule: Rule[Any]) -> str:
     """Return sentences on a rule: how findings are reported, which version an edit needs, what the standard says."""
     head = f"as {_SEVERITIES[rule.severity]}."
-    needs = _REQUIREMENTS.get(rule.requires, "No further version is needed.")
+    needs = _REQUIREMENTS.get(rule.requires, "Only the number of the version must be corrected.")
     if rule.requires not in _REQUIREMENTS and rule.clause == CLARIFIED:
         return f"{head} No new version is needed, since no behavior changes."
     if rule.requires not in _REQUIREMENTS and rule.clause == BEHAVIOUR:
