@@ -100,7 +100,7 @@ BROKEN = {
     "S205 both": (
         edited(("    adapters:", "    meaning: one\n    clarified: two\n    adapters:")),
         "S205 6:5",
-        "describe the whole change",
+        "describe the change",
     ),
     "S208": (REMOVED, "S208 6:22", "add 'ignored: true'"),
     "S209": (REQUIRED, "S209 6:24", "add 'old: VALUE'"),

@@ -281,7 +281,7 @@ def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]
         if step.change.meaning and step.change.clarified:
             message = f"{operator.name} {step.new.since_version} has both 'meaning' and 'clarified'"
             yield Finding(
-                "S205", message, place=place, help="describe the whole change in 'meaning' alone"
+                "S205", message, place=place, help="describe the change in 'meaning', and remove 'clarified'"
             )
 
 
