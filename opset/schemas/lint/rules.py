@@ -280,9 +280,7 @@ def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]
             yield Finding("S205", message, place=place, help="add 'meaning' or 'clarified'")
         if step.change.meaning and step.change.clarified:
             message = f"{operator.name} {step.new.since_version} has both 'meaning' and 'clarified'"
-            yield Finding(
-                "S205", message, place=place, help="describe the change in 'meaning', and remove 'clarified'"
-            )
+            yield Finding("S205", message, place=place, help="describe the change in 'meaning', and remove 'clarified'")
 
 
 @LINT.rule("S206 S207", Operator)
