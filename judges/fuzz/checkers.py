@@ -29,7 +29,7 @@ from opset.errors import OpsetError
 from opset.model import proto as pb
 
 KINDS = {mutation.__name__: mutation for mutation in (*GENERIC, *MEANT)}
-SECONDS = 20
+SECONDS = 60
 DECIDED: dict[str, tuple[str, str]] = {
     r"Output \d+ is out of bounds": ("", "a call may leave out the last outputs of a function"),
     r"Data of TensorProto .* (should be stored in|but it)": ("W505", "a model without a path has no folder of data"),
