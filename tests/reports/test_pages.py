@@ -18,6 +18,7 @@ from opset.model.text.syntax import parse_model
 from opset.reports.breaking import breaking_page
 from opset.reports.conversions import release_words
 from opset.reports.frame import Page, embedded_json, page_text
+from opset.reports.models import _findings_cell
 from opset.verification.report import SHARES
 from tests.cli.commands import run, run_json
 from tests.docgen.accessibility import contrast, faults, local_name, parse, text_of
@@ -234,6 +235,12 @@ def test_a_verification_has_a_row_for_outputs_that_are_alike_and_bars():
     assert bars[1].get("aria-label") == "Elements by difference: equal: 6"
     assert "the first value inside that differs is z.1" in text_of(part)
     assert data_of(root)["outputs"][2]["histogram"] == [0, 0, 0, 0, 0, 0, 0, 24]
+
+
+def test_findings_that_are_left_out_are_counted():
+    (model,) = run_json("check", "broken.onnxtxt")["models"]
+    assert _findings_cell(model).folded == "3 findings"
+    assert _findings_cell(model | {"omitted": 2000}).folded == "2,003 findings"
 
 
 def test_many_models_have_a_row_each_and_sums(models):
