@@ -157,7 +157,8 @@ SUM = "m (float[2] x) => (float[2] y, float[2] z) { p = Abs (x)  q = Neg (x)  y 
 DIFFERENCE = "m (float[2] a, float[2] b) => (float[2] y) { y = Sub (a, b) }"
 NAMED = "m (float[2] x) => (float[2] y) { [first] t = Elu <alpha = 1.0> (x)  y = Exp (t) }"
 SCANNED = """m (float[2, 2] x) => (float[2, 2] y) {
-    y = Scan <body = b (float[2] i) => (float[2] o) { o = Neg (i) }, num_scan_inputs = 1, scan_input_axes = [0]> (x) }"""
+    y = Scan <body = b (float[2] i) => (float[2] o) { o = Neg (i) },
+              num_scan_inputs = 1, scan_input_axes = [0]> (x) }"""
 CALLED = """m (float[2] x) => (float[2] y) { y = local.f (x, x) }
     <domain: "local", opset_import: ["": 21]> f (a, b) => (c) { c = Sub (a, b) }"""
 
