@@ -16,7 +16,7 @@ import pytest
 from benchmarks.reports import layered_text
 from opset.model.text.syntax import parse_model
 from opset.reports.breaking import breaking_page
-from opset.reports.conversions import release_words
+from opset.reports.conversions import Kind, release_words
 from opset.reports.frame import Page, embedded_json, page_text
 from opset.reports.models import _findings_cell
 from opset.reports.verifications import histogram_picture
@@ -248,6 +248,19 @@ def test_findings_that_are_left_out_are_counted():
     (model,) = run_json("check", "broken.onnxtxt")["models"]
     assert _findings_cell(model).folded == "3 findings"
     assert _findings_cell(model | {"omitted": 2000}).folded == "2,003 findings"
+
+
+@pytest.mark.parametrize(
+    ("after", "becomes", "words"),
+    [
+        (None, [], "converted to no node"),
+        (12, [], "converted to no node"),
+        (12, ["Add"], "converted to Add"),
+        (None, ["Add", "Mul", "Add"], "lowered to 2 Add, Mul"),
+    ],
+)
+def test_what_becomes_of_nodes_is_said(after, becomes, words):
+    assert Kind({"after": after, "becomes": becomes}).outcome == words
 
 
 def test_bars_are_as_high_as_counts_and_in_their_order():
