@@ -313,6 +313,11 @@ def test_as_many_parts_as_an_expression_may_have(made, most):
             made(count)
 
 
+def test_a_constant_below_the_common_factor_is_left_out():
+    assert (2 * N + 1) // 4 == N // 2 and str((2 * N + 1) // 4) == "floor(N/2)"
+    assert (4 * N + 2 * M + 1) // 8 == (2 * N + M) // 4
+
+
 def test_a_product_of_long_sums_is_not_multiplied_out():
     first, second = sum(MANY[:16], start=0), sum(MANY[16:32], start=0)
     with pytest.raises(TooComplex):
