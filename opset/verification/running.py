@@ -43,13 +43,13 @@ class ReferenceRunner:
         self._limits, self._budget = limits, budget
         self._options: dict[str, Any] = {"schemas": registry, "seed": seed}
         self._model = model
-        self._evaluator = ReferenceEvaluator(model, limits=limits, **self._options)
+        self._evaluator = ReferenceEvaluator(model, **self._options)
 
     def run(self, feeds: Mapping[str, Any], trace: Callable[[str, str, Any], None] | None = None) -> list[Any]:
         """Return the outputs, and report each computed value to a trace. Raises RunError if the model does not run."""
         evaluator, limits = self._evaluator, self._budget.remaining_limits(self._limits)
         if trace is not None:
-            evaluator = ReferenceEvaluator(self._model, limits=limits, trace=trace, **self._options)
+            evaluator = ReferenceEvaluator(self._model, trace=trace, **self._options)
         evaluator.limits = limits
         return evaluator.run(None, feeds)
 
