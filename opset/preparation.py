@@ -49,7 +49,7 @@ def read_model(model: Model, registry: Registry, freeze: Freeze = ()) -> tuple[M
         UsageError: U103 if a name in `freeze` is not an initializer.
     """
     notes: list[str] = []
-    model = _merge_imports(_read_unreleased(model, registry, notes), notes)
+    model = _merge_imports(read_unreleased(model, registry, notes), notes)
     model = _freeze_initializers(model, freeze, notes)
     try:
         index = index_model(model.proto, registry.domains)
@@ -70,7 +70,7 @@ def copy_model(model: Model) -> Model:
     return model.with_proto(message, changed=True)
 
 
-def _read_unreleased(model: Model, registry: Registry, notes: list[str]) -> Model:
+def read_unreleased(model: Model, registry: Registry, notes: list[str]) -> Model:
     """Return a model that imports the newest version of a domain in place of the one after it.
 
     A release of onnx writes the number of the operator set in development into models; nearly all operators are those

@@ -1,10 +1,13 @@
 """Findings as text, many of them, and refusals of one kind as one."""
 
 import pickle
+import re
 
 import pytest
 
+from opset.advice import PAGES
 from opset.errors import (
+    CODES,
     KEPT,
     LONGEST,
     MOST,
@@ -32,9 +35,9 @@ def refusal(place, name="x", code="C204", **more):
 
 
 def test_a_finding_says_what_it_knows():
-    assert str(Finding("M101", "a\x1b")) == "error[M101] a\\x1b"
+    assert str(Finding("G101", "a\x1b")) == "error[G101] a\\x1b"
     assert str(Finding("M101", "a", "b", "c", "d", "e")) == "error[M101] a\n  where   b, e\n  why     c\n  help    d"
-    assert str(Finding("M101", "a", file="e")) == "error[M101] a\n  where   e"
+    assert str(Finding("G101", "a", file="e")) == "error[G101] a\n  where   e"
 
 
 def test_a_file_is_named_where_none_is():
@@ -78,10 +81,19 @@ def test_long_parts_are_cut():
     assert found == Finding("M101", "a" * MOST, "b" * MOST + "…")
 
 
+@pytest.mark.parametrize("code", [code for code in CODES if (PAGES / f"{code}.md").is_file()])
+def test_a_finding_without_help_gets_what_the_page_of_its_code_advises(code):
+    found = Finding(code, "a")
+    assert str(found).endswith(f"\n  help    {found.advice}") and ModelError(found).help == found.advice
+    assert 5 < len(found.advice) <= 180 and not set("`\n") & set(found.advice) and found.advice[-1] not in ".:"
+    assert not re.match("(the|it|this) (message|reason|help|finding|report) ", found.advice)
+    assert found.help == "" and Finding(code, "a", help="b").advice == "b"
+
+
 def test_an_error_says_the_first_and_counts_the_others():
-    error = ModelError(FindingList([Finding("M101", f"a{number}") for number in range(SHOWN + 1)], 2))
-    assert str(error).splitlines()[-2:] == [f"error[M101] a{SHOWN - 1}", "… and 3 more"]
-    assert (error.code, error.message, error.omitted, len(error.findings)) == ("M101", "a0", 2, SHOWN + 1)
+    error = ModelError(FindingList([Finding("G101", f"a{number}") for number in range(SHOWN + 1)], 2))
+    assert str(error).splitlines()[-2:] == [f"error[G101] a{SHOWN - 1}", "… and 3 more"]
+    assert (error.code, error.message, error.omitted, len(error.findings)) == ("G101", "a0", 2, SHOWN + 1)
     assert str(ModelError(error.findings[:SHOWN])).endswith(f"a{SHOWN - 1}")
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), again.findings, again.omitted) == (ModelError, error.findings, 2)
@@ -150,7 +162,7 @@ def test_a_notebook_shows_the_first_kinds_and_counts_the_others(kinds, omitted, 
     html = found._repr_html_()
     assert html.count("<pre>error[M101] a&lt;") == shown and ("<p>no findings</p>" in html) == (kinds == 0)
     assert html.endswith(f"<p>… and {more} more</p>") if more else "more" not in html
-    assert Finding("M101", "a<b")._repr_html_() == "<pre>error[M101] a&lt;b</pre>"
+    assert Finding("M101", "a<b", help="c")._repr_html_() == "<pre>error[M101] a&lt;b\n  help    c</pre>"
 
 
 def test_findings_in_a_line():

@@ -39,8 +39,10 @@ def test_every_name_is_there_and_documented():
 
 
 def test_other_names_are_not():
-    with pytest.raises(AttributeError, match="has no attribute 'Convert'"):
+    with pytest.raises(AttributeError, match=r"has no attribute 'Convert'; did you mean .*\bconvert\b"):
         _ = opset.Convert
+    with pytest.raises(AttributeError, match=r"dir\(opset\) lists its names, and opset.compat.onnx has those of"):
+        _ = opset.version_converterr
 
 
 FOR_AUTHORS = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,14 @@ import opset
 from judges.fuzz.injecting import bodies
 from opset.budget import Limits
 from opset.opsets.registry import default_registry
-from opset.verification.comparing import why_different
+from opset.verification.comparing import magnitude, why_different
 from opset.verification.inputs import CAREFUL, Drawing
 
 RUNS = 300
 """Inputs that are drawn for a fault whose models do not show that it changes nothing."""
+RANDOM = frozenset(
+    "Bernoulli Dropout Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike".split()
+)
 COMMUTATIVE = frozenset("Add Mul And Or Xor Equal Max Min Sum Mean BitwiseAnd BitwiseOr BitwiseXor".split())
 
 
@@ -70,6 +73,16 @@ def without_defaults(model: ModelProto) -> None:
             node.attribute.extend(kept)
 
 
+def without_seeds(model: ModelProto) -> None:
+    """Remove the seeds of operators that draw random numbers: the standard does not say which numbers follow."""
+    for body in bodies(model):
+        for node in body.node:
+            kept = [each for each in node.attribute if each.name != "seed"]
+            if node.op_type in RANDOM and len(kept) < len(node.attribute):
+                del node.attribute[:]
+                node.attribute.extend(kept)
+
+
 def with_sorted_operands(model: ModelProto) -> None:
     """Sort the inputs of operators whose result does not depend on their order."""
     for body in bodies(model):
@@ -91,6 +104,7 @@ STEPS: Mapping[str, Callable[[ModelProto], None]] = {
     "in a branch that is never taken": without_untaken_branches,
     "nothing reads it": without_dead_nodes,
     "it is the default": without_defaults,
+    "it is the seed of random numbers": without_seeds,
     "the order of these inputs does not count": with_sorted_operands,
     "both branches are the same": with_equal_branches,
 }
@@ -110,17 +124,34 @@ def reason(before: ModelProto, after: ModelProto) -> str:
     return ""
 
 
-def differs_on_many(source: ModelProto, before: ModelProto, after: ModelProto, allowed: float) -> tuple[bool, int]:
-    """Return whether onnxruntime gives other outputs for two models on many drawn inputs, and how many it compared."""
+def differ(one: Sequence[Any], other: Sequence[Any], allowed: float, usual: Sequence[float]) -> bool:
+    """Whether outputs differ by more than is allowed for their own magnitudes, and for usual ones."""
+    return any(
+        why_different(before, after, allowed, allowed * max(size, magnitude(before)))
+        for before, after, size in zip(one, other, usual, strict=True)
+    )
+
+
+def differs_on_many(
+    source: ModelProto, before: ModelProto, after: ModelProto, allowed: float, feeds: Mapping[str, Any]
+) -> tuple[bool, int]:
+    """Return whether onnxruntime gives other outputs for two models on many drawn inputs, and how many it compared.
+
+    The magnitudes of outputs on `feeds`, those of the case, are the usual ones.
+    """
     sessions = [_session(model) for model in (before, after)]
+    try:
+        usual = [*map(magnitude, sessions[0].run(None, dict(feeds)))]
+    except Exception:
+        usual = [0.0] * len(before.graph.output)
     compared = 0
-    for feeds in _drawn(source):
+    for drawn in _drawn(source):
         try:
-            one, other = (session.run(None, feeds) for session in sessions)
+            one, other = (session.run(None, drawn) for session in sessions)
         except Exception:
             continue
         compared += 1
-        if any(why_different(*pair, allowed, None) for pair in zip(one, other, strict=True)):
+        if differ(one, other, allowed, usual):
             return True, compared
     return False, compared
 

@@ -172,7 +172,7 @@ def unsorted_nodes(model: Any, draw: random.Random) -> Any:
     return faulty
 
 
-@fault("G103", nothing)
+@fault("W107", nothing)
 def equal_imports(model: Any, draw: random.Random) -> Any:
     """Repeat an import, ai.onnx by its other name."""
     faulty = _copy(model)

@@ -38,7 +38,8 @@ class MissingCast(NamedTuple):
 def missing_casts(context: CheckContext) -> Iterator[MissingCast]:
     """Yield the inputs that alone have another type of floats than those that they have to be like, the last first.
 
-    Of two inputs, that is the one unlike the output's stated type; without one, a constant beside a computed value.
+    None is cast to another type than the model states for the output. Of two inputs, it is the one unlike that type, or
+    a constant beside a computed value.
     """
     for scope in context.graph_scopes:
         if scope.unused or scope.guarded:
@@ -87,20 +88,28 @@ def _wanted_element(
     if len(counts) != 2 or None in counts or not counts.keys() <= FLOATS.keys():
         return None
     (most, times), (_, others) = counts.most_common()
+    stated = _stated_element(variable, schema, scope, index)
     if times > others:
-        return most
+        return most if stated in (None, most) else None
     if len(elements) != 2:
         return None
-    for position, name in enumerate(scope.body.computes[index]):
-        formal = _formal(schema.outputs, position)
-        if formal is not None and formal.type == variable and name in scope.stated:
-            type_ = type_from_proto(scope.stated[name], lambda dimension: None)
-            if type_ is not None and type_.element in counts:
-                return type_.element
+    if stated in counts:
+        return stated
     computed = [
         element for position, element in elements.items() if not _is_constant(scope, scope.body.reads[index][position])
     ]
     return computed[0] if len(computed) == 1 else None
+
+
+def _stated_element(variable: str, schema: OpSchema, scope: Scope, index: int) -> str | None:
+    """Return the element type that the model states for the outputs of one type variable, None if it states none."""
+    for position, name in enumerate(scope.body.computes[index]):
+        formal = _formal(schema.outputs, position)
+        if formal is not None and formal.type == variable and name in scope.stated:
+            type_ = type_from_proto(scope.stated[name], lambda dimension: None)
+            if type_ is not None and type_.element is not None:
+                return type_.element
+    return None
 
 
 def _formal(formals: tuple[Parameter, ...], position: int) -> Parameter | None:

@@ -1,6 +1,6 @@
 """Mends models by the fixes of the rules that they break; nothing else is touched.
 
-    @CHECKER.fix("G103")
+    @CHECKER.fix("W107")
     def remove_equal_imports(context: CheckContext) -> Iterator[Mend]: ...
 
 A fix changes the message of its context in place, and yields a Mend for each change; it runs if the rule of one of its

@@ -28,6 +28,8 @@ from opset.schemas.names import domain_name
 SUFFIX = "mended"
 DOCUMENT = ".onnxopset"
 """The suffix of operator-set documents."""
+UNREADABLE = ("S301", "S302")
+"""Codes of what is no document, or is damaged."""
 WORDS = {"clean": "clean", "warned": "with warnings", "broken": "with errors", "failed": "failed"}
 VERB = Verb(WORDS, "the model was not checked", ("inference.py",), "I401")
 
@@ -148,7 +150,7 @@ def _check_choice(settings: Settings, call: Call) -> None:
     names_output = call.in_place or call.given is not None
     wrong, help = "", ""
     if settings.fix and settings.diff:
-        wrong, help = "--diff writes nothing, and --fix does", "give one of the two"
+        wrong, help = "--fix writes a model, and --diff writes nothing", "give one of the two"
     elif settings.fix and not names_output:
         wrong, help = "--fix writes a model, and no output is named", "give -o FILE or --in-place, or --diff to look"
     elif names_output and not settings.fix:
@@ -224,6 +226,8 @@ def _check_document(source: Input, settings: Settings) -> ModelReport[CheckRepor
         operators = load_operator_set(source.path)
     except SchemaError as error:
         findings = error.finding_list
+        if any(each.code in UNREADABLE for each in findings):
+            return ModelReport(source.path, None, None, findings, "failed", ModelError.exit_status)
         return ModelReport(source.path, None, CheckReport(len(findings), 0), findings, "broken", 1)
     shown = f"{domain_name(operators.domain)} {operators.version}"
     count = output.count_text(len(operators.schemas), "operator")

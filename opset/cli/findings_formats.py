@@ -183,7 +183,7 @@ def fingerprint(finding: Finding) -> str:
 
 def _message(finding: Finding) -> str:
     """Return a finding as one line: what, why and help."""
-    parts = [finding.message, finding.why, finding.help]
+    parts = [finding.message, finding.why, finding.advice]
     return escape_text("; ".join(part for part in parts if part))
 
 

@@ -86,8 +86,10 @@ def command(document: str, folder: Path | None, form: str) -> int:
     report = ImportReport(domain, operators.version, operators.ir_version, names, files, notes, steps)
 
     def lines() -> list[str]:
-        counted = output.count_text(len(names), "operator"), output.count_text(len(files), "file")
-        head = f"{domain} {operators.version}: {counted[0]}; wrote {counted[1]} below {safe_text(folder)}"
+        counted = output.count_text(len(operators.schemas), "operator"), output.count_text(len(files), "file")
+        withdrawn = len(names) - len(operators.schemas)
+        more = f" and {withdrawn:,} withdrawn" if withdrawn else ""
+        head = f"{domain} {operators.version}: {counted[0]}{more}; wrote {counted[1]} below {safe_text(folder)}"
         found = [head, *(f"note: {safe_text(note)}" for note in notes)]
         return [*found, "next", *table_lines([[safe_text(step), why] for step, why in steps])] if steps else found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, NamedTuple
@@ -14,7 +15,9 @@ from opset.cli.output import count_text
 from opset.cli.records import ModelReport
 from opset.cli.target_options import TargetChoice, target_options
 from opset.composition.merging import Joint, Merging, merge_models
-from opset.errors import SHOWN, Finding, FindingList, UsageError, brief_name, safe_text
+from opset.errors import SHOWN, Finding, FindingList, UsageError, brief_name, listing, safe_text
+from opset.model.storage.container import Model
+from opset.model.storage.external import leads_out, locations
 from opset.opsets.registry import Registry
 from opset.schemas.names import domain_name
 
@@ -106,7 +109,21 @@ def merge_file(source: Input, settings: Settings, call: Call, registry: Registry
     models = load_input(source, call.roots), load_input(settings.second, call.roots)
     merging = merge_models(*models, settings.joint, registry, call.limits)
     path = call.write_result(merging.model, source, SUFFIX, merging.notes)
+    if call.external == "keep" and path != STREAM and (outside := _folders_outside(merging.model, path)):
+        merging.notes.append(
+            f"external data stays in {listing(outside)}: give --allow-external-root to read the result"
+        )
     return ModelReport(source.path, path, _report(merging), FindingList(), "merged", 0)
+
+
+def _folders_outside(whole: Model, path: str) -> list[str]:
+    """Return the folders of external data that lie outside of the folder that a model was written to."""
+    folder, own = whole.folder, os.path.dirname(path)
+    if folder is None:
+        return []
+    led = (folder.location_from(own, each) for each in locations(whole.proto))
+    found = {os.path.normpath(os.path.join(own, os.path.dirname(each))) for each in led if leads_out(each)}
+    return sorted(found)
 
 
 def _report(merging: Merging) -> MergingReport:

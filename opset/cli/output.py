@@ -123,8 +123,12 @@ _ENCODER = json.JSONEncoder(indent=2, default=json_object, allow_nan=False)
 def _json_value(value: object) -> object:
     """Return a value of a report as JSON can hold it: numbers that are not finite as text, named tuples as objects."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        place = value.place if isinstance(value, Finding) else ""
-        value = value._asdict() | ({"at": place.at} if isinstance(place, NodeLocation) else {})
+        data = value._asdict()
+        if isinstance(value, Finding):
+            data["help"] = value.advice
+            if isinstance(value.place, NodeLocation):
+                data["at"] = value.place.at
+        value = data
     if isinstance(value, Mapping):
         return {key: _json_value(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):

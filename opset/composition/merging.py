@@ -9,8 +9,6 @@ Weights are not read, and nothing recurses; the work is linear in the size of bo
 
 from __future__ import annotations
 
-import os
-import posixpath
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -460,24 +458,19 @@ class _Joining:
         """Return the folder of all external data, with locations of the second model rewritten if they begin elsewhere.
 
         Raises:
-            UsageError: U103 if one model has a folder, the other has none, and both have external data.
+            UsageError: U103 if one model has a folder, the other has none, and both have external data, or if a path is
+                not valid UTF-8.
         """
         first, second = self._first, self._second
-        theirs = external.locations(second.proto)
+        ours, theirs = external.locations(first.proto), external.locations(second.proto)
         one, other = first.model.folder, second.model.folder
-        if not theirs or self._in_one_folder():
-            return one
-        if not external.locations(first.proto):
-            return other
+        if not (ours and theirs) or self._in_one_folder():
+            folder = one if ours else other if theirs else None
+            return None if folder is None else external.JoinedFolder(folder, folder, {})
         if one is None or other is None:
             message = "both models have external data, and the folder of one is not known"
             raise UsageError(Finding("U103", message, help="give both models by their paths"))
-        for location, tensor in theirs.items():
-            if location.encode(errors="replace").decode() != location:
-                why = f"the path {quote(location)} is not valid UTF-8"
-                help = "rename the file, and the location in the tensor"
-                raise UsageError(Finding("U103", "external data cannot be joined", tensor, why, help))
-        new = {location: _location_from(one.path, other.path, location) for location in theirs}
+        new = {location: other.location_from(one.path, location) for location in theirs}
         external.replace_locations(second.proto, new)
         return external.JoinedFolder(one, other, {located: location for location, located in new.items()})
 
@@ -510,15 +503,6 @@ class _Joining:
         for holder, further in ((whole, other), (graph, added)):
             if renamed := _join_metadata(holder, further):
                 self._notes.append(f"metadata that both have with other values, the second's: {listing(renamed)}")
-
-
-def _location_from(folder: str, origin: str, location: str) -> str:
-    """Return a location that is relative to `origin` as one that is relative to `folder`."""
-    if os.path.isabs(location):
-        return location
-    return posixpath.join(
-        os.path.relpath(os.path.realpath(origin), os.path.realpath(folder)).replace(os.sep, "/"), location
-    )
 
 
 def _join_texts(holder: Any, other: Any) -> None:

@@ -169,8 +169,8 @@ def _wider_shape(use: Use) -> Demand | None:
     shape, count = use.shape(0), use.count()
     if shape is None or count < len(shape):
         return Demand(1, 1)
-    sizes = [size if isinstance(size, int) and size != 1 else 2 for size in shape]
-    return Demand(fixed=(2,) * (count - len(shape)) + tuple(sizes))
+    sizes = [size if isinstance(size, int) and size != 1 else _SMALL for size in shape]
+    return Demand(fixed=(_SMALL,) * (count - len(shape)) + tuple(sizes))
 
 
 def _other_shape(use: Use) -> Demand | None:
@@ -232,6 +232,13 @@ def _scores(use: Use) -> Demand | None:
     return Demand(mask=True)
 
 
+def _place_in_cache(use: Use) -> Demand:
+    """Return places in a cache from which an update fits into it, or any place if it is written to in a circle."""
+    axis = use.attribute("axis", -2)
+    room = 1 if use.attribute("mode") in (b"circular", "circular") else use.size(1, axis, 1)
+    return Demand(0, max(use.size(0, axis, 1) - room, 0))
+
+
 def _grid_size(use: Use) -> Demand:
     """Return the size of an output image, other along each axis, with the batch of the transformations."""
     return Demand(fixed=(use.size(0, 0), 1, *range(_SMALL + 1, _SMALL + max(use.count() - 1, 1))))
@@ -266,6 +273,11 @@ def _odd_numbers(use: Use) -> Demand | None:
     return Demand(choices=(math.inf, -math.inf, math.nan, 0.5, -2.0))
 
 
+def _ratio(use: Use) -> Demand:
+    """Return shares of elements that are dropped; with 0 none is, so that nothing is random."""
+    return Demand(choices=(0.0, 0.25, 0.5))
+
+
 _WIDE = _whole(-(2**31), 2**31 - 1)
 _BYTES = _whole(-128, 255)
 _POSITIVE = _real(0.1, 3)
@@ -286,7 +298,7 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("Resize", 2): _real(1, 2.6), ("Resize", 3): _whole(2, 5), ("Upsample", 1): _real(1, 2.6),
     **{(name, 4): _length_of_sequence for name in ("RNN", "GRU", "LSTM")}, ("ReverseSequence", 1): _length_of_sequence,
     ("SequenceAt", 1): _whole(0, 1), ("SequenceErase", 1): _whole(0, 1), ("SequenceInsert", 2): _whole(0, 1),
-    ("Loop", 0): _whole(1, 5), ("Loop", 1): _whole(1, 1), ("Dropout", 1): _real(0, 0.5),
+    ("Loop", 0): _whole(1, 5), ("Loop", 1): _whole(1, 1), ("Dropout", 1): _ratio,
     ("Bernoulli", 0): _real(0, 1), ("Multinomial", 0): _real(-3, 0), ("BatchNormalization", 4): _POSITIVE,
     **{(name, 1): _real(0.05, 0.3) for name in ("QuantizeLinear", "DequantizeLinear")},
     **{(name, at): _real(0.05, 0.3) for name in ("QLinearConv", "QLinearMatMul") for at in (1, 4)},
@@ -304,7 +316,7 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("MelWeightMatrix", 3): _whole(0, 100), ("MelWeightMatrix", 4): _whole(3000, 4000),
     ("Clip", 1): _real(-1, 0), ("Clip", 2): _real(0.25, 1.5), ("CenterCropPad", 1): _cropped_or_padded,
     ("Attention", 3): _scores, ("Attention", 6): lambda use: Demand(1, use.size(1, -2)),
-    ("TensorScatter", 2): _whole(0, 0), ("RotaryEmbedding", 3): lambda use: Demand(0, use.size(1, 0) - 1),
+    ("TensorScatter", 2): _place_in_cache, ("RotaryEmbedding", 3): lambda use: Demand(0, use.size(1, 0) - 1),
     **{(f"Bitwise{name}", at): _WIDE for name in ("And", "Or", "Xor", "Not") for at in (0, 1)}, ("BitShift", 0): _WIDE,
     ("BitCast", 0): _WIDE, ("IsInf", 0): _odd_numbers,
     ("IsNaN", 0): _odd_numbers, ("Mod", 0): _whole(-9, 9),

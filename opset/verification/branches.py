@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from opset.model.graph.index import bodies_below
+from opset.model.graph.index import Body, ModelIndex, bodies_below
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry
 from opset.preparation import read_model
@@ -14,11 +14,11 @@ _MOST = 1000
 
 
 class Branches:
-    """The graphs inside a model's main graph that have not been run; `trace` is told each value that is computed."""
+    """The graphs in nodes and functions that have not been run; `trace` is told each value that is computed."""
 
     def __init__(self, model: Model, registry: Registry) -> None:
         _, index = read_model(model, registry)
-        inner = [body for body in bodies_below(index.main) if body is not index.main and body.nodes][:_MOST]
+        inner = [body for body in _called_bodies(index) if body is not index.main and body.nodes][:_MOST]
         self.missed = {body.label for body in inner}
 
     @property
@@ -29,3 +29,15 @@ class Branches:
     def _see(self, location: str, name: str, value: Any) -> None:
         """Note the graph that a node is in."""
         self.missed.discard(location.rpartition(", node")[0])
+
+
+def _called_bodies(index: ModelIndex) -> Iterator[Body]:
+    """Yield the main graph, the functions that it calls, directly or not, and the graphs in these."""
+    reached = {id(index.main)}
+    for body in [index.main, *index.call_order()]:
+        if id(body) not in reached:
+            continue
+        for each in bodies_below(body):
+            yield each
+            called = {each.function_key(number) for number in range(len(each.nodes))} if index.functions else set()
+            reached.update(id(index.functions[key]) for key in called & index.functions.keys())

@@ -82,7 +82,7 @@ class Comparison:
         self._nan = [0, 0]
         self._histogram = np.zeros(len(SHARES) + 2, np.int64)
         self._digests: set[bytes] = set()
-        self._runs = 0
+        self._runs = self._random_runs = 0
 
     def add(self, before: Any, after: Any, allowed: float, longest_sum: int) -> bool:
         """Add the values of a run, with the relative tolerance of the models; return whether they are the same."""
@@ -91,6 +91,7 @@ class Comparison:
         self.elements += sum(each.size for each in leaves(before))
         self._digests.add(_digest(before))
         if self.random:
+            self._random_runs += 1
             self.why = self.why or _why_other_form(before, after)
             return not self.why
         rtol = allowed if self.rtol is None else self.rtol
@@ -129,9 +130,16 @@ class Comparison:
             atol=self.atol,
             longest_sum=self.longest_sum,
             varies=len(self._digests) > 1,
-            why=self.why or (RANDOM if self.random else ""),
+            why=self.why or self._why_less,
             histogram=tuple(self._histogram.tolist()) if self._histogram.any() else (),
         )
+
+    @property
+    def _why_less(self) -> str:
+        """Why only type and shape were compared in some runs, "" if all were compared in full."""
+        if not self._random_runs or self._random_runs == self._runs:
+            return RANDOM if self._random_runs else ""
+        return f"in {self._random_runs} of {self._runs} runs {RANDOM}"
 
     @property
     def is_empty(self) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,10 @@ from opset.tensor_io.random_inputs import random_inputs
 
 SIZES = ((2, 3, 4, 5), (3,), (1,), (2,), (4,), (8,), (16,), (32,), (64,), (128,), (224,))
 """Sizes that are tried for open dimensions; of several, each dimension gets another."""
+GREATER = 3
+"""Sizes behind FIRST that every second seed tries last."""
+MOST_SUMMED = 5
+"""Dimensions of which one may be the sum of two others."""
 FIRST = 3
 """The sizes that seeds begin with, one after the other."""
 MANY = (100, 2, 3, 4)
@@ -33,6 +38,8 @@ SCALES = (1, 1, 4, 500)
 """What floats of which nothing is demanded are multiplied by, for some seeds."""
 SMALL_NODES, SMALL_WEIGHTS, SMALL_VALUES = 300, 50_000, 50_000
 """The most nodes, elements of weights and elements of values of a small model, of which more runs are made."""
+MOST_ROWS = 4096
+"""Integers of a range that seeds go through, one after the other."""
 ANOTHER = 1000
 """What is added to a seed at each attempt."""
 CAREFUL = (None, Demand(0, 1), *[Demand(1, 4)] * 4)
@@ -63,6 +70,8 @@ class Drawing:
         defaults |= {tensor.values.name for tensor in graph.sparse_initializer}
         self._needed = {value.name for value in graph.input} - defaults
         self.open_sizes = sorted(open_dim_names(self._model))
+        self._sum: tuple[str, str, str] | None = None
+        """The dimensions of the last sizes that were tried, if one was made the sum of the others."""
         self._known: dict[tuple[int, ...], tuple[Model, Inference | None, dict[str, Demand]]] = {}
 
     def sizes_for(self, number: int) -> Iterator[dict[str, int]]:
@@ -71,9 +80,28 @@ class Drawing:
             yield {}
             return
         first = SIZES[:FIRST] if number < FIRST else (MANY, *SIZES[:FIRST])
-        number %= len(first)
-        for sizes in (*first[number:], *first[:number], *SIZES[FIRST:]):
-            yield {name: sizes[_place(name, at) % len(sizes)] for at, name in enumerate(self.open_sizes)}
+        at = (number + number // len(first)) % len(first)  # numbers are varied by the seed, too, in other turns
+        rest = SIZES[FIRST:] if number % 2 == 0 else (*SIZES[FIRST + GREATER :], *SIZES[FIRST : FIRST + GREATER])
+        tried = [self._spread(sizes) for sizes in (*first[at:], *first[:at], *rest)]
+        if self._sum is not None:
+            yield _with_sum(tried[0], *self._sum)
+        yield tried[0]
+        for sum_ in self._sums():
+            self._sum = sum_
+            yield _with_sum(tried[0], *sum_)
+        self._sum = None
+        yield from tried[1:]
+
+    def _sums(self) -> Iterator[tuple[str, str, str]]:
+        """Yield dimensions of which the first may be the sum of the others, as of a cache and new entries."""
+        if self._sum is None and len(self.open_sizes) <= MOST_SUMMED:
+            for whole in self.open_sizes:
+                for one, other in combinations([name for name in self.open_sizes if name != whole], 2):
+                    yield whole, one, other
+
+    def _spread(self, sizes: Sequence[int]) -> dict[str, int]:
+        """Return sizes by name of the dimension, in turn."""
+        return {name: sizes[_place(name, at) % len(sizes)] for at, name in enumerate(self.open_sizes)}
 
     @property
     def is_small(self) -> bool:
@@ -110,10 +138,12 @@ class Drawing:
                 if not (value.name in demands and not demands[value.name].whole)
             }
         feeds = random_inputs(inputs, {}, seed + ANOTHER * attempt, self._limits, demands)
-        for name in feeds.keys() - demands.keys():
-            feeds[name] = _vary(
-                feeds[name], seed, np.random.default_rng((seed, zlib.crc32(name.encode()))), self._numbers
-            )
+        for name in feeds:
+            number = zlib.crc32(name.encode())
+            if name in demands:
+                feeds[name] = _cover(feeds[name], seed, number, demands[name])
+            else:
+                feeds[name] = _vary(feeds[name], seed, np.random.default_rng((seed, number)), self._numbers)
         return Drawn(f"drawn with seed {seed}", seed, {**self._given, **sizes}, feeds)
 
     def complete(self, feeds: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -130,6 +160,11 @@ class Drawing:
             inference, demands = suitable_demands(bound, self._registry, self._limits, self._needed)
             self._known[key] = bound, inference, demands
         return self._known[key]
+
+
+def _with_sum(sizes: Mapping[str, int], whole: str, one: str, other: str) -> dict[str, int]:
+    """Return sizes in which one is the sum of two others."""
+    return {**sizes, whole: sizes[one] + sizes[other]}
 
 
 def _vary(value: Any, seed: int, rng: np.random.Generator, numbers: np.ndarray) -> Any:
@@ -157,6 +192,8 @@ def _vary(value: Any, seed: int, rng: np.random.Generator, numbers: np.ndarray) 
         scaled = value * scale
         if scale > 1 and value.size == 1:  # both signs, in turn
             scaled = np.copysign(scaled, 1 if seed % 8 else -1)
+        elif seed >= FIRST and seed % 4 == 1 and seed % 16 != 9:  # all of one sign
+            scaled = np.copysign(scaled, -1 if seed % 8 == 5 else 1)
         return (np.round(scaled * 2) / 2 if seed % 3 == 2 else scaled).astype(value.dtype)
 
 
@@ -173,6 +210,27 @@ def _vary_integers(value: np.ndarray, seed: int, rng: np.random.Generator) -> An
     limits = np.iinfo(value.dtype)
     low, high = max(low, int(limits.min)), min(high, int(limits.max))
     return np.asarray(rng.integers(low, high + 1, size=value.shape)).astype(value.dtype)
+
+
+def _cover(value: Any, seed: int, number: int, demand: Demand) -> Any:
+    """Return a tensor of integers in which half of the elements go through the whole range, from seed to seed.
+
+    So that a few seeds reach each row of a table, and each turn of a loop.
+    """
+    count = int(demand.high - demand.low) + 1
+    plain = Demand(demand.low, demand.high)
+    if (
+        not isinstance(value, np.ndarray)
+        or value.dtype.kind not in "iu"
+        or demand != plain
+        or not 1 < count <= MOST_ROWS
+    ):
+        return value
+    taken = (value.size + 1) // 2
+    following = np.arange(number + seed * taken, number + (seed + 1) * taken) % count + math.ceil(demand.low)
+    covered = value.reshape(-1).copy()
+    covered[np.random.default_rng((seed, number)).permutation(value.size)[:taken]] = following.astype(value.dtype)
+    return covered.reshape(value.shape)
 
 
 def numbers_in(model: Model) -> np.ndarray:

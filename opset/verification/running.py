@@ -30,9 +30,16 @@ _TICK = 50
 
 
 class Runner(Protocol):
-    """Runs one model on several inputs."""
+    """Runs one model on several inputs; `steps` are those of the last run, 0 if they are not counted."""
 
-    def run(self, feeds: Mapping[str, Any], trace: Callable[[str, str, Any], None] | None = None) -> list[Any]:
+    steps: int
+
+    def run(
+        self,
+        feeds: Mapping[str, Any],
+        trace: Callable[[str, str, Any], None] | None = None,
+        max_steps: int | None = None,
+    ) -> list[Any]:
         """Return the outputs. Raises RunError if the model does not run."""
 
 
@@ -44,14 +51,26 @@ class ReferenceRunner:
         self._options: dict[str, Any] = {"schemas": registry, "seed": seed}
         self._model = model
         self._evaluator = ReferenceEvaluator(model, limits=limits, **self._options)
+        self.steps = 0
 
-    def run(self, feeds: Mapping[str, Any], trace: Callable[[str, str, Any], None] | None = None) -> list[Any]:
+    def run(
+        self,
+        feeds: Mapping[str, Any],
+        trace: Callable[[str, str, Any], None] | None = None,
+        max_steps: int | None = None,
+    ) -> list[Any]:
         """Return the outputs, and report each computed value to a trace. Raises RunError if the model does not run."""
         evaluator, limits = self._evaluator, self._budget.remaining_limits(self._limits)
+        if max_steps is not None:
+            allowed = max_steps if limits.max_steps is None else min(max_steps, limits.max_steps)
+            limits = Limits(allowed, limits.max_bytes, limits.timeout)
         if trace is not None:
             evaluator = ReferenceEvaluator(self._model, limits=limits, trace=trace, **self._options)
         evaluator.limits = limits
-        return evaluator.run(None, feeds)
+        try:
+            return evaluator.run(None, feeds)
+        finally:
+            self.steps = evaluator.steps
 
 
 class RuntimeRunner:
@@ -64,8 +83,14 @@ class RuntimeRunner:
         self._model, self._side, self._package = model, side, package_of(package)
         self._limits, self._budget = limits, budget
         self.version = ""
+        self.steps = 0
 
-    def run(self, feeds: Mapping[str, Any], trace: Callable[[str, str, Any], None] | None = None) -> list[Any]:
+    def run(
+        self,
+        feeds: Mapping[str, Any],
+        trace: Callable[[str, str, Any], None] | None = None,
+        max_steps: int | None = None,
+    ) -> list[Any]:
         """Return the outputs. Raises RunError R206 if the runtime does not load or run the model."""
         seconds = self._budget.remaining_limits(self._limits).timeout or PATIENCE
         with tempfile.TemporaryDirectory(prefix="opset-") as folder:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,10 +34,16 @@ from opset.verification.tolerances import Roundings, tolerance
 SEEDS = 3
 MORE_SEEDS = 9
 """Inputs drawn beyond these as long as a branch or body of a loop was not run, or an output had no elements."""
-SMALL_SEEDS = 20
-"""Inputs drawn of a small model, unless an output differs before."""
+SMALL_SEEDS, HUNT_SEEDS = 20, 150
+"""Inputs drawn of a small model, unless an output differs before; and if a value inside differs, but no output."""
+INSIDE = 1e-4
+"""The relative difference of values inside that counts."""
 KEPT = 1 << 30
 """Bytes of inner values that are kept to find the first that differs."""
+MOST_STEPS, STEPS_FOR_ONE = 100_000, 100
+"""Steps that a run of the second model may take at least, and for each step of the first one; more has no end."""
+ENOUGH_DRAWN = 40
+"""Elements that are drawn again to see whether an output is random: a few may happen to be equal."""
 _STOPPED = ("R301", "R302", "R303", "R205", "R201")
 """Codes of runs that say nothing about the model's values."""
 
@@ -97,7 +104,7 @@ def verify(
     Raises:
         ModelError: A model is malformed.
         UsageError: U103 for options that do not fit, T224 if the runtime is not installed.
-        RunError: R207 if the models have other inputs or outputs, R1… for data that does not fit.
+        RunError: R207 if the models have different inputs or outputs, R1… for data that does not fit.
     """
     registry = registry_with(schemas)
     roots = tuple(allow_external_roots)
@@ -132,7 +139,7 @@ def match_interfaces(before: Model, after: Model) -> Interface:
             continue
         if len(names) != len(others):
             why = f"{listing(names) or 'none'} before, {listing(others) or 'none'} after"
-            findings.append(Finding("R207", f"the models have other {role}s", why=why))
+            findings.append(Finding("R207", f"the models have different {role}s", why=why))
             continue
         kept = {*names} & {*others}
         rest = iter([each for each in others if each not in kept])
@@ -163,6 +170,9 @@ class _Verifying:
         self.first: FirstDifference | None = None
         self._reasons: dict[str, None] = {}
         self._located = False
+        self._last: tuple[Drawn, Mapping[str, Any]] | None = None
+        """The inputs of the last run in which the outputs were the same, for both models."""
+        self._inside = ""
         self._stopped = False
         """Whether a run reached a limit, as runs on other inputs would."""
         self.branches = Branches(before, registry)
@@ -218,11 +228,19 @@ class _Verifying:
         if self.settings.data:
             return
         seeds = self._seeds()
-        for seed in range(max(seeds, (self.settings.seeds or SEEDS) + MORE_SEEDS)):
-            is_enough = not self.branches.missed and not any(each.is_empty for each in self.comparisons.values())
-            if self._stopped or (seed >= seeds and is_enough) or (seed >= SEEDS and self._differs):
+        most = max(seeds, (self.settings.seeds or SEEDS) + MORE_SEEDS)
+        seed = 0
+        while seed < most and not self._stopped and not (seed >= SEEDS and self._differs):
+            if (
+                seed >= seeds
+                and not self.branches.missed
+                and not any(each.is_empty for each in self.comparisons.values())
+            ):
                 break
             yield from self._draw_runs(seed)
+            seed += 1
+            if seed == seeds == SMALL_SEEDS and self.settings.seeds is None and self._differs_inside():
+                seeds = most = HUNT_SEEDS
 
     @property
     def _differs(self) -> bool:
@@ -257,7 +275,7 @@ class _Verifying:
 
     def _note_failures(self, failures: Sequence[tuple[Drawn, RunError]]) -> None:
         """Note sizes with which the first model does not run."""
-        for drawn, error in failures:
+        for drawn, error in failures[:1]:
             if drawn.sizes:
                 sizes = ", ".join(f"{safe_text(name)}={size}" for name, size in drawn.sizes.items())
                 self.notes.append(f"the model before does not run with {sizes}: {_message(error)}")
@@ -287,12 +305,18 @@ class _Verifying:
     def _compare(self, drawn: Drawn, outputs: Sequence[Any]) -> None:
         """Run the second model on the inputs, and compare the outputs."""
         feeds = {self.interface.inputs.get(name, name): value for name, value in drawn.feeds.items()}
+        steps = self.runners[0].steps
+        most = max(MOST_STEPS, STEPS_FOR_ONE * steps)
         try:
-            found = self.runners[1].run(feeds)
+            found = self.runners[1].run(feeds, max_steps=most)
         except RunError as error:
+            is_stopped = error.findings[0].code in _STOPPED and self.runners[1].steps <= most
             why = f"the model after does not run: {_message(error)}"
-            is_stopped = error.findings[0].code in _STOPPED
-            self._stopped |= is_stopped
+            if self.runners[1].steps > most:
+                why = f"the model after does not come to an end: more than {most:,} steps, {steps:,} before"
+            if is_stopped:
+                self._stopped = True
+                self.notes.append(f"{drawn.source} was not compared: {why}")
             verdict = NOT_COMPARED if is_stopped else DIFFERENT
             self._reasons[why] = None
             self.runs.append(VerifiedRun(drawn.source, drawn.seed, drawn.sizes, verdict, why))
@@ -301,7 +325,7 @@ class _Verifying:
         others = [each.name for each in self.models[1].proto.graph.output]
         values, other_values = dict(zip(names, outputs, strict=True)), dict(zip(others, found, strict=True))
         roundings = self._roundings(drawn)
-        self._mark_random(drawn, values)
+        self._mark_random(drawn)
         same = True
         allowed: dict[str, float] = {}
         for name, comparison in self.comparisons.items():
@@ -309,7 +333,9 @@ class _Verifying:
             same &= comparison.add(values[name], other_values[comparison.after], allowed[name], longest)
         verdict = SAME if same else DIFFERENT
         self.runs.append(VerifiedRun(drawn.source, drawn.seed, drawn.sizes, verdict))
-        if not same and not self._located:
+        if same:
+            self._last = drawn, feeds
+        elif not self._located:
             self._locate(drawn, feeds, max(allowed.values()))
 
     def _roundings(self, drawn: Drawn) -> list[Roundings]:
@@ -322,40 +348,76 @@ class _Verifying:
                 found.append(Roundings(inference.index, inference))
         return found
 
-    def _mark_random(self, drawn: Drawn, values: Mapping[str, Any]) -> None:
-        """Mark the outputs that depend on random numbers, which are not compared by value."""
+    def _mark_random(self, drawn: Drawn) -> None:
+        """Mark the outputs that depend on random numbers in this run, which are not compared by value."""
         certain, doubtful = self._random
-        runner = self.runners[0]
-        if doubtful and isinstance(runner, ReferenceRunner):
-            other = ReferenceRunner(
-                without_seeds(self.models[0]), self.registry, self.settings.limits, self.budget, seed=1
-            )
-            again = dict(zip(values, other.run(drawn.feeds), strict=True))
-            doubtful = {name for name in doubtful if why_different(values[name], again[name], 0.0, 0.0)}
-        for name in certain | doubtful:
-            if name in self.comparisons:
-                self.comparisons[name].random = True
+        if doubtful:
+            with suppress(RunError):  # if a runtime alone can run the model, it is not known
+                doubtful = self._drawn_outputs(drawn, doubtful)
+        for name, comparison in self.comparisons.items():
+            comparison.random = name in certain or name in doubtful
+
+    def _drawn_outputs(self, drawn: Drawn, doubtful: Iterable[str]) -> set[str]:
+        """Return those of some outputs of the first model that are others if other random numbers are drawn.
+
+        Raises:
+            RunError: The reference evaluator does not run the model.
+        """
+        model = without_seeds(self.models[0])
+        names = [each.name for each in model.proto.graph.output]
+
+        def outputs(seed: int) -> dict[str, Any]:
+            runner = ReferenceRunner(model, self.registry, self.settings.limits, self.budget, seed=seed)
+            return dict(zip(names, runner.run(drawn.feeds), strict=True))
+
+        values, found, left = outputs(0), set[str](), {*doubtful}
+        fewest = min(sum(each.size for each in leaves(values[name])) for name in left)
+        for seed in range(1, max(ENOUGH_DRAWN // max(fewest, 1), 1) + 1):
+            again = outputs(seed)
+            found |= {name for name in left if why_different(values[name], again[name], 0.0, 0.0)}
+            left -= found
+            if not left:
+                break
+        return found
+
+    def _differs_inside(self) -> bool:
+        """Whether the same outputs of the last run came from other values inside, so that other inputs may show it."""
+        if self._last is None:
+            return False
+        values = self._inner_values(*self._last, INSIDE)
+        if values is None or values.first is None:
+            return False
+        name, place, _, why = values.first
+        self._inside = f"{brief_name(name)} differs inside, and no output does: {why} ({place})"
+        return True
 
     def _locate(self, drawn: Drawn, feeds: Mapping[str, Any], allowed: float) -> None:
         """Find the first value inside that differs, if both run on the reference evaluator."""
         self._located = True
+        values = self._inner_values(drawn, feeds, allowed if self.settings.rtol is None else self.settings.rtol)
+        if values is not None and values.first is not None:
+            self.first = FirstDifference(*values.first)
+        if values is not None and values.cut:
+            self.notes.append("not all inner values fit into memory; an earlier one may differ")
+
+    def _inner_values(self, drawn: Drawn, feeds: Mapping[str, Any], rtol: float) -> InnerValues | None:
+        """Return the comparison of all values inside, None if the reference evaluator does not run both models."""
         before, after = self.runners
         if not (isinstance(before, ReferenceRunner) and isinstance(after, ReferenceRunner)):
-            return
+            return None
         values = InnerValues(min(KEPT, byte_limit(self.settings.limits) // 2))
         try:
             before.run(drawn.feeds, values.keep)
-            values.start_comparing(allowed if self.settings.rtol is None else self.settings.rtol)
+            values.start_comparing(rtol)
             after.run(feeds, values.compare)
         except RunError as error:
             self.notes.append(f"the first difference was not found: {_message(error)}")
-        if values.first is not None:
-            self.first = FirstDifference(*values.first)
-        if values.cut:
-            self.notes.append("not all inner values fit into memory; an earlier one may differ")
+        return values
 
     def _note_what_was_little(self) -> None:
         """Note outputs whose comparison says little."""
+        if self._inside and not self._differs:
+            self.notes.append(self._inside)
         told = {name: each.tells_little for name, each in self.comparisons.items()}
         little = {name: why for name, why in told.items() if why}
         self.notes += [f"{brief_name(name)}: {why}" for name, why in little.items()]
@@ -386,7 +448,7 @@ def _differences(
     outputs: Sequence[OutputComparison], runs: Sequence[VerifiedRun], first: FirstDifference | None
 ) -> Iterator[Finding]:
     """Yield a finding for each output that differs, or for the run that the second model did not make."""
-    help = "a difference that is as it should be: --rtol, --atol"
+    help = "to accept the difference: --rtol, --atol"
     for each in outputs:
         if each.verdict == DIFFERENT:
             place = first.after if first is not None else ""

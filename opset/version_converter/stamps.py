@@ -20,6 +20,7 @@ from opset.model import Model
 from opset.model import proto as pb
 from opset.model.graph.index import bodies, normalize_domain
 from opset.opsets.registry import Registry
+from opset.preparation import read_unreleased
 from opset.schemas import quirks
 from opset.schemas.names import domain_name
 from opset.version_converter.conversion import convert_model
@@ -89,7 +90,7 @@ def assume_opsets(
         ConversionError: C106 if the version of a domain is not certain.
         ModelError: The model is malformed.
     """
-    notes = []
+    notes: list[str] = []
     if versions != AUTO:
         assert not isinstance(versions, str)
         for domain, version in versions.items():
@@ -100,6 +101,7 @@ def assume_opsets(
                     f"read as written for {domain_name(domain)} {version}, not {stated or 'none'} as it states"
                 )
         return model, notes
+    model = read_unreleased(model, registry, notes)
     findings = FindingList()
     for domain in _known_domains(model.proto, registry):
         guess = guess_opset(model, domain, registry, limits)
@@ -235,7 +237,9 @@ def _uncertain_finding(guess: StampGuess) -> Finding:
     classes = "; ".join(each.text for each in guess.candidates)
     message = f"the model was not written for {label} {guess.stated}, and several versions fit"
     why = f"its nodes are valid at these, and mean something else at each: {classes}"
-    help = f"say which the exporter wrote: --assume-opset {guess.candidates[0].nearest_to(guess.stated)}"
+    prefix = f"{guess.domain}=" if guess.domain else ""
+    options = [f"--assume-opset {prefix}{each.nearest_to(guess.stated)}" for each in guess.candidates]
+    help = f"say for which version its nodes were written: {' or '.join(options)}"
     return Finding("C106", message, "opset_import", why, help)
 
 

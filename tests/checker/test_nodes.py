@@ -57,6 +57,24 @@ def test_an_empty_list_about_spatial_axes_is_a_warning_and_is_removed():
     assert [each.name for each in repaired.model.proto.graph.node[0].attribute] == ["kernel_shape"]
 
 
+@pytest.mark.parametrize(("node", "codes"), [
+    ("ReduceMean <axes = [1], keepdims = -1> (x)", ["W304"]),
+    ("ReduceMean <axes = [1], keepdims = 0> (x)", []),
+    ("Softmax <axis = 7> (x)", []),
+])  # fmt: skip
+def test_a_flag_that_is_neither_0_nor_1_is_a_warning(node, codes):
+    text = f'<ir_version: 8, opset_import: ["": 13]> main (float[2, 3] x) => (float[a, b] y) {{ y = {node} }}'
+    assert found(text, ["W3"]) == codes
+
+
+def test_flags_of_functions_are_their_own():
+    text = """<ir_version: 8, opset_import: ["": 13, "local": 1]> main (float[2, 3] x) => (float[a, b] y) {
+        y = local.ReduceMean <keepdims = 5> (x) }
+    <domain: "local", opset_import: ["": 13]> ReduceMean <keepdims> (x) => (y) {
+        y = ReduceMax <keepdims: int = @keepdims> (x) }"""
+    assert found(text, ["W3"]) == []
+
+
 @pytest.mark.parametrize(("version", "outputs", "most"), [(9, "y, m", 5), (9, "y, m, v", 5), (15, "y, m", 3)])
 def test_a_batch_normalization_has_all_outputs_or_one(version, outputs, most):
     text = (

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import onnx
 import pytest
 
+import opset
 from opset.cli.findings_formats import fingerprint
 from opset.errors import Finding
 from tests.cli.commands import run
@@ -24,6 +25,12 @@ main (float[N, 3] x, float16[N, 3] h) => (float[N, 3] y) <float[9] gone> {
     t = Relu (x)
 }
 """
+
+
+def softmax(opset):
+    """Return a model whose only node means something else before and from version 13 on."""
+    header = f'<ir_version: 8, opset_import: ["": {opset}]>'
+    return header + "\nmain (float[2, 3, 4] x) => (float[2, 3, 4] y) { y = Softmax (x) }"
 
 
 @pytest.fixture
@@ -128,6 +135,21 @@ def test_another_opset_is_assumed(models):
     assert onnx.load(models / "out.onnx").opset_import[0].version == 18
     both = run("check", "stamped.onnxtxt", "--assume-opset", "auto", "--assume-opset", 18)
     assert both.exit_code == 2
+
+
+def test_an_opset_in_development_is_read_as_the_newest(models):
+    (models / "early.onnxtxt").write_text(softmax(29))
+    result = run("check", "early.onnxtxt", "--fix", "--assume-opset", "auto", "-o", "read.onnx")
+    assert result.exit_code == 0 and "ai.onnx 29 is in development: its nodes are read as those of" in result.stdout
+    assert onnx.load(models / "read.onnx").opset_import[0].version == 28
+
+
+def test_each_candidate_is_named_and_nothing_written(models):
+    (models / "either.onnxtxt").write_text(softmax(40))
+    result = run("check", "either.onnxtxt", "--fix", "--assume-opset", "auto", "-o", "read.onnx")
+    assert (result.exit_code, (models / "read.onnx").exists()) == (1, False)
+    assert "mean something else at each: 1 to 12; 13 to 28" in result.stderr
+    assert "say for which version its nodes were written: --assume-opset 12 or --assume-opset 28" in result.stderr
 
 
 def test_a_version_that_no_node_contradicts_may_not_exist(models):
@@ -253,3 +275,7 @@ def test_an_operator_set_document_is_checked(folder):
     bad = run("check", "bad.onnxopset")
     assert bad.exit_code == 1 and bad.stdout.startswith("error[S304] there is no version -1 of an operator set")
     assert run("check", "good.onnxopset", "--diff").exit_code == 2
+    opset.load_operator_set("good.onnxopset").save("whole.onnxopset")
+    (folder / "cut.onnxopset").write_bytes((folder / "whole.onnxopset").read_bytes()[:-1])
+    cut = run("check", "cut.onnxopset")
+    assert cut.exit_code == 3 and "why     it is cut short, or bytes of it were changed" in cut.stdout + cut.stderr

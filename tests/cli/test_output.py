@@ -87,20 +87,20 @@ def test_findings_are_the_same_after_they_were_sent():
 
 def test_the_first_findings_are_written_and_the_others_counted(capsys):
     def text(count, omitted=0):
-        return written(write_errors, FindingList([Finding("M101", f"m{n}", why="w") for n in range(count)], omitted))
+        return written(write_errors, FindingList([Finding("G101", f"m{n}", why="w") for n in range(count)], omitted))
 
-    entries = [f"error[M101] m{n}\n  why     w\n" for n in range(SHOWN)]
-    end = "more: opset explain M101\n"
+    entries = [f"error[G101] m{n}\n  why     w\n" for n in range(SHOWN)]
+    end = "more: opset explain G101\n"
     assert text(SHOWN) == "".join(entries) + end
     assert text(SHOWN + 1) == "".join(entries) + "… and 1 more\n" + end
     assert text(SHOWN + 1, 1000) == "".join(entries) + "… and 1,001 more\n" + end
     assert text(1, 2) == entries[0] + "… and 2 more\n" + end
-    codes = [Finding(code, "a] b") for code in ("M102", "C101", "M102")]
+    codes = [Finding(code, "a] b") for code in ("G102", "G101", "G102")]
     assert written(write_errors, FindingList(codes)) == (
-        "error[M102] a] b\nerror[C101] a] b\nerror[M102] a] b\nmore: opset explain M102 C101\n"
+        "error[G102] a] b\nerror[G101] a] b\nerror[G102] a] b\nmore: opset explain G102 G101\n"
     )
-    write_errors(ModelError(Finding("M101", "m")))
-    assert capsys.readouterr().err == "error[M101] m\nmore: opset explain M101\n"
+    write_errors(ModelError(Finding("G101", "m")))
+    assert capsys.readouterr().err == "error[G101] m\nmore: opset explain G101\n"
 
 
 def caused(*errors):

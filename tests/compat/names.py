@@ -13,12 +13,15 @@ import onnx
 
 from opset.compat.onnx.absent import ABSENT
 
+PACKAGE = ""
+"""Stands for the package itself."""
 PAGE = Path(__file__).parents[2] / "docs" / "from-onnx.md"
 HEAD = "## Name by name\n"
 MODULES = (
     "checker version_converter shape_inference reference parser printer inliner compose defs helper numpy_helper "
     "external_data_helper utils model_container serialization backend tools"
 ).split()
+MODULES.insert(0, PACKAGE)
 SAME = "same"
 
 _OWN_ERROR = "an exception of opset, with all findings: "
@@ -96,14 +99,23 @@ def answer(module, name):
     if advice is not None:
         return f"none: {advice}"
     ours = getattr(importlib.import_module(f"opset.compat.onnx.{module}"), name)
-    theirs = getattr(importlib.import_module(f"onnx.{module}"), name)
+    theirs = getattr(module_of_onnx(module), name)
     return DIFFERENCES.get((module, name)) or (SAME if is_same(ours, theirs) else "")
 
 
+def module_of_onnx(module):
+    """Return a module of onnx, the package itself for PACKAGE."""
+    return importlib.import_module(f"onnx.{module}".rstrip("."))
+
+
 def answers():
-    """The answers for all public names, by module and name."""
-    modules = {module: importlib.import_module(f"onnx.{module}") for module in MODULES}
-    return {(module, name): answer(module, name) for module in MODULES for name in public_names(modules[module])}
+    """The answers for all public names, by module and name; modules have rows of their own."""
+    return {
+        (module, name): answer(module, name)
+        for module in MODULES
+        for name in public_names(module_of_onnx(module))
+        if module or name not in MODULES
+    }
 
 
 def table():
@@ -114,12 +126,12 @@ def table():
     version = onnx.__version__.rpartition(".")[0]
     lines = [
         HEAD,
-        f"All public names of the modules of onnx {version}, which has no `hub` any more. A name that is *same* stands",
-        "in `opset.compat.onnx`, with the same parameters.",
+        f"All public names of the modules of onnx {version}, which has no `hub` and no `mapping` any more. A name that",
+        "is *same* stands in `opset.compat.onnx`, with the same parameters.",
         "",
         "| module | names | in `opset.compat.onnx` |",
         "|---|---|---|",
-        *(f"| {module} | {', '.join(names)} | {text} |" for (module, text), names in rows.items()),
+        *(f"| {module or 'onnx'} | {', '.join(names)} | {text} |" for (module, text), names in rows.items()),
     ]
     return "\n".join(lines) + "\n"
 

@@ -318,21 +318,45 @@ def test_external_data_of_two_folders_is_found_again(tmp_path, external):
     feeds = {"x": X, "n": np.ones(2, np.float32)}
     expected = run(other, {"x": run(one, {"x": X})[0], "n": feeds["n"]})[0]
     np.testing.assert_array_equal(run(whole, feeds, ["y_1"])[0], expected)
-    target = tmp_path / "a" if external in ("auto", "keep") else tmp_path / "c"
+    target = tmp_path / "a" if external == "auto" else tmp_path / "c"
     target.mkdir(exist_ok=True)
     whole.save(target / "whole.onnx", external=external)
-    roots = [tmp_path / "b"] if external == "keep" else []
+    roots = [tmp_path / "a", tmp_path / "b"] if external == "keep" else []
     saved = opset.load(target / "whole.onnx", allow_external_roots=roots)
     np.testing.assert_array_equal(run(saved, feeds, ["y_1"])[0], expected)
-    files = {"auto": 4, "copy": 3, "inline": 1, "move": 2, "keep": 3}
+    files = {"auto": 4, "copy": 3, "inline": 1, "move": 2, "keep": 1}
     assert len(os.listdir(target)) == files[external], os.listdir(target)
     locations = {
         entry.value for each in saved.proto.graph.initializer for entry in each.external_data if entry.key == "location"
     }
     if external == "keep":
-        assert locations == {"weights.bin", "../b/weights.bin"}
+        assert locations == {"../a/weights.bin", "../b/weights.bin"}
     if external in ("auto", "copy"):
         assert locations == {"weights.bin", "weights_1.bin"}
+
+
+@pytest.mark.parametrize("target", ["a", "b", "c/d"])
+def test_kept_data_is_led_to_from_the_folder_of_the_result(tmp_path, target):
+    one = with_data(tmp_path / "a", "a.onnx", FIRST, [1, 0, 0, 1, 1, 1])
+    other = with_data(tmp_path / "b", "b.onnx", SECOND, [2, 3])
+    result = tmp_path / target / "whole.onnx"
+    result.parent.mkdir(parents=True, exist_ok=True)
+    arguments = ["merge", str(one), str(other), "--connect", "y=x", "--external-data", "keep", "-o", str(result)]
+    printed = command(*arguments).output
+    outside = [tmp_path / each for each in ("a", "b") if each != target]
+    assert f"external data stays in {', '.join(map(str, outside))}: give --allow-external-root" in printed
+    opset.merge(one, other, {"y": "x"}).save(result, external="keep", force=True)
+    saved = opset.load(result, allow_external_roots=outside)
+    assert not opset.check(saved)
+
+
+def test_kept_data_of_the_second_model_alone_is_led_to(tmp_path):
+    other = with_data(tmp_path / "b", "b.onnx", SECOND, [2, 3])
+    opset.merge(model(FIRST).SerializeToString(), other, {"y": "x"}).save(tmp_path / "whole.onnx", external="keep")
+    saved = opset.load(tmp_path / "whole.onnx")
+    assert [each.external_data[0].value for each in saved.proto.graph.initializer if each.external_data] == [
+        "b/weights.bin"
+    ]
 
 
 def test_external_data_of_one_folder_stays_where_it_is(tmp_path):

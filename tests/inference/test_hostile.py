@@ -77,10 +77,12 @@ def test_sizes_of_any_number(size):
         assert shape(found, "r") == (size, size)
 
 
-def test_a_size_beyond_64_bits_is_not_known():
+def test_no_tensor_has_a_size_beyond_64_bits():
     found = inferred(model([helper.make_node("Concat", ["x", "x"], ["y"], axis=0)], [value("x", [HUGE, 3])]))
     assert isinstance(shape(found)[0], Dim)
     assert shape(found)[1] == 3
+    (finding,) = found.findings
+    assert finding.why == "output 0 would have a size beyond 64 bits: [18446744073709551614, 3]"
 
 
 RANKED = ("Relu", "Shape", "Transpose", "Flatten")

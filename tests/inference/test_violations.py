@@ -138,6 +138,13 @@ BROKEN = [
     (9, "C4: a pool of numbers for X of string",
      f"(string[2] x) => (float[] y) {{ y = {GRAMS}, pool_int64s=[1]>(x) }}"),
     (18, "C5: 0 scales and 0 sizes", "(float[1,4] x) => (float[] y) { y = Resize(x) }"),
+    (18, "C1: scales has rank 2", "(float[1,4] x, float[1,2] s) => (float[] y) { y = Resize(x, , s) }"),
+    (18, "a size of 4 times 1.7014118346046923e+38 is too large",
+     "(float[1,4] x) => (float[] y) <float[2] s = {1, 1.7014118346046923e38}> { y = Resize(x, , s) }"),
+    (9, "output 0 would have a size beyond 64 bits: [9223372036854775811]",
+     "(float[4] x) => (float[] y) { y = Pad<pads=[0, 9223372036854775807]>(x) }"),
+    (15, "with training_mode 0, Y is the only output",
+     "(float[2,3] x, float[3] s) => (float[] y, float[] z) { y, z, v = BatchNormalization(x, s, s, s, s) }"),
     (18, "C4: mode 'linear' of string",
      '(string[1,1] x) => (string[] y) <int64[2] s = {1, 1}> { y = Resize<mode="linear">(x, , , s) }'),
 ]  # fmt: skip

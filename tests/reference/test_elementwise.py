@@ -1,4 +1,4 @@
-"""What the YAML examples of elementwise operators cannot show: accuracy, agreement with numpy, limits of memory."""
+"""What the YAML examples of operators cannot show: accuracy, agreement with numpy, limits of memory."""
 
 import math
 
@@ -119,3 +119,10 @@ def test_blocks_of_any_size_give_the_same(name, monkeypatch):
         monkeypatch.setattr(f"opset.reference.{name}", size)
         for pair, expected, actual in zip(chosen, whole, outputs(), strict=True):
             assert not [each.why for each in differences(expected, actual) if each.why], pair[1].name
+
+
+@pytest.mark.parametrize("matrix", [[[0, np.nan], [0, 1]], [[np.inf, 0], [0, 0]], [[np.inf, 1], [5, 0]]])
+def test_a_pivot_of_zero_does_not_hide_nan_and_infinity(matrix):
+    matrices = np.array([matrix, [[2, 0], [0, 3]], [[1, 2], [2, 4]]], np.float32)
+    (determinants,) = results("g (float[3, 2, 2] x) => (float[3] y) { y = Det (x) }", {"x": matrices})
+    np.testing.assert_array_equal(determinants, np.array([np.nan, 6, 0], np.float32))

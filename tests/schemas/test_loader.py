@@ -691,8 +691,11 @@ def test_files_of_operators_are_those_of_domains_in_order_and_not_too_many(tmp_p
     (tmp_path / "Top.yaml").touch()
     assert operator_files(tmp_path) == sorted(files)
     assert siblings(tmp_path / "a") == sorted(files[2:]) and siblings(tmp_path / "nowhere") == []
-    for place in (tmp_path / "nowhere", files[0]):
-        with pytest.raises(SchemaError, match="this is not a folder of operator files") as caught:
+    for place, message in (
+        (tmp_path / "nowhere", "there is no such file or folder"),
+        (files[0], "this is not a folder of operator files"),
+    ):
+        with pytest.raises(SchemaError, match=message) as caught:
             operator_files(place)
         assert (caught.value.code, caught.value.place) == ("S101", f"{place}:1:1")
     monkeypatch.setattr(loader, "MAX_FILES", 4)

@@ -108,6 +108,67 @@ def test_a_branch_that_runs_seldom_is_run_or_named():
     assert found.same and any("then_branch" in note for note in found.notes)
 
 
+def test_branches_of_functions_that_are_never_taken_are_named():
+    text = """<ir_version: 8, opset_import: ["": 17, "own": 1]>
+    g (float[2] x) => (float[2] y) { k = Constant <value = bool {1}> ()  y = own.F(x, k) }
+    <domain: "own", opset_import: ["": 17]> F (a, c) => (b) {
+      b = If (c) <then_branch = t () => (u) { u = Sin(a) }, else_branch = e () => (v) { v = Cos(a) }> }
+    <domain: "own", opset_import: ["": 17]> Unused (a) => (b) { b = Neg(a) }"""
+    (note,) = opset.verify(model(text), model(text), seeds=1).notes
+    assert note.startswith("never run, so not compared: function 'own.F', node number 0 (If), else_branch;")
+
+
+def test_a_model_that_does_not_come_to_an_end_differs(monkeypatch):
+    monkeypatch.setattr(verifying, "MOST_STEPS", 200)
+    monkeypatch.setattr(verifying, "STEPS_FOR_ONE", 2)
+    text = (
+        HEAD
+        + """(float[2] x) => (float[2] y) <int64 most = {1000000}, int64 ten = {10}, bool on = {1}> {
+        y = Loop (most, on, x) <body = b (int64 i, bool go, float[2] h) => (bool more, float[2] n) {
+            more = Less (i, ten)  n = Neg (h) }> }"""
+    )
+    endless = text.replace("ten = {10}", "ten = {900000}")
+    found = opset.verify(model(text), model(endless), seeds=1)
+    assert found.verdict == "different" and "does not come to an end: more than 200 steps" in found.runs[0].why
+    found = opset.verify(model(text), model(endless), seeds=1, limits=Limits(max_steps=100))
+    assert found.verdict == "not compared" and "too many steps" in found.notes[0]
+
+
+def test_a_size_that_is_the_sum_of_two_others_is_found():
+    text = (
+        HEAD
+        + """(float[P, 2] a, float[S, 2] b, float[T, 2] c) => (float[T, 2] y) {
+        j = Concat <axis = 0> (a, b)  y = Add (j, c) }"""
+    )
+    found = opset.verify(model(text), model(text))
+    assert all(run.sizes["T"] == run.sizes["P"] + run.sizes["S"] for run in found.runs if run.sizes["P"] > 1)
+    assert len([run for run in found.runs if run.verdict == "same"]) == len(found.runs) > 10
+
+
+def test_every_row_of_a_small_table_is_taken():
+    text = (
+        HEAD
+        + "(int64[1] i) => (float[1] y) <float[11] t = {{0, 1, 2, 3, 4, 5, 6, 7, 8, {}, 10}}> {{ y = Gather (t, i) }}"
+    )
+    for name in "ijkl":
+        one, other = (model(text.replace("i)", f"{name})").replace("[1] i", f"[1] {name}").format(n)) for n in (9, -9))
+        assert opset.verify(one, other).verdict == "different"
+
+
+def test_ties_of_inner_values_and_places_in_caches_are_drawn():
+    ties = (
+        HEAD
+        + """(float[B, C] x) => (bool[B] y) {{
+        m = ReduceMax <axes = [1], keepdims = 0> (x)  z = Constant <value_float = 0.0> ()  y = {} (m, z) }}"""
+    )
+    assert not opset.verify(model(ties.format("Greater")), model(ties.format("GreaterOrEqual"))).same
+    cache = """<ir_version: 12, opset_import: ["": 24]> g (float[2, 1, 6, 3] c, float[2, 1, 2, 3] u, int64[2] i)
+        => (float[2, 1, 6, 3] y) {{ y = TensorScatter <mode = "{}"> (c, u, i) }}"""
+    found = opset.verify(model(cache.format("linear")), model(cache.format("linear")))
+    assert found.same and len(found.runs) == 20  # each place fits
+    assert not opset.verify(model(cache.format("circular")), model(cache.format("linear"))).same
+
+
 def test_random_outputs_are_compared_by_shape_alone():
     text = HEAD + "(float[2] x) => (float[2] y, float[2] z) { r = RandomNormalLike (x) y = Add (x, r) z = Neg (x) }"
     found = opset.verify(model(text), model(text))
@@ -119,6 +180,18 @@ def test_a_dropout_that_may_train_is_compared_by_shape_alone_if_it_does():
     for training in (True, False):
         found = opset.verify(model(text), model(text), data=[{"x": np.ones(40, np.float32), "t": np.array(training)}])
         assert found.same and ("random" in found.outputs[0].why) == training
+
+
+def test_a_dropout_is_compared_in_the_runs_in_which_it_drops_nothing():
+    text = HEAD + "(float[40] x, float r, bool t) => (float[40] y) {{ d = Dropout <seed = 7> (x, r, t)  y = {} (d) }}"
+    one = model(text.format("Neg"))
+    found = opset.verify(one, one)
+    assert found.same and found.outputs[0].why.startswith("in ") and "of 20 runs" in found.outputs[0].why
+    assert opset.verify(one, model(text.format("Identity"))).verdict == "different"
+    lonely = model(text.replace("[40]", "[1]").format("Neg"))
+    for ratio in (0.25, 0.5):
+        data = [{"x": np.ones(1, np.float32), "r": np.float32(ratio), "t": np.array(True)}]
+        assert "random" in opset.verify(lonely, lonely, data=data).outputs[0].why
 
 
 def test_interfaces_are_matched_by_name_or_position_or_refused():
@@ -171,8 +244,9 @@ def test_an_installed_runtime_runs_both():
     unknown = model(
         '<ir_version: 8, opset_import: ["": 17, "q": 1]> g (float[2] x) => (float[2] y) { y = q.Nothing (x) }'
     )
-    found = opset.verify(one, one, with_="onnxruntime", seeds=1, limits=Limits(timeout=60))
-    assert found.with_.startswith("onnxruntime 1.")
+    dropping = model(HEAD + "(float[9] x) => (float[9] y) { y = Dropout (x) }")
+    found = opset.verify(dropping, dropping, with_="onnxruntime", seeds=1, limits=Limits(timeout=60))
+    assert found.with_.startswith("onnxruntime 1.") and not found.outputs[0].why
     found = opset.verify(unknown, unknown, with_="onnxruntime", seeds=1)
     assert found.verdict == "not compared" and "does not load the model before" in found.errors[0].why
 
@@ -198,9 +272,9 @@ def test_what_has_no_counterpart_is_named_by_its_role():
         model(HEAD + f"(float[2] a) => ({outs}) {{ y = Neg (a) z = Abs (a) }}")
         for outs in ("float[2] y", "float[2] y, float[2] z")
     )
-    with pytest.raises(RunError, match="the models have other outputs"):
+    with pytest.raises(RunError, match="the models have different outputs"):
         opset.verify(one, two)
-    with pytest.raises(RunError, match="the models have other inputs"):
+    with pytest.raises(RunError, match="the models have different inputs"):
         opset.verify(one, model(HEAD + "(float[2] a, float[2] b) => (float[2] y) { y = Sub (a, b) }"))
 
 

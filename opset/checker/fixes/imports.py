@@ -13,14 +13,14 @@ from opset.model.graph.index import Body, normalize_domain
 from opset.preparation import repeated_imports
 
 
-@CHECKER.fix("G103")
+@CHECKER.fix("W107")
 def remove_equal_imports(context: CheckContext) -> Iterator[Mend]:
     """Remove imports that repeat an earlier one."""
     for holder, place in importers(context):
         repeated = repeated_imports(holder)
         for entry in [holder.opset_import[position] for position in repeated]:
             message = f"a second import of {domain_text(entry.domain)} at version {entry.version} was removed"
-            yield Mend("G103", message, place)
+            yield Mend("W107", message, place)
         remove_entries(holder.opset_import, repeated)
 
 

@@ -47,18 +47,6 @@ def check_graph_and_imports(context: CheckContext) -> Iterator[Finding]:
             yield from error.findings
 
 
-@CHECKER.rule("G103", CheckContext)
-def check_imports_unique(context: CheckContext) -> Iterator[Finding]:
-    """Yield a finding for each domain that is imported more than once at the same version."""
-    for holder, place in importers(context):
-        counts = Counter((normalize_domain(entry.domain), entry.version) for entry in holder.opset_import)
-        for (domain, version), count in counts.items():
-            if count > 1:
-                message = f"the domain {domain_text(domain)} is imported {count} times at version {version}"
-                help = "keep one of the equal imports; `opset check --fix` does"
-                yield Finding("G103", message, place, "imports are a set of domains", help)
-
-
 @CHECKER.rule("G104", Body)
 def check_domains_imported(body: Body, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for the first node of each domain that the model, or the function, does not import."""
@@ -81,7 +69,7 @@ def check_imports_known(context: CheckContext) -> Iterator[Finding]:
             newest = context.registry.domains.get(domain)
             if newest is not None and version > newest and not _is_in_development(domain, version):
                 message = f"the model imports {domain_text(domain)} at version {version}, which is not known"
-                help = "read it as written for another opset: --assume-opset auto; or use a newer opset"
+                help = "find the opset that fits the nodes: --assume-opset auto; or install a newer release of opset"
                 yield Finding("C104", message, place, f"the newest known version is {newest}", help)
 
 
@@ -107,6 +95,18 @@ def check_imports_released(context: CheckContext) -> Iterator[Finding]:
                 yield Finding("W106", message, place, why, "export the model for a released opset")
 
 
+@CHECKER.rule("W107", CheckContext, severity=WARNING)
+def check_imports_unique(context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each domain that is imported more than once at the same version."""
+    for holder, place in importers(context):
+        counts = Counter((normalize_domain(entry.domain), entry.version) for entry in holder.opset_import)
+        for (domain, version), count in counts.items():
+            if count > 1:
+                message = f"the domain {domain_text(domain)} is imported {count} times at version {version}"
+                help = "keep one of the equal imports; `opset check --fix` does"
+                yield Finding("W107", message, place, "imports are a set, in which each domain stands once", help)
+
+
 @CHECKER.rule("W101", CheckContext, severity=WARNING)
 def check_imports_used(context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for the domains that a model, or a function, imports and no node uses: exporters import many.
@@ -118,10 +118,10 @@ def check_imports_used(context: CheckContext) -> Iterator[Finding]:
         places.setdefault(place, []).append(domain_text(domain))
     for place, domains in places.items():
         message = f"the domain {domains[0]} is imported, and no node uses it"
-        help = "remove the import; `opset check --fix` does"
+        help = "remove the import; `opset check --fix` does this"
         if len(domains) > 1:
             message = f"the domains {listing(domains)} are imported, and no node uses them"
-            help = "remove the imports; `opset check --fix` does"
+            help = "remove the imports; `opset check --fix` does this"
         yield Finding("W101", message, place, "a runtime that does not have the operator set refuses the model", help)
 
 

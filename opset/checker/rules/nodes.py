@@ -15,6 +15,7 @@ from opset.model.graph.index import Body, Operator
 from opset.schemas import quirks
 from opset.schemas.constraints.signature import (
     ATTRIBUTE_TYPE,
+    BOOL,
     INPUT_COUNT,
     MISSING_ATTRIBUTE,
     MISSING_INPUT,
@@ -103,7 +104,7 @@ def attribute_fault(attribute: Any, declared: set[str] | None, ir_version: int) 
             return "G308", f"the attribute {shown} refers to {reference}, and holds a value", "remove the value"
     if not attribute.type:
         if ir_version >= 2:
-            return "G305", f"the attribute {shown} states no type", "set its type; `opset check --fix` does"
+            return "G305", f"the attribute {shown} states no type", "set its type; `opset check --fix` does this"
         return ("G306", f"the attribute {shown} holds values in {listing(values)}", "keep one") if values[1:] else None
     kind = attribute_type(attribute)
     if kind not in FIELDS:
@@ -335,7 +336,7 @@ def check_windows_given(body: Body, context: CheckContext) -> Iterator[Finding]:
     for index, attribute in empty_windows(body):
         message = f"the attribute {quote(attribute.name)} has no values"
         why = "it has values for each spatial axis; an empty list counts as none given, and some readers refuse it"
-        yield Finding("W303", message, body.location(index), why, "remove it; `opset check --fix` does")
+        yield Finding("W303", message, body.location(index), why, "remove it; `opset check --fix` does this")
 
 
 def empty_windows(body: Body) -> Iterator[tuple[int, Any]]:
@@ -345,6 +346,25 @@ def empty_windows(body: Body) -> Iterator[tuple[int, Any]]:
         for each in attributes:
             if each.type == ints and each.name in _OF_WINDOWS and not each.ints and not each.ref_attr_name:
                 yield index, each
+
+
+@CHECKER.rule("W304", Body, severity=WARNING)
+def check_flags(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each attribute that is a flag, and neither 0 nor 1."""
+    versions = context.imports(body)
+    schemas = {operator: _schema_of(operator, versions, context) for operator in {*body.operators}}
+    for index, (operator, attributes) in enumerate(zip(body.operators, body.attributes, strict=True)):
+        schema = schemas[operator]
+        if schema is None or body.function_key(index) in context.functions:
+            continue
+        for each in attributes:
+            declared = schema.attributes.get(each.name)
+            if declared is None or declared.kind != BOOL or declared.constraint or each.ref_attr_name:
+                continue
+            if each.type == FIELDS["int"][0] and each.i not in (0, 1):
+                message = f"the attribute '{declared.name}' is {each.i}"
+                why = "it is a flag, 0 or 1; some readers take any other number for 1, some for 0"
+                yield Finding("W304", message, body.location(index), why, "write the one that is meant")
 
 
 AXES = 1
@@ -373,7 +393,7 @@ def check_scalar_axes(body: Body, context: CheckContext) -> Iterator[Finding]:
     for axes in scalar_axes(body, context):
         message = f"the axes {quote(axes.name)} are a scalar"
         why = f"{body.operators[axes.node][0]} takes a vector; some runtimes refuse a scalar"
-        help = "give it one dimension; `opset check --fix` does"
+        help = "give it one dimension; `opset check --fix` does this"
         yield Finding("W302", message, body.location(axes.node), why, help)
 
 

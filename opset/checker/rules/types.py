@@ -15,6 +15,7 @@ from opset.checker.table import (
     CheckContext,
 )
 from opset.errors import Finding, brief_name, quote
+from opset.inference.limits import MAX_RANK
 from opset.model.elements import ELEMENTS, STRING, element_name
 from opset.model.graph.index import Body
 
@@ -150,6 +151,21 @@ def _empty_variables(proto: Any) -> Iterator[Fault]:
                 why = "a dimension that is not known has neither dim_value nor dim_param"
                 yield Fault("W602", f"the variable of dimension {axis} has an empty name", why, "clear dim_param")
                 return
+
+
+@CHECKER.rule("W604", Body, severity=WARNING)
+def check_ranks(body: Body, context: CheckContext) -> Iterator[Finding]:
+    """Yield a finding for each type of more dimensions than are compared."""
+    yield from _check_all(body, context, _great_ranks)
+
+
+def _great_ranks(proto: Any) -> Iterator[Fault]:
+    """Yield a fault for each part of a type that has more dimensions than inference follows."""
+    for part in _parts(proto):
+        rank = len(_dims(part))
+        if rank > MAX_RANK:
+            why = f"shapes of up to {MAX_RANK} are compared with those that nodes take and compute"
+            yield Fault("W604", f"the type has {rank:,} dimensions", why, "correct the shape, or leave it out")
 
 
 @CHECKER.rule("W601", Body, severity=WARNING, optional=True)

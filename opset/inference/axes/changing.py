@@ -20,6 +20,7 @@ from opset.inference.limits import MAX_BOUND
 from opset.model import load
 from opset.model import proto as pb
 from opset.model.graph.index import FreshNames, bodies
+from opset.model.graph.walking import subgraphs
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.preparation import read_model
@@ -187,7 +188,7 @@ def _check_sizes(
                 Finding("U103", f"{shown} is no size for {quote(name)}", help="the size of an axis is 1 or greater")
             )
         elif name in known and known[name].before == 0:
-            findings.append(Finding("U103", f"{quote(name)} is 0", help="there is no slice that could be followed"))
+            findings.append(Finding("U103", f"{quote(name)} is 0", help="an axis of size 0 cannot be changed"))
         elif name in rest and name in variables and isinstance(size, str):
             findings.append(Finding("U103", f"{quote(name)} is a variable already", help="give it a number"))
     if findings:
@@ -230,13 +231,11 @@ def _change(
         with charge_to(budget):
             tracking = follow(make, accept, PASSES)
     except Stopped as stopped:
-        raise _error_of(
-            stopped, axes, size, body.location(stopped.index) if stopped.index >= 0 else body.label
-        ) from None
+        place = body.location(stopped.index) if stopped.index >= 0 else body.label
+        raise _error_of(stopped, axes, size, stopped.place or place) from None
     message = pb.ModelProto()
     message.CopyFrom(read.proto)
-    tracking.edits.apply(message.graph, message.ir_version < 4)
-    _state_sizes(message.graph, tracking, size)
+    _apply(message.graph, tracking, size, message.ir_version < 4)
     resized = read.with_proto(message, changed=True)
     _check_resized(engine, resized, registry, axes, size)
     return resized, [*index.notes, *tracking.edits.notes]
@@ -276,13 +275,26 @@ def _error_of(stopped: Stopped, axes: Sequence[_Axis], size: int | str, place: s
     return InferenceError(Finding("I502", f"{names} cannot become {size} for certain", place, stopped.why, help))
 
 
+def _apply(graph: Any, tracking: Tracking, size: int | str, lists_inputs: bool) -> None:
+    """Make the changes of a pass in a GraphProto, and of those over graphs inside it; state the new size in types."""
+    for (index, attribute), inner in tracking.inner.items():
+        _apply(dict(subgraphs(graph.node[index]))[attribute], inner, size, False)
+    tracking.edits.apply(graph, lists_inputs)
+    _state_sizes(graph, tracking, size)
+
+
 def _state_sizes(graph: Any, tracking: Tracking, size: int | str) -> None:
     """Write the new size into the types of all values of a GraphProto that have the resized axis."""
     for value in (*graph.input, *graph.output, *graph.value_info):
         place = tracking.places.get(value.name)
-        if place is None or value.type.WhichOneof("value") != "tensor_type":
+        if place is None:
             continue
-        dims = value.type.tensor_type.shape.dim
+        kind = value.type
+        while kind.WhichOneof("value") == "sequence_type":
+            kind = kind.sequence_type.elem_type
+        if kind.WhichOneof("value") != "tensor_type":
+            continue
+        dims = kind.tensor_type.shape.dim
         if place.axis >= len(dims):
             continue
         new: Size = variable(size) if isinstance(size, str) else size
@@ -309,6 +321,8 @@ def _check_resized(engine: Engine, resized: Model, registry: Registry, axes: Seq
 def _faults_of(engine: Engine) -> Iterator[tuple[str, str]]:
     """Yield (place, reason) for each contradiction and each misfit that an inference found."""
     for scope in engine.all_scopes():
+        if scope.unused:
+            continue
         for name, why in scope.conflicts.items():
             yield f"{scope.body.label}, {quote(name)}", why
         for index, problems in scope.problems.items():

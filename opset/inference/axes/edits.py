@@ -56,6 +56,16 @@ class Edits:
         self.notes: list[str] = []
         """A line for each constant that follows, and each value that is repeated."""
 
+    def inside(self, labels: Mapping[int, str]) -> Edits:
+        """Return the changes of a graph in a node, which begin without any; their notes are among these."""
+        made = Edits(self._source, self._after, self._opset, self._names, labels)
+        made.notes = self.notes
+        return made
+
+    def label(self, index: int) -> str:
+        """Return a node as notes show it."""
+        return self._labels[index]
+
     def final(self, size: Size) -> Size:
         """Return a size with the new number in place of its variable; unchanged if the new size is a variable."""
         if self._source.number is None:

@@ -9,11 +9,11 @@ then holds for it, whatever N is: so the resized model equals the model run slic
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from opset.inference.building.dimensions import Size, TooComplex, equal, product
 
-__all__ = ["CARRIERS", "Blocked", "Carrier", "Place", "carries", "places_in", "quotient"]
+__all__ = ["CARRIERS", "Blocked", "Carrier", "Chosen", "Place", "carries", "places_in", "quotient"]
 
 
 class Place(NamedTuple):
@@ -34,6 +34,10 @@ class Place(NamedTuple):
     def size(self, count: Size) -> Size:
         """Return the size of this axis if the resized axis has `count` elements."""
         return self.outer * count * self.inner
+
+
+Chosen = TypeVar("Chosen", bound=Place | None)
+"""A place, or None if a decision may also leave a value as it is."""
 
 
 class Blocked(Exception):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from opset.inference.axes.edits import Edits
-from opset.inference.axes.places import Blocked, Place
+from opset.inference.axes.places import Blocked, Chosen, Place
 from opset.inference.building.call import Call, Constant
 from opset.inference.building.dimensions import Dim, Size, equal, variables
 from opset.inference.building.types import Type
@@ -21,7 +21,7 @@ class Follower(Protocol):
     after: Size
     edits: Edits
 
-    def choose(self, candidates: Sequence[Place]) -> Place:
+    def choose(self, candidates: Sequence[Chosen]) -> Chosen:
         """Return the candidate that the decisions of this pass take."""
 
     def input_label(self, call: Call, index: int) -> str:
@@ -29,6 +29,9 @@ class Follower(Protocol):
 
     def has_equal_slices(self, name: str, axis: int) -> bool:
         """Whether all slices of the value `name` along `axis` are certainly equal."""
+
+    def is_empty_sequence(self, name: str) -> bool:
+        """Whether a value is certainly a sequence without elements."""
 
 
 class Step:
@@ -40,7 +43,7 @@ class Step:
     """
 
     def __init__(self, tracking: Follower, index: int, call: Call, outputs: Sequence[Type | None]) -> None:
-        """Store the node at `index` of the main graph: its `call`, and the types of its outputs."""
+        """Store the node at `index` of a graph: its `call`, and the types of its outputs."""
         self._tracking = tracking
         self._index = index
         self.call = call
@@ -117,6 +120,10 @@ class Step:
             raise Blocked(f"the elements of {self._name(index)} are not known")
         return tuple([size for size in data.values if isinstance(size, int | Dim)])
 
+    def is_empty_sequence(self, index: int) -> bool:
+        """Whether an input is certainly a sequence without elements."""
+        return self._tracking.is_empty_sequence(self.call.names[index])
+
     def axis(self, axis: int, rank: int) -> int:
         """Return an axis counted from 0; a negative one is counted from the end."""
         return axis + rank * (axis < 0)
@@ -149,6 +156,13 @@ class Step:
     def set_attribute(self, name: str, elements: Sequence[Size], why: str) -> None:
         """Replace an attribute by these integers; `why` is noted. Raises Blocked if one depends on a variable."""
         self._tracking.edits.set_attribute(self._index, name, elements, why)
+
+    def can_repeat(self, index: int, axis: int) -> bool:
+        """Whether an input without the axis can be repeated along an axis, which has the size and equal slices."""
+        shape = self.call.shape(index)
+        if shape is None or not self.follows(shape[axis]):
+            return False
+        return self.before == 1 or self._tracking.has_equal_slices(self.call.names[index], axis)
 
     def repeat(self, index: int, axis: int) -> None:
         """Repeat an input that lacks the resized axis, so that it has the new size along `axis`.

@@ -1,7 +1,8 @@
-"""Follows an axis of a model's inputs through its main graph, node by node, and collects the changes it needs."""
+"""Follows an axis of a model's inputs through its graphs, node by node, and collects the changes it needs."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 from opset.errors import quote
 from opset.inference.axes.carriers import elementwise
 from opset.inference.axes.edits import Edits
-from opset.inference.axes.places import CARRIERS, Blocked, Place
+from opset.inference.axes.graphs import carry_into_graphs
+from opset.inference.axes.places import CARRIERS, Blocked, Chosen, Place
 from opset.inference.axes.steps import Step
 from opset.inference.building.call import Call, Constant
 from opset.inference.building.dimensions import Dim, Size, equal
@@ -25,21 +27,25 @@ MAX_STEPS_BACK = 64
 
 
 class Stopped(Exception):
-    """An axis cannot be followed beyond a node: its index, -1 for the outputs, why, and what to do."""
+    """An axis cannot be followed beyond a node: its index in the main graph, -1 for the outputs, why, and what to do.
 
-    def __init__(self, index: int, why: str, help: str = "") -> None:
+    `place` is the node if it is in a graph of that node.
+    """
+
+    def __init__(self, index: int, why: str, help: str = "", place: str = "") -> None:
         super().__init__(why)
         self.index = index
         self.why = why
         self.help = help
+        self.place = place
 
 
 class Tracking:
-    """One pass over the nodes of the main graph that follows an axis; `told` decides between possible places.
+    """One pass over the nodes of a graph, in which each decision between places is made as told.
 
-    - `places`: the places of the axis, by name of the value;
-    - `sized`: the elements of values that depend on its new size, by name;
-    - `options`: the number of places that each decision had.
+    - `scope`: the types of the graph; `inner`: the passes over graphs of its nodes, by index and attribute;
+    - `places`: the places of the axis, by value; `sized`: the elements of values that hold sizes that follow it;
+    - `options`: how many places each decision had, of graphs in nodes too.
     """
 
     def __init__(
@@ -56,7 +62,8 @@ class Tracking:
             told: for each decision between places, the position of the place to take; later decisions take the first.
         """
         self._engine = engine
-        self._scope: Scope = next(iter(engine.scopes.values()))
+        self._parent: Tracking | None = None
+        self.scope: Scope = next(iter(engine.scopes.values()))
         self.places = dict(places)
         self.sized: dict[str, Constant] = {}
         self.before: Size = before
@@ -64,18 +71,62 @@ class Tracking:
         self.edits = edits
         self._told = told
         self.options: list[int] = []
+        self.inner: dict[tuple[int, str], Tracking] = {}
+
+    def inside(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Tracking:
+        """Return the pass over a graph of the node at `index`, done, with the places of the graph's inputs.
+
+        Raises:
+            Blocked: nothing is known of the graph.
+            Stopped: a node in the graph stands in the way.
+        """
+        scope = self.scope.subgraphs.get((index, attribute))
+        if scope is None:
+            raise Blocked("nothing is known of its graphs")
+        made = copy.copy(self)
+        made._parent, made.scope, made.inner = self, scope, {}
+        outer = [name for name in names_read([self.scope.body.nodes[index]]) if name not in scope.types]
+        made.places = {name: self.places[name] for name in outer if name in self.places}
+        made.sized = {name: self.sized[name] for name in outer if name in self.sized}
+        for name, place in places.items():
+            if place is not None:
+                _check_place(name, scope.type_of(name), place, self.before)
+                made.places[name] = place
+        body = scope.body
+        made.edits = self.edits.inside(
+            {at: f"{self.edits.label(index)}, {attribute}, {body.node_label(at)}" for at in range(len(body.nodes))}
+        )
+        self.inner[index, attribute] = made
+        try:
+            made.run()
+        except Stopped as stopped:
+            raise Stopped(index, stopped.why, stopped.help, stopped.place or body.location(stopped.index)) from None
+        return made
+
+    def enter_unused(self, index: int, attribute: str) -> None:
+        """Let a graph that is never run follow, too, as far as it can: a runtime may look at its constants."""
+        options, notes = len(self.options), len(self.edits.notes)
+        try:
+            self.inside(index, attribute, {})
+        except (Blocked, Stopped):
+            self.inner.pop((index, attribute), None)
+            del self.options[options:], self.edits.notes[notes:]
 
     def run(self) -> None:
-        """Follow the axis through all nodes. Raises Stopped at the first node that does not carry it."""
-        body = self._scope.body
+        """Follow the axis to the end. Raises Stopped."""
+        body = self.scope.body
         for index, reads in enumerate(body.reads):
             try:
                 self._pass(index, reads)
             except Blocked as blocked:
                 raise Stopped(index, *map(str, blocked.args)) from None
 
-    def choose(self, candidates: Sequence[Place]) -> Place:
-        """Return the candidate that `told` has for this decision, by default the first."""
+    def is_shared(self, name: str) -> bool:
+        """Whether a value is the same in both models."""
+        return name not in self.places and name not in self.sized
+
+    def choose(self, candidates: Sequence[Chosen]) -> Chosen:
+        """Return the place that this decision is told to take."""
         if len(candidates) == 1:
             return candidates[0]
         number = self._told[len(self.options)] if len(self.options) < len(self._told) else 0
@@ -87,12 +138,14 @@ class Tracking:
         return f"{call.parameter(index)} {quote(call.names[index])}"
 
     def has_equal_slices(self, name: str, axis: int) -> bool:
-        """Whether all slices of the value `name` along `axis` are certainly equal."""
-        body = self._scope.body
+        """Whether the slices of a value of the model along an axis are certainly equal."""
+        body = self.scope.body
         producers = body.definitions
         for _ in range(MAX_STEPS_BACK):
-            if name in self._scope.tensors:
-                return _slices_are_equal(self._engine.model, self._scope.tensors[name], axis)
+            if self._parent is not None and name not in self.scope.types:
+                return self._parent.has_equal_slices(name, axis)
+            if name in self.scope.tensors:
+                return _slices_are_equal(self._engine.model, self.scope.tensors[name], axis)
             index = producers.get(name, -1)
             if index < 0:
                 return False
@@ -100,7 +153,7 @@ class Tracking:
             if (operator, domain) == ("ConstantOfShape", ""):
                 return True
             source = body.reads[index][0] if body.reads[index] else ""
-            type_, made = self._scope.type_of(source) if source else None, self._scope.type_of(name)
+            type_, made = self.scope.type_of(source) if source else None, self.scope.type_of(name)
             if type_ is None or type_.shape is None or made is None or made.shape is None:
                 return False
             if (operator, domain) == ("Expand", ""):
@@ -109,7 +162,7 @@ class Tracking:
                     return True
             elif (operator, domain) == ("Gemm", ""):
                 # Rows of the product are equal if those of the left matrix are, and one row is added to all.
-                added = self._scope.type_of(body.reads[index][2]) if len(body.reads[index]) > 2 else None
+                added = self.scope.type_of(body.reads[index][2]) if len(body.reads[index]) > 2 else None
                 rows = added.shape[-2:-1] if added is not None and added.shape is not None else None
                 if axis or any(each.name == "transA" and each.i for each in body.attributes[index]):
                     return False
@@ -120,29 +173,34 @@ class Tracking:
             name = source
         return False
 
+    def is_empty_sequence(self, name: str) -> bool:
+        """Whether a value is certainly a sequence without elements."""
+        if self._parent is not None and name not in self.scope.types:
+            return self._parent.is_empty_sequence(name)
+        index = self.scope.body.definitions.get(name, -1)
+        return index >= 0 and self.scope.body.operators[index] == ("SequenceEmpty", "")
+
     # -- nodes --
 
     def _pass(self, index: int, reads: Sequence[str]) -> None:
-        """Record the places of the resized axis in the outputs of the node at `index`, which reads the values `reads`.
-
-        Raises Blocked if the node does not carry the axis.
-        """
-        body = self._scope.body
+        """Let the node at `index` carry the axis. Raises Blocked."""
+        body = self.scope.body
         followed = self.places.keys() | self.sized.keys()
         has_graphs = next(subgraphs(body.nodes[index]), None) is not None
         if followed.isdisjoint(names_read([body.nodes[index]]) if has_graphs else reads):
             return
-        if has_graphs:
-            raise Blocked("the axis is not followed into the graphs of a node")
         if self._engine.index.functions and body.function_key(index) in self._engine.index.functions:
             raise Blocked(
                 "the axis is not followed into functions of the model", "put the function in its place: opset inline"
             )
-        types = [self._scope.type_of(name) if name else None for name in reads]
-        call = self._engine.call_of(self._scope, index, types)
+        types = [self.scope.type_of(name) if name else None for name in reads]
+        call = self._engine.call_of(self.scope, index, types)
         if call is None:
             raise Blocked("its operator has no schema, so it is not known what it does to the axis")
         operator = body.operators[index]
+        if has_graphs:
+            self._keep_places(index, carry_into_graphs(self, index, operator, call))
+            return
         sized = [position for position, name in enumerate(reads) if name in self.sized]
         if (sized or operator in (("Shape", ""), ("Size", ""))) and self._compute_sizes(index, call):
             return
@@ -151,12 +209,15 @@ class Tracking:
             raise Blocked("it is not known that the operator takes each slice on its own")
         if not set(sized) <= set(carrier.sizes):
             raise Blocked("it computes with the number of slices")
-        outputs = [self._scope.types.get(name) if name else None for name in body.computes[index]]
+        outputs = [self.scope.types.get(name) if name else None for name in body.computes[index]]
         found = carrier.function(Step(self, index, call, outputs))
-        places = [found] * len(outputs) if isinstance(found, Place) or found is None else found
-        for name, type_, place in zip(body.computes[index], outputs, places, strict=False):
+        self._keep_places(index, [found] * len(outputs) if isinstance(found, Place) or found is None else found)
+
+    def _keep_places(self, index: int, places: Sequence[Place | None]) -> None:
+        """Store the places in the outputs of a node. Raises Blocked if one does not have the size that this means."""
+        for name, place in zip(self.scope.body.computes[index], places, strict=False):
             if name and place is not None:
-                _check_place(name, type_, place, self.before)
+                _check_place(name, self.scope.types.get(name), place, self.before)
                 self.places[name] = place
 
     def _compute_sizes(self, index: int, call: Call) -> bool:
@@ -176,15 +237,15 @@ class Tracking:
             return self.sized.get(name) or call.constant(position)
 
         resized = replace(call, types=types, _constant=constant, match=None, _attributes={}, _completed={})
-        outcome = self._engine.outcome_of(self._scope, index, resized)
-        names = self._scope.body.computes[index]
+        outcome = self._engine.outcome_of(self.scope, index, resized)
+        names = self.scope.body.computes[index]
         if outcome is None or outcome.problems or len(outcome.constants) < len(names):
             return False
         found = dict(zip(names, outcome.constants, strict=False))
         if any(data is None or None in data.values for data in found.values()):
             return False
         for name, data in found.items():
-            if data is not None and data != self._engine.constants.find(self._scope, name):
+            if data is not None and data != self._engine.constants.find(self.scope, name):
                 self.sized[name] = data
         return True
 
@@ -286,8 +347,8 @@ def _search(
 
 
 def _raise_if_different(one: Tracking, other: Tracking) -> None:
-    """Raise Stopped if two passes have the axis in different places of an output."""
-    for name in one._scope.body.output_names():
+    """Raise Stopped if two passes end with the axis in different places of an output."""
+    for name in one.scope.body.output_names():
         if one.places.get(name) != other.places.get(name):
             axes = sorted({place.axis for each in (one, other) if (place := each.places.get(name)) is not None})
             words = " or ".join(map(str, axes))

@@ -159,7 +159,7 @@ def _as_size(size: Any) -> Size | None:
 
 
 def _drop_impossible_sizes(type_: Type, index: int, call: Call) -> tuple[Type, list[Problem]]:
-    """Return the type of output `index` without impossible sizes, and a list with a problem if a size is negative.
+    """Return the type of output `index` without impossible sizes, and a list with a problem if a size is impossible.
 
     The whole shape is dropped for a negative size or too great a rank, which is also a doubt of the call; a size beyond
     64 bits becomes None.
@@ -173,10 +173,11 @@ def _drop_impossible_sizes(type_: Type, index: int, call: Call) -> tuple[Type, l
     if len(shape) > MAX_RANK:
         call.doubt(f"a rank of {len(shape)} is too great to be followed")
         return type_._replace(shape=None), []
-    if any(isinstance(size, int) and size >= 2**63 for size in shape):
-        kept = [None if isinstance(size, int) and size >= 2**63 else size for size in shape]
-        return type_._replace(shape=tuple(kept)), []
-    return type_, []
+    kept = tuple([None if isinstance(size, int) and size >= 2**63 else size for size in shape])
+    if kept == shape:
+        return type_, []
+    problem = _unfit_problem(call.schema, f"output {index} would have a size beyond 64 bits: {shown_shape(shape)}")
+    return type_._replace(shape=kept), [problem]
 
 
 def _unfit_problem(schema: OpSchema, why: str) -> Problem:

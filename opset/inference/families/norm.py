@@ -6,6 +6,7 @@ from opset.inference.building.call import Call
 from opset.inference.building.types import KnownShape, Shape, Type, tensor
 from opset.inference.registration import infer
 from opset.model.elements import element_name
+from opset.schemas.constraints.violation import Violation
 
 
 def _shape_of_values(call: Call) -> KnownShape | None:
@@ -18,8 +19,13 @@ def _shape_of_values(call: Call) -> KnownShape | None:
 
 @infer("BatchNormalization")
 def batch_normalization_1(call: Call) -> list[Shape | None]:
-    """Return the shape of Y, None if unknown, and the shape of each further output, a mean or variance of channels."""
+    """Return the shape of Y, None if unknown, and the shape of each further output, a mean or variance of channels.
+
+    Raises Violation from version 14 on if outputs other than Y are wanted without training.
+    """
     x = _shape_of_values(call)
+    if call.version >= 14 and call.attribute("training_mode") == 0 and (call.wants(1) or call.wants(2)):
+        raise Violation("", "with training_mode 0, Y is the only output")
     trains = call.version < 7 and not call.attribute("is_test")
     if trains and not call.attribute("spatial") and (x is None or len(x) > 2):
         call.doubt("before version 7, the shape of statistics with spatial 0 is not defined")

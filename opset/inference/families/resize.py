@@ -60,6 +60,9 @@ def resize_11(call: Call) -> Shape:
 
     A size is None if it is unknown. Raises Violation if the inputs do not fit.
     """
+    for index in (2, 3):
+        if (call.rank(index) or 0) > 1:
+            raise Violation("C1", f"{call.parameter(index)} has rank {call.rank(index)}")
     scales, sizes = _elements_of_input(call, 2), _elements_of_input(call, 3)
     # If one has elements, the other is absent or empty.
     if scales is None and sizes:
@@ -136,7 +139,8 @@ def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], poli
 def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
     """Return floor(size * span * scale), computed in single precision, or None if it is unknown.
 
-    `span` is the part of the axis that a crop leaves, 1.0 for all, None if unknown.
+    `span` is the part of the axis that a crop leaves, 1.0 for all, None if unknown. Raises Violation if no number of
+    single precision is the product.
     """
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None
@@ -146,7 +150,9 @@ def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> 
         try:
             length = round_to_single(round_to_single(size) * round_to_single(span))
             return max(math.floor(round_to_single(length * round_to_single(scale))), 0)
-        except (OverflowError, ValueError):
+        except OverflowError as error:
+            raise Violation("", f"a size of {size} times {scale} is too large") from error
+        except ValueError:
             return None
     # A symbolic size is multiplied if the scale is a simple fraction rounded to single precision, and not so far below
     # it that multiples of the denominator would be rounded down. Single precision then has the same result as the

@@ -175,7 +175,8 @@ class Model(ModelParts):
             external: The treatment of external data:
 
                 - "auto": "keep" if the output is in the model's own folder or the model has none, else "copy";
-                - "keep": locations stay the same, and the files are not opened;
+                - "keep": locations stay the same, those of a merged model lead to the files of both, and no file is
+                  opened;
                 - "copy": the files are copied beside the output, under the same relative locations (a file system
                   that can share blocks between files does so);
                 - "link": the same, by hard links, which need no space; from then on a folder that holds one of the two
@@ -203,7 +204,8 @@ def _places() -> dict[str, str]:
     of_model = {field.name: f"model.proto.{field.name}" for field in ModelProto.DESCRIPTOR.fields}
     of_graph = {field.name: f"model.graph.{field.name}" for field in GraphProto.DESCRIPTOR.fields}
     functions = ("convert", "plan", "lower", "infer", "infer_shapes", "check", "info", "to_text", "inline_functions")
-    return {**of_graph, **of_model, **{name: f"opset.{name}(model)" for name in functions}}
+    opsets = dict.fromkeys(("opset", "opsets", "opset_version"), "model.opset_import")
+    return {**of_graph, **of_model, **opsets, **{name: f"opset.{name}(model)" for name in functions}}
 
 
 def _import_package(name: str) -> Any:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
-from opset.errors import Finding, FindingList, ModelError, quote
+from opset.errors import Finding, FindingList, ModelError, UsageError, quote
 from opset.model.limits import MAX_OFFSET
 from opset.model.storage.encoding import data_size, tensor_error, tensor_label
 from opset.model.storage.source import (
@@ -88,6 +88,11 @@ class Folder:
         """Return the path that a location leads to with every link resolved, or "" if it cannot lead anywhere."""
         return "" if "\0" in location else resolve_links(os.path.join(self.path, location))
 
+    def location_from(self, folder: str, location: str) -> str:
+        """Return the location that leads from another folder to the same file."""
+        way = os.path.relpath(resolve_links(self.path), resolve_links(folder)).replace(os.sep, "/")
+        return location if way == os.curdir or os.path.isabs(location) else posixpath.join(way, location)
+
     def is_own(self, folder: str) -> bool:
         """Return whether a folder is the model's own."""
         return resolve_links(folder) == self._own[0]
@@ -116,6 +121,12 @@ class JoinedFolder(Folder):
     def is_own(self, folder: str) -> bool:
         """Return whether a folder is the first model's own, and has all files."""
         return self._first.is_own(folder) and not any(map(leads_out, self._located))
+
+    def location_from(self, folder: str, location: str) -> str:
+        """Return the location that leads from another folder to the same file."""
+        if location in self._located:
+            return self._second.location_from(folder, self._located[location])
+        return self._first.location_from(folder, location)
 
     def brought_inside(self, taken: Iterable[str]) -> tuple[JoinedFolder, dict[str, str]]:
         """Return the folder with locations that do not lead out of it, and the new location of each that did.
@@ -347,7 +358,16 @@ def tensors(model: Any) -> Iterator[Any]:
 
 
 def replace_locations(model: Any, new: Mapping[str, str]) -> None:
-    """Replace locations that the tensors of a ModelProto refer to by new ones."""
+    """Replace locations that the tensors of a ModelProto refer to by new ones.
+
+    Raises:
+        UsageError: U103 if a new one is not valid UTF-8.
+    """
+    for given in new.values():
+        if given.encode(errors="replace").decode() != given:
+            why = f"the path {quote(given)} is not valid UTF-8"
+            help = "rename the file, and the location in the tensor"
+            raise UsageError(Finding("U103", "external data cannot be found from another folder", why=why, help=help))
     for tensor in filter(is_external, tensors(model)):
         for entry in tensor.external_data:
             if entry.key == "location" and (location := new.get(_path_text(entry.value))) is not None:

@@ -184,6 +184,10 @@ class RemoteFolder(Folder):
         is_outside = inner.startswith(("/", "..")) or _SCHEME.match(location) or re.search(r"[\0\\?#%]", location)
         return "" if is_outside else f"{self.path}/{inner}"
 
+    def location_from(self, folder: str, location: str) -> str:
+        """Return the location itself: nothing leads from a folder to a URL."""
+        return location
+
     def is_own(self, folder: str) -> bool:
         """Return whether a folder is the model's own."""
         return folder.rstrip("/") == self.path

@@ -157,7 +157,9 @@ def _write_model(model: ModelParts, place: Place, external: str, files: Files) -
     if external == "auto":
         kept = model.folder is None or model.folder.is_own(place.folder.path)
         external = "keep" if kept else "copy"
-    if external in ("copy", "link"):
+    if external == "keep":
+        model = _with_locations_from(model, place.folder.path)
+    elif external in ("copy", "link"):
         model = _with_locations_inside(model)
         _bring_data_files(model, place, files, link=external == "link")
     elif external == "move":
@@ -330,16 +332,30 @@ def _data_folder(model: ModelParts) -> external_data.Folder | None:
 
 def _with_locations_inside(model: ModelParts) -> ModelParts:
     """Return the model with names beside it for data files of another folder."""
-    folder = model.folder
-    if not isinstance(folder, external_data.JoinedFolder):
+    if not isinstance(model.folder, external_data.JoinedFolder):
         return model
-    folder, moved = folder.brought_inside(external_data.locations(model.proto))
-    message = proto.ModelProto()
-    message.CopyFrom(model.proto)
-    external_data.replace_locations(message, moved)
-    changed = model.with_proto(message, changed=True)
+    folder, moved = model.folder.brought_inside(external_data.locations(model.proto))
+    changed = _with_locations(model, moved)
     changed.folder = folder
     return changed
+
+
+def _with_locations_from(model: ModelParts, folder: str) -> ModelParts:
+    """Return the model with locations that lead from a folder to its data files, if it was joined."""
+    origin = model.folder
+    if not isinstance(origin, external_data.JoinedFolder):
+        return model
+    led = {each: origin.location_from(folder, each) for each in external_data.locations(model.proto)}
+    new = {location: way for location, way in led.items() if way != location}
+    return _with_locations(model, new) if new else model
+
+
+def _with_locations(model: ModelParts, new: Mapping[str, str]) -> ModelParts:
+    """Return the model with new locations of external data."""
+    message = proto.ModelProto()
+    message.CopyFrom(model.proto)
+    external_data.replace_locations(message, new)
+    return model.with_proto(message, changed=True)
 
 
 def _bring_data_files(model: ModelParts, output: Place, files: Files, *, link: bool) -> None:

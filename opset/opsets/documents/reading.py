@@ -157,8 +157,10 @@ class DocumentReading(Fields):
         except ModelError as error:
             is_document = data.startswith(_START)
             what = "the document is damaged" if is_document else "this is no operator-set document"
-            finding = Finding("S302" if is_document else "S301", what, why=error.why or error.message, file=self.path)
-            raise SchemaError(finding if is_document else finding._replace(help=help)) from None
+            why = "it is cut short, or bytes of it were changed" if is_document else error.why or error.message
+            help = "copy or download it again, and compare sizes or checksums" if is_document else help
+            code = "S302" if is_document else "S301"
+            raise SchemaError(Finding(code, what, why=why, help=help, file=self.path)) from None
         if message.magic != MAGIC:
             why = f"its magic is {quote(message.magic)}, and has to be {MAGIC}"
             raise SchemaError(Finding("S301", "this is no operator-set document", why=why, help=help, file=self.path))

@@ -78,7 +78,11 @@ def det_11(x: Array, *, context: KernelContext) -> Array:
     step = max(WORK // (x.shape[-1] ** 3 + 1), 1)
     for start in range(0, len(stack), step):
         context.check_time()
-        determinants[start : start + step] = np.linalg.det(stack[start : start + step].astype(np.float64))
+        matrices = stack[start : start + step].astype(np.float64)
+        results = np.linalg.det(matrices)
+        # The factorization ends with 0 at a pivot of 0, although 0 times NaN or infinity is NaN.
+        results[(results == 0) & ~np.isfinite(matrices).all((1, 2))] = np.nan
+        determinants[start : start + step] = results
     return determinants.reshape(x.shape[:-2])
 
 

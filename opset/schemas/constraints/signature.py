@@ -86,7 +86,7 @@ def type_misfits(
     for word, formals, given in (("input", schema.inputs, inputs), ("output", schema.outputs, outputs)):
         for index, type_ in enumerate(given if formals else ()):
             formal = formals[min(index, len(formals) - 1)]
-            if not type_ or (index >= len(formals) and formal.option != "variadic"):
+            if not type_ or (index >= len(formals) and formal.option != VARIADIC):
                 continue
             allowed = schema.allowed_types(formal)
             if schema.unknown and not allowed:
@@ -101,9 +101,11 @@ def type_misfits(
                 continue
             if bare_optionals and any("optional" in each for each in allowed):
                 continue
-            name, first = bound.setdefault(formal.type, (formal.name, type_))
+            number = index - len(formals) + 2 if formal.option == VARIADIC else 0
+            other, first = bound.setdefault(formal.type, (f"value {number}" if number else f"'{formal.name}'", type_))
             if first != type_:
-                what = f"the {word} '{formal.name}' is {type_}, and '{name}' is {first}"
+                label = f"value {number} of the {word}" if number else f"the {word}"
+                what = f"{label} '{formal.name}' is {type_}, and {other} is {first}"
                 yield Misfit(TIED_TYPES, what, f"both have the type {formal.type}", formal.name)
 
 
@@ -184,6 +186,8 @@ def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[i
                 text = repr(value)
                 shown = safe_text(text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…")
                 what, detail = f"the attribute '{declared.name}' is {shown}", f"{declared.name} {shown}"
+                if declared.kind == DATA_TYPE and isinstance(element, int) and element_name(element) in NUMBERS:
+                    detail += f" ({element_name(element)})"
                 for name in sorted({name for _, name in terms_of(comparisons_of(declared))}):
                     detail += f", rank{name and f'({name})'} {rank_by_name.get(name)}"
                 yield Misfit(ATTRIBUTE_VALUE, what, why, declared.name, declared.constraint, detail)

@@ -314,10 +314,10 @@ def operator_files(folder: Path) -> list[Path]:
                 raise ValueError(f"it holds more than {MAX_FILES:,} operator files")
     except (OSError, ValueError) as error:
         findings = Findings(str(folder))
-        no_folder = isinstance(error, NotADirectoryError | FileNotFoundError)
         is_file = isinstance(error, NotADirectoryError)
         help = "opset import makes a folder of an operator-set document" if is_file else ""
-        findings.add("S101", "this is not a folder of operator files" if no_folder else str(error), help=help)
+        missing = "there is no such file or folder" if isinstance(error, FileNotFoundError) else str(error)
+        findings.add("S101", "this is not a folder of operator files" if is_file else missing, help=help)
         raise SchemaError(findings) from error
     return sorted(files)
 

@@ -96,6 +96,66 @@ CARRIED = {
     "scattered": (
         """(float[B,3] x) => (float[B,3] y) <int64[B,1] i = {I}, float[B,1] u = {U}> {
         y = ScatterElements <axis = 1> (x, i, u) }""", 0, 0),
+    "branches": (
+        """(float[B,6] x) => (float[B,6] y) <bool c = {1}, int64[3] s = {B, 2, 3}, int64[2] t = {B, 6}> {
+        d = Not(c)  n = Neg(x)
+        a = If (c) <then_branch = t () => (float[B,2,3] u) { u = Reshape(n, s) },
+                    else_branch = e () => (float[1,B,6] v) { z = Constant <value_ints = [0]> ()  v = Unsqueeze(n, z) }>
+        b = If (d) <then_branch = t () => (float[B,6] u) { u = Sin(x) },
+                    else_branch = e () => (float[B,6] v) { v = Reshape(a, t) }>
+        y = Mul(b, x) }""", 0, 0),
+    "chosen_by_size": (
+        """(float[B,3] x) => (float[B,3] y) <int64[1] one = {1}, int64[1] three = {3}> {
+        s = Shape(x)  n = Gather(s, one)  c = Equal(n, three)
+        y = If (c) <then_branch = t () => (float[B,3] a) { k = Constant <value_ints = [B, -1, 1]> ()
+                        r = Reshape(x, k)  z = Constant <value_ints = [2]> ()  a = Squeeze(r, z) },
+                    else_branch = e () => (float[3] b) { b = ReduceSum <keepdims = 0> (x, one) }> }""", 0, 0),
+    "either_branch": (
+        """(float[B,3] x) => (float[B,3] y) <float[1] k = {3}> {
+        z = Constant <value_int = 0> ()  f = Gather(k, z)  w = RandomUniform <shape = [1], seed = 1.0> ()
+        g = Constant <value_float = 2.0> ()  c = Greater(w, g)
+        y = If (c) <then_branch = t () => (float[B,3] a) { a = Neg(x) }, else_branch = e () => (float[B,3] b) {
+            p = Constant <value_ints = [B, 1]> ()  q = Expand(f, p)  b = Add(x, q) }> }""", 0, 0),
+    "loop": (
+        """(float[5,B,2] x) => (float[B,3] y) <int64 m = {5}, bool on = {1}, float[2,3] w = {1, 2, 3, 4, 5, 6},
+        int64[2] s = {B, 3}> {
+        zero = ConstantOfShape(s)
+        y, all = Loop (m, on, zero) <body = b (int64 i, bool go, float[B,3] h) => (bool c, float[B,3] n, float[B,3] o)
+          { c = Identity(go)  t = Gather(x, i)  q = MatMul(t, w)  a = Add(q, h)  n = Tanh(a)  o = Neg(n) }> }""", 1, 0),
+    "turns": (
+        """(float[B,2] x) => (float[B,3,2] y) <int64 m = {3}, bool on = {1}> {
+        last, all = Loop (m, on, x) <body = b (int64 i, bool go, float[B,2] h) => (bool c, float[B,2] n, float[B,2] o) {
+            c = Identity(go)  f = Cast <to = 1> (i)  n = Add(h, f)  o = Mul(n, x) }>
+        y = Transpose <perm = [1, 0, 2]> (all) }""", 0, 0),
+    "scan": (
+        """(float[B,4,2] x) => (float[B,2] y) <int64[2] s = {B, 2}> {
+        zero = ConstantOfShape(s)
+        y, all = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [1],
+            body = b (float[B,2] h, float[B,2] t) => (float[B,2] n, float[B,2] o) {
+                a = Add(h, t)  n = Sin(a)  o = Neg(a) }> (zero, x) }""", 0, 0),
+    "scanned": (
+        """(float[4,B] x) => (float[4,B] y) {
+        z = Constant <value_float = 0.0> ()
+        last, y = Scan <num_scan_inputs = 1, body = b (float k, float[B] t) => (float l, float[B] o) {
+            l = Cos(k)  o = Add(k, t) }> (z, x) }""", 1, 1),
+    "sequence": (
+        """(float[B,4] x) => (float[B,6] y) <int64 one = {1}, int64[2] cut = {1, 3}> {
+        p = SplitToSequence <axis = 1> (x, cut)  a = SequenceAt(p, one)  n = Neg(a)
+        q = SequenceConstruct(n, a)  r = SequenceInsert(q, x)  t = SequenceErase(r, one)
+        c = ConcatFromSequence <axis = -1> (t)  l = SequenceLength(t)  f = Cast <to = 1> (l)
+        g = Mul(c, f)  i = Constant <value_ints = [0, 1, 2, 3, 4, 5]> ()  y = Gather <axis = 1> (g, i) }""", 0, 0),
+    "mapped": (
+        """(float[B,4] x) => (float[B,4] y) <int64[2] cut = {1, 3}> {
+        p = SplitToSequence <axis = 1> (x, cut)
+        q = SequenceMap <body = b (float[B,L] t, float[B,4] w) => (float[B,L] o) {
+            i = Constant <value_ints = [0]> ()  c = Gather <axis = 1> (w, i)  o = Add(t, c) }> (p, x)
+        y = ConcatFromSequence <axis = 1> (q) }""", 0, 0),
+    "stacked": (
+        """(float[B,2] x) => (float[3,B,2] y) <int64 m = {3}, bool on = {1}> {
+        none = SequenceEmpty <dtype = 1> ()
+        all = Loop (m, on, none) <body = b (int64 i, bool go, seq(float[B,2]) h) => (bool c, seq(float[B,2]) n) {
+            c = Identity(go)  f = Cast <to = 1> (i)  a = Add(x, f)  n = SequenceInsert(h, a) }>
+        y = ConcatFromSequence <axis = 0, new_axis = 1> (all) }""", 0, 1),
 }  # fmt: skip
 
 
@@ -109,7 +169,16 @@ def model_of(graph, size):
     for key, text in filled.items():
         graph = graph.replace(key, text)
     for letter, number in (("B", size), ("T", 2 * size), ("R", 3 * size)):
-        for before, after in (("[", "]"), ("[", ","), (",", ","), (",", "]"), (", ", ","), ("{", ","), (", ", "}")):
+        for before, after in (
+            ("[", "]"),
+            ("[", ","),
+            (",", ","),
+            (",", "]"),
+            (", ", ","),
+            ("{", ","),
+            (", ", "}"),
+            ("{", "}"),
+        ):
             graph = graph.replace(f"{before}{letter}{after}", f"{before}{number}{after}")
     return opset.parse_model(f"{HEAD}\ng {graph}")
 
@@ -181,11 +250,52 @@ REFUSED = {
         """(float[B,3] x) => (float y) {
         l = ArgMax <axis = 1, keepdims = 0> (x)  y = SoftmaxCrossEntropyLoss (x, l) }""",
         "SoftmaxCrossEntropyLoss", "losses of all slices"),
-    "branch": (
+    "condition": (
+        """(float[B,3] x) => (float[B,3] y) { m = ReduceMax <keepdims = 0> (x)  y = Neg(x) }""",
+        "ReduceMax", "combines"),
+    "own_condition": (
+        """(float[B] x, bool[B] c) => (float[B] y) { k = Cast <to = 9> (x)
+        y = If (k) <then_branch = t () => (float[B] a) { a = Neg(x) },
+                    else_branch = e () => (float[B] b) { b = Abs(x) }> }""",
+        "If", "condition depends on the slices"),
+    "other_places": (
+        """(float[B,B] x, bool c) => (float[B,B] y) {
+        y = If (c) <then_branch = t () => (float[B,B] a) { a = Neg(x) },
+                    else_branch = e () => (float[B,B] b) { b = Transpose(x) }> }""",
+        "If", "at different places"),
+    "mixing_branch": (
         """(float[B,3] x, bool c) => (float[B,3] y) {
-        y = If (c) <then_branch = t () => (float[B,3] a) { a = Neg(x) },
+        y = If (c) <then_branch = t () => (float[B,3] a) { a = Softmax <axis = 0> (x) },
                     else_branch = e () => (float[B,3] b) { b = Abs(x) }> }""",
-        "If", "graphs of a node"),
+        "Softmax", "combines"),
+    "as_many_turns": (
+        """(float[B,3] x) => (float[B,3] y) <int64 z = {0}, bool on = {1}> {
+        s = Shape(x)  n = Gather(s, z)
+        y = Loop (n, on, x) <body = b (int64 i, bool go, float[B,3] h) => (bool c, float[B,3] o) {
+            c = Identity(go)  o = Neg(h) }> }""",
+        "Loop", "how often"),
+    "one_by_one": (
+        """(float[B,3] x) => (float[3] y) <float[3] z = {0, 0, 0}> {
+        y, all = Scan <num_scan_inputs = 1, body = b (float[3] h, float[3] t) => (float[3] n, float[3] o) {
+            n = Add(h, t)  o = Neg(t) }> (z, x) }""",
+        "Scan", "one after the other"),
+    "row_by_row": (
+        """(float[B,3] x) => (float[3] y) <int64 m = {B}, bool on = {1}, float[3] z = {0, 0, 0}> {
+        y = Loop (m, on, z) <body = b (int64 i, bool go, float[3] h) => (bool c, float[3] o) {
+            c = Identity(go)  t = Gather(x, i)  o = Add(h, t) }> }""",
+        "Gather", "by their positions"),
+    "moved_state": (
+        """(float[B,B] x) => (float[B,B] y) <int64 m = {3}, bool on = {1}> {
+        y = Loop (m, on, x) <body = b (int64 i, bool go, float[B,B] h) => (bool c, float[B,B] o) {
+            c = Identity(go)  o = Transpose(h) }> }""",
+        "Loop", "at other places after a turn"),
+    "mixed_sequence": (
+        """(float[B,B] x) => (float[B,Q] y) { t = Transpose(x)  q = SequenceConstruct(x, t)
+        y = ConcatFromSequence <axis = 1> (q) }""",
+        "SequenceConstruct", "at different places"),
+    "joined_slices": (
+        """(float[B,3] x) => (float[Q,3] y) { q = SequenceConstruct(x, x)  y = ConcatFromSequence <axis = 0> (q) }""",
+        "ConcatFromSequence", "combines"),
 }  # fmt: skip
 
 

@@ -1,0 +1,69 @@
+"""Sequences, of which each element has the axis at the same place, or none has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opset.inference.axes.carriers.elementwise import require_other
+from opset.inference.axes.places import Blocked, Place, carries
+from opset.inference.axes.steps import Step
+
+
+@carries("SequenceConstruct")
+def construct(step: Step) -> Place | None:
+    """Return the place in all elements."""
+    return _common_place(step, range(step.count))
+
+
+@carries("SequenceInsert")
+def insert(step: Step) -> Place | None:
+    """Return the place in the elements and in the new one; an empty sequence takes any."""
+    step.require_shared(*range(2, step.count))
+    return step.place(1) if step.is_empty_sequence(0) else _common_place(step, (0, 1))
+
+
+@carries("SequenceAt", "SequenceErase")
+def take(step: Step) -> Place | None:
+    """Return the place in the elements."""
+    step.require_shared(*range(1, step.count))
+    return step.place(0)
+
+
+@carries("SequenceLength")
+def length(step: Step) -> Place | None:
+    """Return None: how many elements there are does not depend on their sizes."""
+    return None
+
+
+@carries("ConcatFromSequence")
+def join(step: Step) -> Place | None:
+    """Return the place in the elements, which are joined along another axis, or along a new one."""
+    place = step.place(0)
+    if place is None:
+        return None
+    axis = step.axis(step.call.attribute("axis"), len(step.output_shape()))
+    if step.call.attribute("new_axis"):
+        return place._replace(axis=place.axis + (place.axis >= axis))
+    require_other(step, place, axis)
+    return place
+
+
+@carries("SplitToSequence")
+def split(step: Step) -> Place | None:
+    """Return the place in the parts, if they are cut along another axis."""
+    step.require_shared(*range(1, step.count))
+    place = step.place(0)
+    if place is None:
+        return None
+    axis = step.axis(step.call.attribute("axis"), len(step.shape(0)))
+    require_other(step, place, axis)
+    drops = not step.call.has(1) and not step.call.attribute("keepdims")
+    return place._replace(axis=place.axis - (drops and place.axis > axis))
+
+
+def _common_place(step: Step, indices: Sequence[int]) -> Place | None:
+    """Return the place that all inputs have. Raises Blocked if they have different ones."""
+    found = {step.place(index) for index in indices}
+    if len(found) > 1:
+        raise Blocked("the elements of the sequence have the slices at different places, or some have none")
+    return found.pop() if found else None

@@ -1,0 +1,171 @@
+"""How nodes with graphs carry an axis: If, Loop, Scan and SequenceMap, if what they decide does not depend on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from opset.inference.axes.edits import Edits
+from opset.inference.axes.places import Blocked, Place
+from opset.inference.axes.steps import Follower, Step
+from opset.inference.building.call import Call
+from opset.inference.engine.scopes import Scope
+
+_MOST_AXES = 4
+"""Axes of the elements of an empty sequence that are tried."""
+
+
+class Pass(Follower, Protocol):
+    """The part of a pass, a Tracking, that is used for graphs."""
+
+    scope: Scope
+    edits: Edits
+
+    def inside(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Pass:
+        """Return the pass over a graph of a node, done, with the places of the graph's inputs."""
+
+    def enter_unused(self, index: int, attribute: str) -> None:
+        """Let a graph that is never run follow, too, as far as it can."""
+
+    def is_shared(self, name: str) -> bool:
+        """Whether a value is the same in both models."""
+
+
+def carry_into_graphs(tracking: Any, index: int, operator: tuple[str, str], call: Call) -> Sequence[Place | None]:
+    """Return the places in the outputs of a node with graphs.
+
+    Args:
+        tracking: the pass over the graph that the node is in.
+        index: the index of the node.
+        operator: its operator and domain.
+        call: the node with the types of its inputs.
+
+    Raises:
+        Blocked: the node does not carry the axis.
+        Stopped: a node in one of its graphs does not.
+    """
+    carry = _CARRY.get(operator)
+    if carry is None:
+        raise Blocked("the axis is not followed into the graphs of this operator")
+    return carry(tracking, index, call)
+
+
+def _branches(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
+    """Return the places in the outputs of the branches that may be taken."""
+    if not tracking.is_shared(call.names[0]):
+        raise Blocked("its condition depends on the slices")
+    found = []
+    for name in ("then_branch", "else_branch"):
+        scope = tracking.scope.subgraphs.get((index, name))
+        if scope is not None and scope.unused:
+            tracking.enter_unused(index, name)
+        else:
+            found.append(_output_places(tracking.inside(index, name, {})))
+    if any(places != found[0] for places in found):
+        raise Blocked("its branches give the slices at different places, or one of them gives none")
+    return found[0]
+
+
+def _loop(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
+    """Return the places in the last states, which every turn keeps, and in what the turns give, behind a new axis."""
+    if not all(map(tracking.is_shared, filter(None, call.names[:2]))):
+        raise Blocked("how often it turns depends on the slices")
+    states = _states(tracking, index, call, range(2, len(call.names)))
+    inputs = _body(tracking, index).input_names()
+    after = _output_places(tracking.inside(index, "body", dict(zip(inputs[2:], states, strict=False))))
+    if after[0] is not None:
+        raise Blocked("whether it goes on depends on the slices")
+    _check_states(states, after[1 : len(states) + 1])
+    return [*states, *(_behind_new_axis(place, 0) for place in after[len(states) + 1 :])]
+
+
+def _scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
+    """Return the places in the last states, and in what the turns give, which follow from those in what it scans."""
+    if call.version < 9:
+        raise Blocked("Scan of opset 8 has a batch axis of its own", "convert the model to opset 9 first")
+    count = call.attribute("num_scan_inputs")
+    first = len(call.names) - count
+    states = _states(tracking, index, call, range(first))
+    axes = call.attribute("scan_input_axes") or [0] * count
+    places: list[Place | None] = [*states]
+    for position, axis in zip(range(first, len(call.names)), axes, strict=True):
+        place, shape = tracking.places.get(call.names[position]), call.shape(position)
+        if not tracking.is_shared(call.names[position]) and place is None:
+            raise Blocked("it computes with the number of slices")
+        if place is not None:
+            if shape is None:
+                raise Blocked("the rank of what it scans is not known")
+            axis += len(shape) * (axis < 0)
+            if place.axis == axis:
+                raise Blocked("it takes the slices one after the other")
+            place = place._replace(axis=place.axis - (place.axis > axis))
+        places.append(place)
+    inputs = _body(tracking, index).input_names()
+    after = _output_places(tracking.inside(index, "body", dict(zip(inputs, places, strict=False))))
+    _check_states(states, after[: len(states)])
+    given = after[len(states) :]
+    new = call.attribute("scan_output_axes") or [0] * len(given)
+    if any(axis < 0 for axis in new):
+        raise Blocked("an axis of its outputs is counted from the end")
+    return [*states, *(_behind_new_axis(place, axis) for place, axis in zip(given, new, strict=True))]
+
+
+def _map(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
+    """Return the places in the elements of the sequences that a graph gives for each element."""
+    places = [tracking.places.get(name) for name in call.names]
+    if any(place is None and not tracking.is_shared(name) for place, name in zip(places, call.names, strict=True)):
+        raise Blocked("it computes with the number of slices")
+    inputs = _body(tracking, index).input_names()
+    return _output_places(tracking.inside(index, "body", dict(zip(inputs, places, strict=False))))
+
+
+_CARRY = {("If", ""): _branches, ("Loop", ""): _loop, ("Scan", ""): _scan, ("SequenceMap", ""): _map}
+
+
+def _body(tracking: Pass, index: int) -> Any:
+    """Return the body of a loop. Raises Blocked if nothing is known of it."""
+    scope = tracking.scope.subgraphs.get((index, "body"))
+    if scope is None:
+        raise Blocked("nothing is known of its body")
+    return scope.body
+
+
+def _states(tracking: Pass, index: int, call: Call, positions: Sequence[int]) -> list[Place | None]:
+    """Return the places in the states that a loop begins with; one that all slices share may be repeated for each."""
+    step = Step(tracking, index, call, ())
+    found: list[Place | None] = []
+    for position in positions:
+        name = call.names[position]
+        place = tracking.places.get(name)
+        if place is None and not tracking.is_shared(name):
+            raise Blocked("a state of it holds the number of slices")
+        if place is None:
+            candidates: list[Place | None] = [None]
+            if tracking.is_empty_sequence(name):
+                candidates += map(Place, range(_MOST_AXES))
+            elif call.shape(position) is not None:
+                candidates += [Place(at) for at in range(len(step.shape(position))) if step.can_repeat(position, at)]
+            place = tracking.choose(candidates)
+            if place is not None and not tracking.is_empty_sequence(name):
+                step.repeat(position, place.axis)
+        found.append(place)
+    return found
+
+
+def _check_states(before: Sequence[Place | None], after: Sequence[Place | None]) -> None:
+    """Raise Blocked if a turn does not leave the states at the places at which it found them."""
+    if [*before] != [*after]:
+        raise Blocked("its states have the slices at other places after a turn, or some have none")
+
+
+def _output_places(inner: Pass) -> list[Place | None]:
+    """Return the places in the outputs of a graph. Raises Blocked if one holds the number of slices."""
+    names = inner.scope.body.output_names()
+    if any(name in inner.sized for name in names):
+        raise Blocked("an output of its graph holds the number of slices")
+    return [inner.places.get(name) for name in names]
+
+
+def _behind_new_axis(place: Place | None, axis: int) -> Place | None:
+    """Return a place after an axis was put in front of it, or behind it."""
+    return None if place is None else place._replace(axis=place.axis + (place.axis >= axis))
