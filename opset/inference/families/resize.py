@@ -54,6 +54,8 @@ def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
 @infer("Resize", since=11)
 def resize_11(call: Call) -> Shape:
     """Return the shape of X with the sizes of `axes` times the input `scales`, or replaced by the input `sizes`."""
+    if not call.has(2) and not call.has(3):
+        raise Violation("C5", "0 scales and 0 sizes")
     for index in (2, 3):
         if (call.rank(index) or 0) > 1:
             raise Violation("C1", f"{call.parameter(index)} has rank {call.rank(index)}")
