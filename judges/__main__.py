@@ -82,7 +82,7 @@ JUDGES = {
                    "--seed {seed} --count 1000000"),
     "reductions": Judge("conformance.reductions", 5, "refusals inside of large models, reduced: at most 5 nodes", "",
                         "--seed {seed}"),
-    "clean": Judge("conformance.clean", 3, "valid models, checked: no false alarm; --folder DIR: those of yours"),
+    "clean": Judge("conformance.clean", 3, "valid models, checked: no false alarm; --to OPSET: results, too"),
     "violations": Judge("conformance.violations", 2, "bad examples of the checker beside others; docs/violations.md"),
     "checkers": Judge("fuzz.checkers", 60, "mutants of models, checked by opset and by onnx", "", "--seed {seed}"),
     "thorough": Judge("conformance.thorough", 20, "the tests with all cases of which the suite takes a part"),

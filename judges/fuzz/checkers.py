@@ -33,6 +33,7 @@ SECONDS = 60
 DECIDED: dict[str, tuple[str, str]] = {
     r"Output \d+ is out of bounds": ("", "a call may leave out the last outputs of a function"),
     r"Data of TensorProto .* (should be stored in|but it)": ("W505", "a model without a path has no folder of data"),
+    r"Location of external TensorProto .* should not be empty": ("W503", "of two locations the last one is read"),
     r"symlink_status: File name too long": ("W505", "a model without a path has no folder of data"),
     r"\(op_type:(If|Loop|Scan)": ("W802", "a branch that a condition guards, or a loop's body, may never run"),
     r"Attribute expected to have a one-dim tensor": ("", "value of ConstantOfShape has one element, of any rank"),

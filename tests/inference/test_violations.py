@@ -140,6 +140,7 @@ BROKEN = [
     (9, "C4: a pool of numbers for X of string",
      f"(string[2] x) => (float[] y) {{ y = {GRAMS}, pool_int64s=[1]>(x) }}"),
     (18, "C5: 0 scales and 0 sizes", "(float[1,4] x) => (float[] y) { y = Resize(x) }"),
+    (18, "C5: 0 scales and 0 sizes", "(float x) => (float[] y) { y = Resize(x) }"),
     (18, "C1: scales has rank 2", "(float[1,4] x, float[1,2] s) => (float[] y) { y = Resize(x, , s) }"),
     (18, "a size of 4 times 1.7014118346046923e+38 is too large",
      "(float[1,4] x) => (float[] y) <float[2] s = {1, 1.7014118346046923e38}> { y = Resize(x, , s) }"),

@@ -60,6 +60,8 @@ def resize_11(call: Call) -> Shape:
 
     A size is None if it is unknown. Raises Violation if the inputs do not fit.
     """
+    if not call.has(2) and not call.has(3):
+        raise Violation("C5", "0 scales and 0 sizes")
     for index in (2, 3):
         if (call.rank(index) or 0) > 1:
             raise Violation("C1", f"{call.parameter(index)} has rank {call.rank(index)}")
