@@ -162,7 +162,7 @@ def test_a_notebook_shows_the_first_kinds_and_counts_the_others(kinds, omitted, 
     html = found._repr_html_()
     assert html.count("<pre>error[M101] a&lt;") == shown and ("<p>no findings</p>" in html) == (kinds == 0)
     assert html.endswith(f"<p>… and {more} more</p>") if more else "more" not in html
-    assert Finding("M101", "a<b")._repr_html_() == "<pre>error[M101] a&lt;b</pre>"
+    assert Finding("M101", "a<b", help="c")._repr_html_() == "<pre>error[M101] a&lt;b\n  help    c</pre>"
 
 
 def test_findings_in_a_line():

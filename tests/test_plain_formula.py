@@ -45,6 +45,7 @@ from tests.cli.commands import run
             ["  1    if x > 0", "  22   for all", "  3", "z"],
         ),
         (r"\begin{aligned} a &= b \\ c &= d \\ \end{aligned}", ["a = b", "c = d"]),
+        (r"\begin{aligned} a &= b \\ &= c \\ \end{aligned}", ["a = b", "= c"]),
         (r"\begin{bmatrix} a & b \\ c & d \end{bmatrix}^T", ["[a b; c d]ᵀ"]),
         ("a\nb", ["a b"]),
         (r"\left( a \right) [ b ] \{ c \}", ["(a) [b] {c}"]),

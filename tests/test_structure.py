@@ -153,6 +153,41 @@ def test_values_of_attributes_are_shown_in_short(before, after, details):
     assert sorted(change[3]) == details
 
 
+SUM = "m (float[2] x) => (float[2] y, float[2] z) { p = Abs (x)  q = Neg (x)  y = Exp (p)  z = Add (p, q) }"
+DIFFERENCE = "m (float[2] a, float[2] b) => (float[2] y) { y = Sub (a, b) }"
+NAMED = "m (float[2] x) => (float[2] y) { [first] t = Elu <alpha = 1.0> (x)  y = Exp (t) }"
+SCANNED = """m (float[2, 2] x) => (float[2, 2] y) {
+    y = Scan <body = b (float[2] i) => (float[2] o) { o = Neg (i) },
+              num_scan_inputs = 1, scan_input_axes = [0]> (x) }"""
+CALLED = """m (float[2] x) => (float[2] y) { y = local.f (x, x) }
+    <domain: "local", opset_import: ["": 21]> f (a, b) => (c) { c = Sub (a, b) }"""
+
+
+@pytest.mark.parametrize(
+    ("text", "replaced", "changes"),
+    [
+        (SUM, ("Exp (p)", "Exp (q)"),
+         [("node number 2 (Exp)", ["input 0: 'p' of node number 0 (Abs) -> 'q' of node number 1 (Neg)"])]),
+        # Inputs of the main graph are those of their names, inputs of a function those of their positions.
+        (DIFFERENCE, ("float[2] a, float[2] b", "float[2] b, float[2] a"), []),
+        (CALLED, ("(a, b) => (c) { c = Sub (a, b) }", "(u, v) => (w) { w = Sub (u, v) }"),
+         [("function 'local.f'", ["inputs: a, b -> u, v", "outputs: c -> w"])]),
+        (SUM, ("(float[2] y, float[2] z)", "(float[2] z, float[2] y)"), []),
+        (SCANNED, ("num_scan_inputs = 1, scan_input_axes = [0]", "num_scan_inputs = 1, scan_input_axes = [1]"),
+         [("node number 0 (Scan)", ["attribute 'scan_input_axes': [0] -> [1]"])]),
+        ("m (float[2] x) => (y) { y = local.Op <g = b () => (o) { o = Neg (x) }> (x) }",
+         ("<g = b () => (o) { o = Neg (x) }> ", ""), [("node number 0 (Op)", ["attribute 'g': a graph -> "])]),
+        ("m () => (y) { y = Optional <type = float[2]> () }", ("float[2]", "double[2]"),
+         [("node number 0 (Optional)", ["attribute 'type': type_proto -> type_proto"])]),
+        (NAMED, ("[first] t = Elu <alpha = 1.0>", "[other] t = Elu <alpha = 2.0>"),
+         [("node 'other' (Elu)", ["attribute 'alpha': 1 -> 2", "name: 'first' -> 'other'"])]),
+    ],
+)  # fmt: skip
+def test_what_a_node_reads_is_compared_by_what_computes_it(text, replaced, changes):
+    head = '<ir_version: 10, opset_import: ["": 21, "local": 1]>'
+    assert [change[2:] for change in found(head + text, head + text.replace(*replaced))] == changes
+
+
 def test_changes_in_functions():
     assert found(FUNCTION, FUNCTION.replace("c = Neg (a)", "c = Abs (a)")) == [
         ("changed", "node", "node number 0 (Abs)", ["operator: Neg -> Abs"])

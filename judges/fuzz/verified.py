@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import random
 import re
+import resource
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -31,7 +32,9 @@ from judges.fuzz.injecting import FAULTS, PLACES
 from opset.budget import Limits
 from opset.verification.comparing import magnitude, why_different
 
-LIMITS = Limits(timeout=300)
+LIMITS = Limits(timeout=300, max_bytes=1 << 30)
+MEMORY = 8 << 30
+"""Bytes of address space: a faulty size may ask for more than the machine has."""
 OTHER_INPUTS = 12
 FOUND, MISSED, WITHIN, EQUIVALENT = "found", "missed", "within tolerance", "equivalent"
 INVALID, UNDECIDED = "invalid", "undecided"
@@ -229,6 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, metavar="DIR", help="write the models of faults that were not found")
     parser.add_argument("--markdown", type=Path, help="the page to write the table to")
     options = parser.parse_args(arguments)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))  # onnxruntime has no limit of its own
     rng, started = random.Random(options.seed), time.monotonic()
     verdicts: Counter[str] = Counter()
     outcomes: list[Outcome] = []

@@ -140,11 +140,11 @@ def page_body(code: str) -> str:
         _paragraph(fixture["why"]),
         _paragraph(_report_text(code, rule)),
         "## Bad",
-        *(["The model below, with these edits:"] if isinstance(bad, dict) else []),
+        *(["The model under Good, with these edits:"] if isinstance(bad, dict) else []),
         _block(bad if isinstance(bad, str) else _edits_text(bad)),
         "## Good",
         _block(fixture["good"]),
-        *(["with these fields, which the text syntax does not have:", _block(_edits_text(added))] if added else []),
+        *(["with these fields, which the text syntax cannot express:", _block(_edits_text(added))] if added else []),
         "## What to do",
         _paragraph(fixture["do"]),
     ]
@@ -154,13 +154,14 @@ def page_body(code: str) -> str:
 def _report_text(code: str, rule: Rule[Any]) -> str:
     """Return sentences on a rule: how it is reported, its section, and the IR versions that it holds for."""
     kind = "an error" if rule.severity == ERROR else "a warning"
-    selected = f", if it is selected (`--select {code}`)" if rule.optional else ""
+    selected = f"With `--select {code}`, " if rule.optional else ""
     versions = ""
     if rule.since and rule.until is not None:
-        versions = f" It holds for IR versions {rule.since} to {rule.until}."
+        versions = f" The rule holds for IR versions {rule.since} to {rule.until}."
     elif rule.since or rule.until is not None:
-        versions = f" It holds {f'from IR version {rule.since}' if rule.since else f'up to IR version {rule.until}'}."
-    return f"`opset check` reports it as {kind}{selected}. Source: {section_of(code)}.{versions}"
+        span = f"from IR version {rule.since} on" if rule.since else f"up to IR version {rule.until}"
+        versions = f" The rule holds {span}."
+    return f"{selected}`opset check` reports this as {kind}. Source: {section_of(code)}.{versions}"
 
 
 def _edits_text(edits: dict[str, Any]) -> str:

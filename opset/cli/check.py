@@ -150,7 +150,7 @@ def _check_choice(settings: Settings, call: Call) -> None:
     names_output = call.in_place or call.given is not None
     wrong, help = "", ""
     if settings.fix and settings.diff:
-        wrong, help = "--diff writes nothing, and --fix does", "give one of the two"
+        wrong, help = "--fix writes a model, and --diff writes nothing", "give one of the two"
     elif settings.fix and not names_output:
         wrong, help = "--fix writes a model, and no output is named", "give -o FILE or --in-place, or --diff to look"
     elif names_output and not settings.fix:

@@ -413,7 +413,7 @@ def _compare_outputs(
         if wrong:
             message = f"the output {quote(name)} differs from what was expected"
             why = "; ".join(f"{each.where}: {each.why}" if each.where else each.why for each in wrong[:3])
-            help = "where that is as it should be: --rtol, --atol" if absolute else ""
+            help = "to accept the difference: --rtol, --atol" if absolute else ""
             findings.append(Finding("R401", message, why=why, help=help))
     if not findings and not any(each.verdict == "same" for each in verdicts.values()):
         why = f"{settings.expected} holds none of the outputs"

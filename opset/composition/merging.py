@@ -340,8 +340,8 @@ class _Joining:
             if y not in first.outputs and y not in first.inputs:
                 known = [*first.outputs, *first.inputs]
                 help = near_miss(y, known) or f"its outputs: {listing([*first.outputs])}"
-                inner = " beside its outputs" if y in first.index.main.definitions else ""
-                why = "it is an inner value: opset extract --add-output makes it an output" if inner else ""
+                is_inner = y in first.index.main.definitions
+                why = "it is an inner value: opset extract --add-output makes it an output" if is_inner else ""
                 message = f"{safe_text(labels[0])} has no output {quote(y)}"
                 faults.append(Finding("U103", message, why=why, help=help))
             if x not in second.inputs:

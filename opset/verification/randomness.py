@@ -14,6 +14,8 @@ _RANDOM = frozenset(
     ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli")
 )
 _PERHAPS = frozenset(("Dropout",))
+_NEVER_TRAINS, _TRAINS_BY_INPUT = 7, 12
+"""The opsets from which a Dropout is one of inference alone, and from which an input says whether it trains."""
 
 
 def random_outputs(model: Model, registry: Registry) -> tuple[set[str], set[str]]:
@@ -75,4 +77,14 @@ def _draws(body: Body, number: int, index: ModelIndex, operators: frozenset[str]
     """Whether a node draws random numbers itself, or calls a function that does."""
     if index.functions and (called := index.functions.get(body.function_key(number))) is not None:
         return id(called) in random_functions
-    return body.operators[number][0] in operators and body.operators[number][1] == ""
+    operator, domain = body.operators[number]
+    if operator not in operators or domain:
+        return False
+    return operator != "Dropout" or _may_train(body, number, index.imports(body).get("", 1))
+
+
+def _may_train(body: Body, number: int, opset: int) -> bool:
+    """Whether a Dropout may drop elements: by its attribute, later by its input, and never in between."""
+    if opset < _NEVER_TRAINS:
+        return not any(each.name == "is_test" and each.i for each in body.attributes[number])
+    return opset >= _TRAINS_BY_INPUT and len(body.reads[number]) > 2 and body.reads[number][2] != ""

@@ -50,7 +50,7 @@ class ReferenceRunner:
         self._limits, self._budget = limits, budget
         self._options: dict[str, Any] = {"schemas": registry, "seed": seed}
         self._model = model
-        self._evaluator = ReferenceEvaluator(model, limits=limits, **self._options)
+        self._evaluator = ReferenceEvaluator(model, **self._options)
         self.steps = 0
 
     def run(
@@ -65,7 +65,7 @@ class ReferenceRunner:
             allowed = max_steps if limits.max_steps is None else min(max_steps, limits.max_steps)
             limits = Limits(allowed, limits.max_bytes, limits.timeout)
         if trace is not None:
-            evaluator = ReferenceEvaluator(self._model, limits=limits, trace=trace, **self._options)
+            evaluator = ReferenceEvaluator(self._model, trace=trace, **self._options)
         evaluator.limits = limits
         try:
             return evaluator.run(None, feeds)

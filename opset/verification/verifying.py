@@ -104,7 +104,7 @@ def verify(
     Raises:
         ModelError: A model is malformed.
         UsageError: U103 for options that do not fit, T224 if the runtime is not installed.
-        RunError: R207 if the models have other inputs or outputs, R1… for data that does not fit.
+        RunError: R207 if the models have different inputs or outputs, R1… for data that does not fit.
     """
     registry = registry_with(schemas)
     roots = tuple(allow_external_roots)
@@ -139,7 +139,7 @@ def match_interfaces(before: Model, after: Model) -> Interface:
             continue
         if len(names) != len(others):
             why = f"{listing(names) or 'none'} before, {listing(others) or 'none'} after"
-            findings.append(Finding("R207", f"the models have other {role}s", why=why))
+            findings.append(Finding("R207", f"the models have different {role}s", why=why))
             continue
         kept = {*names} & {*others}
         rest = iter([each for each in others if each not in kept])
@@ -448,7 +448,7 @@ def _differences(
     outputs: Sequence[OutputComparison], runs: Sequence[VerifiedRun], first: FirstDifference | None
 ) -> Iterator[Finding]:
     """Yield a finding for each output that differs, or for the run that the second model did not make."""
-    help = "a difference that is as it should be: --rtol, --atol"
+    help = "to accept the difference: --rtol, --atol"
     for each in outputs:
         if each.verdict == DIFFERENT:
             place = first.after if first is not None else ""

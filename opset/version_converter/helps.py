@@ -14,10 +14,10 @@ NEWER_OPSET = "use a newer opset, or give schemas for it"
 CONVERT_FOR = "convert the model for it: opset convert MODEL --for RUNTIME"
 _BY_CODE = {
     "C101": "correct the name or the domain, or give the folder of its YAML: --schemas DIR",
-    "C102": "import the version that the exporter wrote, or find it: --assume-opset auto",
+    "C102": "import the version for which the exporter wrote the nodes, or find it: --assume-opset auto",
     "C103": "correct the node, or read it as written for another version: --assume-opset auto",
     "C209": OTHER_TARGET,
-    "C501": "correct the function or the call, or leave the function out: --exclude NAME",
+    "C501": "correct the function or the call, or leave the function out: --except NAME",
 }
 
 

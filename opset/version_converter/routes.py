@@ -161,7 +161,7 @@ class Routes:
             why = f"there is no operator {op_type} in {domain_name(domain)}"
             return Route(Verdict.REFUSE, change, Refusal("C101", why))
         why = f"it came with version {schemas[0].since_version}, and the model imports {version}"
-        help = "import the version that the exporter wrote"
+        help = "import the version for which the exporter wrote the nodes"
         return Route(Verdict.REFUSE, change, Refusal("C102", why, help))
 
     def schema_in_force(self, op_type: str, domain: str, opset: int) -> OpSchema | None:

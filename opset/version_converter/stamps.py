@@ -239,7 +239,7 @@ def _uncertain_finding(guess: StampGuess) -> Finding:
     why = f"its nodes are valid at these, and mean something else at each: {classes}"
     prefix = f"{guess.domain}=" if guess.domain else ""
     options = [f"--assume-opset {prefix}{each.nearest_to(guess.stated)}" for each in guess.candidates]
-    help = f"say which the exporter wrote: {' or '.join(options)}"
+    help = f"say for which version its nodes were written: {' or '.join(options)}"
     return Finding("C106", message, "opset_import", why, help)
 
 

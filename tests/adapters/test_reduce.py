@@ -274,7 +274,10 @@ def test_accumulation_in_a_loop(check, operator, to, exclusive, reverse, axis, k
         first = np.full_like(expect.take([0], axis), operator == "CumProd")
         expect = np.concatenate([first, expect.take(range(x.shape[axis] - 1), axis)], axis)
     expect = [np.flip(expect, axis) if reverse else expect]
-    check(node, version, to, {"x": x}, {"a": np.array(axis)}, shapes=shapes, expect=expect)
+    after = check(node, version, to, {"x": x}, {"a": np.array(axis)}, shapes=shapes, expect=expect)
+    loops = [each.attribute[0].g for each in after.graph.node if each.op_type == "Loop"]
+    ranks = [[len(value.type.tensor_type.shape.dim) for value in loop.output] for loop in loops]
+    assert [0, 2, 2] in ranks  # those of slices
     check(node, version, to, {"x": x, "a": np.array(axis)}, shapes=shapes, expect=expect)
 
 

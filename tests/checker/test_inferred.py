@@ -57,7 +57,7 @@ def found(text):
         ),
         pytest.param(
             f"main (float[2] x) => (float[2] y) <float[{', '.join(['1'] * 70)}] t> {{ t = Relu (x) y = Neg (t) }}",
-            [("I101", "graph 'main', node number 0 (Relu)")],
+            [("W604", "graph 'main', value_info 't'"), ("I101", "graph 'main', node number 0 (Relu)")],
             id="a stated rank beyond all that is followed",
         ),
     ],

@@ -343,7 +343,7 @@ BRANCHED_CASTS = HEAD + (
 )
 
 
-OFFERED = "; `opset check --fix --fix-casts` does"
+OFFERED = "; `opset check --fix --fix-casts` does this"
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def test_each_candidate_is_named_and_nothing_written(models):
     result = run("check", "either.onnxtxt", "--fix", "--assume-opset", "auto", "-o", "read.onnx")
     assert (result.exit_code, (models / "read.onnx").exists()) == (1, False)
     assert "mean something else at each: 1 to 12; 13 to 28" in result.stderr
-    assert "say which the exporter wrote: --assume-opset 12 or --assume-opset 28" in result.stderr
+    assert "say for which version its nodes were written: --assume-opset 12 or --assume-opset 28" in result.stderr
 
 
 def test_a_version_that_no_node_contradicts_may_not_exist(models):

@@ -290,8 +290,9 @@ def test_initializers_of_old_models_are_no_inputs_of_new_ones():
     ],
 )
 def test_wrong_names_are_errors_that_say_which(connect, words):
-    with pytest.raises(opset.UsageError, match=f"(?s){words}"):
+    with pytest.raises(opset.UsageError, match=f"(?s){words}") as caught:
         opset.merge(model(FIRST), model(SECOND), connect)
+    assert {each.code for each in caught.value.findings} == {"U103"}
 
 
 def with_data(folder, name, text, values, file="weights.bin"):

@@ -293,6 +293,13 @@ def test_what_an_operator_leaves_open_is_told(node, reason):
     assert [(gap.value, gap.reason) for gap in found.gaps] == [("y", reason)]
 
 
+def test_types_are_written_after_one_that_has_no_element_type():
+    inputs = "main (float[2, 3] x, float[4] z) => (float[4] y)"
+    proto = model("t = Transpose (x)  a = Transpose (t)  u = Relu (z)  y = Neg (u)", inputs)
+    proto.graph.input[0].type.tensor_type.elem_type = 0
+    assert [value.name for value in infer_shapes(proto).graph.value_info] == ["u"]
+
+
 def test_a_gap_is_where_the_inputs_do_not_explain_it_or_something_is_wrong():
     nodes = """a = local.What (x)  b = Relu (a)  d = Transpose <perm = [0, 0]> (a)  e = local.Why (x)
         y = If (c) <then_branch = t () => (f) <float[7] g> { g = Transpose (x)  f = Relu (g) },

@@ -128,6 +128,8 @@ BROKEN = [
      f"(float[2,0] x) => (float[] y, float[] z) {{ y, z = {LINEAR}=[1.0]>(x) }}"),
     (13, "C5: 3 rows of coefficients for 2 labels",
      f"(float[2,1] x) => (float[] y, float[] z) {{ y, z = {LINEAR}=[1.0, 2.0, 3.0]>(x) }}"),
+    (23, "C3: rotary_embedding_dim 3", """(float[1,2,3,8] x, float[1,3,2] c) => (float[] y) {
+         y = RotaryEmbedding <rotary_embedding_dim = 3> (x, c, c) }"""),
     (13, "C3: shapes [1] and [1, 1]",
      "(float[4] x, float[1,1] s, uint8[1] z) => (uint8[] y) { y = QuantizeLinear(x, s, z) }"),
     (13, "C3: shapes [] and [4]", "(float[4] x, float[4] s, uint8 z) => (uint8[] y) { y = QuantizeLinear(x, s, z) }"),

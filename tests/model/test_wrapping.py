@@ -66,3 +66,10 @@ def test_errors_and_guides_are_wrapped_to_a_terminal():
     os.close(main)
     assert fitted[-4:] == ["```", lines[2], "```", lines[4]]
     assert len(fitted) > 6 and all(line.startswith("          word") for line in fitted[1:-4])
+
+
+def test_a_line_of_just_the_width_stays():
+    text = "  a = B (c, d)"
+    for width in (14, 15):
+        assert wrap_text(text, width) == text
+    assert wrap_text(text, 13) == "  a = B (c,\n      d)"

@@ -17,8 +17,10 @@ import pytest
 from benchmarks.reports import layered_text
 from opset.model.text.syntax import parse_model
 from opset.reports.breaking import breaking_page
-from opset.reports.conversions import release_words
+from opset.reports.conversions import Kind, release_words
 from opset.reports.frame import Page, embedded_json, page_text
+from opset.reports.models import _findings_cell
+from opset.reports.verifications import histogram_picture
 from opset.verification.report import SHARES
 from tests.cli.commands import run, run_json
 from tests.docgen.accessibility import contrast, faults, local_name, parse, text_of
@@ -68,7 +70,12 @@ PLAIN = """<ir_version: 9, opset_import: ["": 20]>
     net (float[2, 4] x, double[3] w) => (float[2, 4] "y.0", double[3] "y.1", float[2, 4] z) {
         "y.0" = Neg (x)  "y.1" = Neg (w)  z = Abs (x)
     }"""
+FOREIGN = """<ir_version: 9, opset_import: ["": 20, "com.other": 1]>
+    net (float[1, 1, 4, 4] x, float[1, 4] r, int64[1] b) => (float[1, 1, 1, 1] y, z) {
+        y = RoiAlign <mode = "MAX"> (x, r, b)  z = com.other.Op (x)
+    }"""
 MODELS = {"model": MODEL, "other": OTHER, "refused": REFUSED, "faulty": FAULTY, "broken": BROKEN, "torn": "x",
+          "foreign": FOREIGN,
           "plain": PLAIN, "doubled": PLAIN.replace("Abs (x)", "Add (x, x)")}  # fmt: skip
 # The calls whose pages are in pages.txt: no verifications of models whose last digits are those of a machine.
 CALLS = [
@@ -76,6 +83,7 @@ CALLS = [
     "convert refused.onnxtxt --to 12",
     "convert refused.onnxtxt torn.onnxtxt other.onnxtxt --to 12 -o out/",
     "convert plain.onnxtxt doubled.onnxtxt --to 13 -o out/ --verify",
+    "convert foreign.onnxtxt --to 13 --plan",
     "lower model.onnxtxt --ops Gelu -o lowered.onnx",
     "inline model.onnxtxt -o inlined.onnx",
     "blockers refused.onnxtxt --to 12",
@@ -237,6 +245,35 @@ def test_a_verification_has_a_row_for_outputs_that_are_alike_and_bars():
     assert bars[1].get("aria-label") == "Elements by difference: equal: 6"
     assert "the first value inside that differs is z.1" in text_of(part)
     assert data_of(root)["outputs"][2]["histogram"] == [0, 0, 0, 0, 0, 0, 0, 24]
+
+
+def test_findings_that_are_left_out_are_counted():
+    (model,) = run_json("check", "broken.onnxtxt")["models"]
+    assert _findings_cell(model).folded == "3 findings"
+    assert _findings_cell(model | {"omitted": 2000}).folded == "2,003 findings"
+
+
+@pytest.mark.parametrize(
+    ("after", "becomes", "words"),
+    [
+        (None, [], "converted to no node"),
+        (12, [], "converted to no node"),
+        (12, ["Add"], "converted to Add"),
+        (None, ["Add", "Mul", "Add"], "lowered to 2 Add, Mul"),
+    ],
+)
+def test_what_becomes_of_nodes_is_said(after, becomes, words):
+    assert Kind({"after": after, "becomes": becomes}).outcome == words
+
+
+def test_bars_are_as_high_as_counts_and_in_their_order():
+    page = parse(f"<!DOCTYPE html><title>t</title>{histogram_picture([0, 1, 5, 0, 90, 8, 0, 400])}")
+    bars = [each for each in page.iter() if local_name(each) == "rect"]
+    left, top, height = ([float(each.get(name)) for each in bars] for name in ("x", "y", "height"))
+    assert len(bars) == 5 and left == sorted({*left})
+    assert [sorted(height).index(each) for each in height] == [0, 1, 3, 2, 4]
+    assert min(height) >= 2 and {round(each + more, 1) for each, more in zip(top, height, strict=True)} == {max(height)}
+    assert [each.get("class") for each in bars] == [None, None, None, "beyond", "beyond"]
 
 
 def test_many_models_have_a_row_each_and_sums(models):

@@ -102,7 +102,7 @@ BROKEN = {
     "S205 both": (
         edited(("    adapters:", "    meaning: one\n    clarified: two\n    adapters:")),
         "S205 6:5",
-        "where meaning changed",
+        "describe the change",
     ),
     "S208": (REMOVED, "S208 6:22", "add 'ignored: true'"),
     "S209": (REQUIRED, "S209 6:24", "add 'old: VALUE'"),
@@ -465,7 +465,7 @@ def test_s239_special_cases_of_the_standard(tmp_path):
         write(tmp_path, edit, domain="ai.onnx.preview")
         findings = lint([tmp_path])
         assert codes(findings) == found
-        help = "add 'special_cases', a list, which is empty where there are none"
+        help = "add 'special_cases', an empty list if there are none"
         assert {each.help for each in findings} <= {help}
 
 

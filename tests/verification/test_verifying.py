@@ -272,9 +272,9 @@ def test_what_has_no_counterpart_is_named_by_its_role():
         model(HEAD + f"(float[2] a) => ({outs}) {{ y = Neg (a) z = Abs (a) }}")
         for outs in ("float[2] y", "float[2] y, float[2] z")
     )
-    with pytest.raises(RunError, match="the models have other outputs"):
+    with pytest.raises(RunError, match="the models have different outputs"):
         opset.verify(one, two)
-    with pytest.raises(RunError, match="the models have other inputs"):
+    with pytest.raises(RunError, match="the models have different inputs"):
         opset.verify(one, model(HEAD + "(float[2] a, float[2] b) => (float[2] y) { y = Sub (a, b) }"))
 
 

@@ -395,3 +395,19 @@ def test_operators_that_runtimes_know_in_the_standards_domain_are_unknown_in_oth
     assert refused.value.code == "R201"
     assert opset.convert(proto, 12).graph.node[0] == proto.graph.node[0]
     assert infer(proto).type("o0") is None
+
+
+@pytest.mark.parametrize("kinds", ["t", "f", "tf", "ft", "tt"])
+def test_attributes_without_a_type_are_of_the_type_of_their_value(kinds):
+    nodes = [helper.make_node("ConstantOfShape", ["s"], [f"y{number}"]) for number in range(len(kinds))]
+    for node, kind in zip(nodes, kinds, strict=True):
+        value = node.attribute.add(name="value")  # as old exporters leave it
+        if kind == "t":
+            value.t.CopyFrom(helper.make_tensor("", 1, [1], [2.0]))
+        else:
+            value.f = 2.0
+    outputs = [helper.make_tensor_value_info(node.output[0], 1, None) for node in nodes]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("s", 7, [1])], outputs)
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 9)], ir_version=4)
+    refusals = opset.plan(proto, 20).refusals
+    assert [each.code for each in refusals] == ["C103"] * kinds.count("f")

@@ -411,7 +411,7 @@ def _element_numbers(op: Builder, node: Node, index: int) -> str:
 
 
 def select_by_mask(op: Builder, condition: str, x: str, y: str, element: str) -> str:
-    """Return booleans or numbers, x if a condition is true, else y, without the operator Where.
+    """Return bools or numbers, x if a condition is true, else y, without the operator Where.
 
     Integers are multiplied by 0 or 1 and added; floats are raised to the power of 0 or 1 and multiplied: a power of 0
     is 1, even of infinities and NaN, and DOUBLE holds the power of 1 with bits to spare.

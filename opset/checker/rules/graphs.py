@@ -201,7 +201,7 @@ def check_value_info_used(body: Body, context: CheckContext) -> Iterator[Finding
         if value.name and value.name not in here and not is_visible(value.name, body):
             place = StatedValue(value, body, VALUE_INFO).place
             why = "an entry that is out of date states the type of the next value of that name"
-            yield Finding("W201", "no value has this name", place, why, "remove it; `opset check --fix` does")
+            yield Finding("W201", "no value has this name", place, why, "remove it; `opset check --fix` does this")
 
 
 class Statement(NamedTuple):
@@ -233,7 +233,7 @@ def check_statements_agree(body: Body, context: CheckContext) -> Iterator[Findin
     for name, first, other in contradictions(body):
         message = f"the {first.role} says {first}, and the {other.role} {other}"
         place = f"{body.label}, value {quote(name)}"
-        help = "correct the one that is wrong; `opset check --fix` renews value_info"
+        help = "correct the place that is wrong; `opset check --fix` removes a wrong entry of value_info"
         yield Finding("G212", message, place, "both are about one value", help)
 
 
@@ -296,7 +296,7 @@ def check_features(context: CheckContext) -> Iterator[Finding]:
     for feature, place in context.late_features:
         if not feature.is_annotation:
             why = f"it came with IR version {feature.ir_version}, and readers of earlier ones misread it or refuse it"
-            help = f"set the IR version to {feature.ir_version} or more, as `opset check --fix` does"
+            help = f"set the IR version to {feature.ir_version} or more, as `opset check --fix` does this"
             yield Finding("G214", f"IR version {context.ir_version} does not have {feature.name}", place, why, help)
 
 
@@ -307,7 +307,7 @@ def check_outputs_own(body: Body, context: CheckContext) -> Iterator[Finding]:
         name = body.output_names()[position]
         message = f"the output {quote(name)} is a value of a graph around"
         why = "a graph gives its own values: inputs, initializers and what its nodes compute"
-        help = "compute it by an Identity in the graph; `opset check --fix` does"
+        help = "compute it by an Identity in the graph; `opset check --fix` does this"
         yield Finding("G216", message, body.label, why, help)
 
 

@@ -37,7 +37,7 @@ def _help_of_cast(missing: MissingCast) -> str:
         body = body.parent
     producer = body.definitions.get(name, -1)
     source = f", which {body.node_label(producer)} computes," if producer >= 0 else ""
-    return f"cast {quote(name)}{source} to {missing.wanted}; `opset check --fix --fix-casts` does"
+    return f"cast {quote(name)}{source} to {missing.wanted}; `opset check --fix --fix-casts` does this"
 
 
 @CHECKER.rule("W802", Inferred, severity=WARNING)

@@ -69,7 +69,7 @@ def check_imports_known(context: CheckContext) -> Iterator[Finding]:
             newest = context.registry.domains.get(domain)
             if newest is not None and version > newest and not _is_in_development(domain, version):
                 message = f"the model imports {domain_text(domain)} at version {version}, which is not known"
-                help = "read it as written for another opset: --assume-opset auto; or use a newer opset"
+                help = "find the opset that fits the nodes: --assume-opset auto; or install a newer release of opset"
                 yield Finding("C104", message, place, f"the newest known version is {newest}", help)
 
 
@@ -118,10 +118,10 @@ def check_imports_used(context: CheckContext) -> Iterator[Finding]:
         places.setdefault(place, []).append(domain_text(domain))
     for place, domains in places.items():
         message = f"the domain {domains[0]} is imported, and no node uses it"
-        help = "remove the import; `opset check --fix` does"
+        help = "remove the import; `opset check --fix` does this"
         if len(domains) > 1:
             message = f"the domains {listing(domains)} are imported, and no node uses them"
-            help = "remove the imports; `opset check --fix` does"
+            help = "remove the imports; `opset check --fix` does this"
         yield Finding("W101", message, place, "a runtime that does not have the operator set refuses the model", help)
 
 

@@ -104,7 +104,7 @@ def attribute_fault(attribute: Any, declared: set[str] | None, ir_version: int) 
             return "G308", f"the attribute {shown} refers to {reference}, and holds a value", "remove the value"
     if not attribute.type:
         if ir_version >= 2:
-            return "G305", f"the attribute {shown} states no type", "set its type; `opset check --fix` does"
+            return "G305", f"the attribute {shown} states no type", "set its type; `opset check --fix` does this"
         return ("G306", f"the attribute {shown} holds values in {listing(values)}", "keep one") if values[1:] else None
     kind = attribute_type(attribute)
     if kind not in FIELDS:
@@ -336,7 +336,7 @@ def check_windows_given(body: Body, context: CheckContext) -> Iterator[Finding]:
     for index, attribute in empty_windows(body):
         message = f"the attribute {quote(attribute.name)} has no values"
         why = "it has values for each spatial axis; an empty list counts as none given, and some readers refuse it"
-        yield Finding("W303", message, body.location(index), why, "remove it; `opset check --fix` does")
+        yield Finding("W303", message, body.location(index), why, "remove it; `opset check --fix` does this")
 
 
 def empty_windows(body: Body) -> Iterator[tuple[int, Any]]:
@@ -393,7 +393,7 @@ def check_scalar_axes(body: Body, context: CheckContext) -> Iterator[Finding]:
     for axes in scalar_axes(body, context):
         message = f"the axes {quote(axes.name)} are a scalar"
         why = f"{body.operators[axes.node][0]} takes a vector; some runtimes refuse a scalar"
-        help = "give it one dimension; `opset check --fix` does"
+        help = "give it one dimension; `opset check --fix` does this"
         yield Finding("W302", message, body.location(axes.node), why, help)
 
 

@@ -188,7 +188,7 @@ def _check_sizes(
                 Finding("U103", f"{shown} is no size for {quote(name)}", help="the size of an axis is 1 or greater")
             )
         elif name in known and known[name].before == 0:
-            findings.append(Finding("U103", f"{quote(name)} is 0", help="there is no slice that could be followed"))
+            findings.append(Finding("U103", f"{quote(name)} is 0", help="an axis of size 0 cannot be changed"))
         elif name in rest and name in variables and isinstance(size, str):
             findings.append(Finding("U103", f"{quote(name)} is a variable already", help="give it a number"))
     if findings:

@@ -144,7 +144,7 @@ class _TableReader(Fields):
             return {}
         for key in ("match", "fallback"):
             if key in fields:
-                help = "the runtime whose kernels this one has says it"
+                help = "leave it out: the runtime that 'kernels_of' names states it"
                 self.findings.add("S103", f"{key!r} does not stand beside 'kernels_of'", fields[key], help)
         return {}
 

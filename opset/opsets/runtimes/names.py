@@ -89,7 +89,7 @@ def _package_of(wanted: Spec) -> str:
     """Return the package of `installed:PACKAGE`. Raises UsageError U101 if a release is written, too."""
     package = wanted.name.removeprefix(INSTALLED)
     if wanted.release:
-        help = f"write {INSTALLED}{package[:SHOWN]}, which has the release that it has"
+        help = f"write {INSTALLED}{package[:SHOWN]} without a release"
         raise UsageError(Finding("U101", "the installed runtime has one release alone", help=help))
     return package
 
@@ -229,7 +229,7 @@ def table_named(name: str, tables: Mapping[str, RuntimeTable]) -> RuntimeTable:
     if name in tables:
         return tables[name]
     if name.startswith(INSTALLED):
-        help = f"opset targets probe {name.removeprefix(INSTALLED)[:SHOWN]} says what it takes"
+        help = f"opset targets probe {name.removeprefix(INSTALLED)[:SHOWN]} shows what the installed runtime accepts"
         _raise_unknown("an installed runtime has no releases to list", help)
     for table in tables.values():
         if name in table.aliases:

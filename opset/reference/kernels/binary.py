@@ -19,8 +19,6 @@ def divide(a: Array, b: Array) -> Array:
     if a.dtype.kind not in "iu":
         return np.divide(a, b)
     _check_divisor(b)
-    if a.dtype.kind == "u":
-        return np.floor_divide(a, b)
     return np.floor_divide(a - np.fmod(a, b), b)
 
 

@@ -289,7 +289,7 @@ def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]
             yield Finding("S205", message, place=place, help="add 'meaning' or 'clarified'")
         if step.change.meaning and step.change.clarified:
             message = f"{operator.name} {step.new.since_version} has both 'meaning' and 'clarified'"
-            yield Finding("S205", message, place=place, help="where meaning changed, describe all of it in 'meaning'")
+            yield Finding("S205", message, place=place, help="describe the change in 'meaning', and remove 'clarified'")
 
 
 @LINT.rule("S206 S207", Operator)
@@ -443,7 +443,7 @@ def is_standard(operator: Operator) -> bool:
 def check_special_cases(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S239 if an operator does not have the key `special_cases`, which may be an empty list."""
     if "special_cases" not in operator.root.value:
-        help = "add 'special_cases', a list, which is empty where there are none"
+        help = "add 'special_cases', an empty list if there are none"
         yield Finding("S239", f"{operator.name} names no special cases", place=f"{operator.path}:1:1", help=help)
 
 
@@ -454,7 +454,7 @@ def check_withdrawal(operator: Operator, context: LintContext) -> Iterator[Findi
         if step.old.deprecated and step.new.deprecated:
             since = step.new.since_version
             message = f"{operator.name} is withdrawn since version {step.old.since_version}, and {since} leaves it so"
-            help = f"take version {since} back: no model of its opset may use the operator"
+            help = f"remove version {since}: no model of its opset may use the operator"
             yield Finding("S245", message, place=operator.place(since, "deprecated"), help=help)
 
 

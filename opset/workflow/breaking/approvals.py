@@ -77,10 +77,10 @@ def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Brea
             continue
         rule, severity = ("B187", ERR) if entry in used else ("B188", WARN)
         message = f"the approval ended on {entry.until}"
-        help = "mend the break"
+        help = "remove the cause, or set a later day in 'until'"
         if entry not in used:
-            message = f"nothing is found that the approval of {entry.rule} matches"
-            help = "remove the entry, or give it the words of the finding"
+            message = f"the approval of {entry.rule} matches no finding"
+            help = "remove the entry, or copy the message of the finding into it"
         domain, _, operator = entry.subject.rpartition(".")
         facts = normalize_domain(domain), operator, entry.versions[0] if entry.versions else 0
         findings.append(Break(rule, severity, NONE, *facts, message, entry.place, WHY, help))

@@ -227,7 +227,7 @@ def _special_cases(pair: VersionPair) -> Iterator[RuleFinding]:
     yield RuleFinding(message, ("special_cases", *came[:1]), "" if parts else INFO, help=_CLARIFY)
 
 
-_CLARIFY = "where implementations do this already, it is a clarification; otherwise it needs a new version"
+_CLARIFY = "if implementations already do this, approve it as a clarification; otherwise put it into a new version"
 
 
 # The change block.
@@ -254,7 +254,7 @@ def _change_claims(pair: VersionPair) -> Iterator[RuleFinding]:
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
     old, new = pair.old.change, pair.new.change
-    help = "models are converted by it: compare conversions of the examples before and after (opset test)"
+    help = "conversions follow this claim: compare conversions of the examples before and after (opset test)"
     for name in sorted(old.attributes.keys() | new.attributes.keys()):
         if repr(old.attributes.get(name)) != repr(new.attributes.get(name)):
             message = f"what is declared of the attribute {name!r} changed"

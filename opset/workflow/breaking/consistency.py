@@ -19,7 +19,7 @@ def _version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
     if pair.in_place or pair.difference or pair.new.change.meaning:
         return
     old, new = pair.old.schema, pair.new.schema
-    help = f"take version {new.since_version} back; prose is edited in the version that there is"
+    help = f"remove version {new.since_version}, and edit the text of the version before"
     if any(getattr(old, key) != getattr(new, key) for key in ("attributes", "conditions", "shape")):
         help = "add 'meaning' to its change block"
         message = "the new version has the signature of the one before, and other conditions"
@@ -83,7 +83,7 @@ def _body_types(pair: VersionPair) -> Iterator[RuleFinding]:
 def _withdrawn_raised(pair: VersionPair) -> Iterator[RuleFinding]:
     """Yield a finding if a new version withdraws an operator that the version before has withdrawn already."""
     if not pair.in_place and pair.old.schema.deprecated and pair.new.schema.deprecated:
-        help = f"take version {pair.new.since} back: no model of its opset may use the operator"
+        help = f"remove version {pair.new.since}: no model of its opset may use the operator"
         message = f"the operator is withdrawn since version {pair.old.since} and needs no other version"
         yield RuleFinding(message, ("since",), help=help, always=True)
 

@@ -21,7 +21,7 @@ _REQUIREMENTS = {
     NEW_OPSET: "The addition needs a new opset.",
 }
 _RESTORE = (
-    "Restore the version, and make the edit in a new one: "
+    "Restore the version, and make the edit in a new version: "
     "`opset bump` adds a copy of the newest version for you to edit."
 )
 
@@ -40,7 +40,7 @@ def page_body(code: str) -> str:
     reported = fixture.get("reported", "").replace("{clause}", rule.clause) or _report_text(rule)
     parts = [
         _paragraph(fixture["why"]),
-        _paragraph(f"Reported by `opset breaking` {reported}"),
+        _paragraph(f"`opset breaking` reports this {reported}"),
         "## Bad",
         _block(fixture["bad"]),
         "## Good",
@@ -54,7 +54,7 @@ def page_body(code: str) -> str:
 def _report_text(rule: Rule[Any]) -> str:
     """Return sentences on a rule: how findings are reported, the version that an edit needs, and the clause."""
     head = f"as {_SEVERITIES[rule.severity]}."
-    needs = _REQUIREMENTS.get(rule.requires, "No further version is needed.")
+    needs = _REQUIREMENTS.get(rule.requires, "Only the number of the version must be corrected.")
     if rule.requires not in _REQUIREMENTS and rule.clause == CLARIFIED:
         return f"{head} No new version is needed, since no behavior changes."
     if rule.requires not in _REQUIREMENTS and rule.clause == BEHAVIOUR:

@@ -168,7 +168,7 @@ def check_kernel(runner: ExampleRunner, schema: OpSchema, example: Example, repo
         if error.code in LIMITS:
             finding = limit_finding(schema, example, place, error)
         elif not example.error:
-            finding = Finding("T102", f"{name} cannot be computed", place, error_text(error), error.help)
+            finding = Finding("T102", f"{name} cannot be computed", place, error_text(error), error.findings[0].help)
         else:
             finding = Finding("T103", f"{name} should break {example.error}", place, error_text(error))
         report.count("kernel", [finding])

@@ -3,7 +3,7 @@
 import pytest
 
 from opset.opsets.runtimes import Kernel, find_runtime
-from opset.opsets.runtimes.model import KERNEL, NAME, OPSET, RANGE, serves_version
+from opset.opsets.runtimes.model import KERNEL, NAME, OPSET, RANGE, _limit_kernel, serves_version
 
 SERVED = [
     (KERNEL, (6, 12), {6: True, 7: True, 12: True, 5: False, 13: False}),
@@ -76,3 +76,19 @@ def test_functions_of_the_standard():
         runtime = find_runtime(spec)
         assert runtime.has_function("Gelu", "", 20) and not runtime.has_function("Gelu", "ai.onnx", 19)
     assert not find_runtime("tensorrt==8.6").has_function("Gelu", "", 20)
+
+
+def test_a_kernel_with_further_limits_has_both():
+    one = Kernel(
+        types={"T": frozenset(("float", "double")), "U": frozenset(("int64",))}, types_not=frozenset(("bool",)),
+        attributes={"a": 1, "b": 2}, constant_inputs=frozenset(("A",)), values={"x": 1}, notes=("one",),
+    )  # fmt: skip
+    other = Kernel(
+        types={"T": frozenset(("double", "int8")), "V": frozenset(("int8",))}, types_not=frozenset(("string",)),
+        attributes={"b": 3}, constant_inputs=frozenset(("B",)), values={"y": 2}, notes=("two",), static_shape=True,
+    )  # fmt: skip
+    both = _limit_kernel(one, other)
+    assert both.types == {"T": frozenset(("double",)), "U": frozenset(("int64",)), "V": frozenset(("int8",))}
+    assert (both.types_not, both.constant_inputs) == (frozenset(("bool", "string")), frozenset(("A", "B")))
+    assert (both.attributes, both.values, both.notes) == ({"a": 1, "b": 3}, {"x": 1, "y": 2}, ("one", "two"))
+    assert both.static_shape and _limit_kernel(other, one).static_shape and not both.known_ranks

@@ -125,12 +125,23 @@ def test_an_entry_that_is_of_no_use_is_reported(tmp_path):
     entries, _ = read(path, old, ENTRY, {**ENTRY, "versions": "[3]"}, other)
     fault = Break("B186", "ERR", "none", "approved.yaml", "", 0, "it is not complete")
     report = approve(Report("both", 1, 1, (BREAK,)), entries, [fault], UNTIL)
-    ended, unused = "the approval ended on 2026-12-31", "nothing is found that the approval of B125 matches"
-    words = "remove the entry, or give it the words of the finding"
+    ended, unused = "the approval ended on 2026-12-31", "the approval of B125 matches no finding"
+    words = "remove the entry, or copy the message of the finding into it"
     assert set(report.findings) == {
         fault,
         BREAK._replace(approved="nobody (until 2027-03-31)"),
-        Break("B187", "ERR", "none", "com.acme", "Thin", 1, ended, f"{path}:1:3", WHY, "mend the break"),
+        Break(
+            "B187",
+            "ERR",
+            "none",
+            "com.acme",
+            "Thin",
+            1,
+            ended,
+            f"{path}:1:3",
+            WHY,
+            "remove the cause, or set a later day in 'until'",
+        ),
         Break("B188", "WARN", "none", "com.acme", "Thin", 3, unused, f"{path}:3:3", WHY, words),
         Break("B188", "WARN", "none", "ai", "onnx", 0, unused, f"{path}:4:3", WHY, words),
     }
