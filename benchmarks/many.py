@@ -86,16 +86,16 @@ def work_alone(folder: Path, output: Path, most: int) -> float:
     """Return the seconds per model of the work on some models in this process."""
     gc.set_threshold(200_000, 20, 20)  # as the command does
     from opset.budget import Limits
-    from opset.cli.batch import Call, start_work
+    from opset.cli.batch import VerbCall, start_work
     from opset.cli.configuration import folders_for
-    from opset.cli.convert import Settings, convert_file
+    from opset.cli.convert import ConvertSettings, convert_file
     from opset.cli.inputs import Output, expand_inputs
     from opset.cli.working import Job
     from opset.version_converter import target_of
 
     known = folders_for(())
-    settings = Settings(target_of({"": 21}, registry=known.registry()), {}, (), False, None)
-    call = Call(known, Limits(), (), 1, False, "text", output=Output(folder=str(output)))
+    settings = ConvertSettings(target_of({"": 21}, registry=known.registry()), {}, (), False, None)
+    call = VerbCall(known, Limits(), (), 1, False, "text", output=Output(folder=str(output)))
     work = start_work(convert_file, settings, call)
     models = expand_inputs([str(folder)], products=True)[:most]
     for model in models[:20]:

@@ -339,7 +339,7 @@ class Member(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OperatorSet:
+class OperatorSetFacts:
     """A version of an operator set: its releases, what it added, changed and withdrew, and all that it has."""
 
     domain: str
@@ -377,7 +377,7 @@ class OperatorSetDifference:
     changed: Sequence[ChangedOperator]
 
 
-def operator_set(registry: Registry, domain: str, version: int) -> OperatorSet:
+def operator_set(registry: Registry, domain: str, version: int) -> OperatorSetFacts:
     """Return a version of an operator set."""
     name = normalize_domain(domain)
     new: list[Member] = []
@@ -395,7 +395,7 @@ def operator_set(registry: Registry, domain: str, version: int) -> OperatorSet:
         if not schema.deprecated:
             operators.append(entry)
     releases = releases_of(name, version)
-    return OperatorSet(domain_name(name), version, releases, new, changed, withdrawn, operators)
+    return OperatorSetFacts(domain_name(name), version, releases, new, changed, withdrawn, operators)
 
 
 def operator_set_difference(registry: Registry, domain: str, before: int, after: int) -> OperatorSetDifference:

@@ -28,7 +28,7 @@ from opset.budget import Limits
 from opset.model import load
 from opset.opsets.registry import default_registry
 from opset.reduction.reducing import reduce_model
-from opset.reduction.symptoms import Differs, Refused, operator_of
+from opset.reduction.symptoms import Differs, RefusalSymptom, operator_of
 from opset.version_converter import convert_model, target_of
 
 MOST = 5
@@ -252,9 +252,9 @@ def _judge_refusal(case: Hidden, model: onnx.ModelProto) -> bool:
     target = target_of(case.to, registry=registry)
     loaded = load(model)
     try:
-        symptom = Refused(loaded, target, registry, Limits(), SUBJECT if case.named else "")
+        symptom = RefusalSymptom(loaded, target, registry, Limits(), SUBJECT if case.named else "")
     except opset.UsageError:
-        symptom = Refused(loaded, target, registry, Limits())
+        symptom = RefusalSymptom(loaded, target, registry, Limits())
     reduction = reduce_model(loaded, symptom, registry, Limits())
     small = onnx.ModelProto.FromString(reduction.model.SerializeToString())
     try:

@@ -30,7 +30,7 @@ from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 from opset.schemas.yaml.loader import Operator, folder_sets, load_folder, load_operator, operator_files, standard_sets
 from opset.schemas.yaml.printer import dump_document
-from opset.workflow.breaking import Report, compare
+from opset.workflow.breaking import ComparisonReport, compare
 from opset.workflow.breaking.states import State, loaded_state
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -50,7 +50,7 @@ class Case:
     verdict: str
     kinds: list[str]
     edits: list[str]
-    report: Report | None = None
+    report: ComparisonReport | None = None
     texts: dict[str, str] = field(default_factory=dict)
     pairs: list[tuple[OpSchema, OpSchema]] = field(default_factory=list)
     disputed: str = ""

@@ -12,7 +12,7 @@ from judges.conformance.bodies import RANDOM_VALUES, SINGLE_RULES, Use
 from judges.conformance.judge import RANDOM
 from judges.proofs.running import Outcome
 from judges.proofs.subjects import REGISTRY, Subject
-from opset.docgen.proofs import Part
+from opset.docgen.proofs import ProofPart
 from opset.model.arrays import dtype_of_element
 from opset.model.elements import NUMBERS
 from opset.reference.example_models import model_of
@@ -28,7 +28,7 @@ DEFINED_SHIFTS = 28
 """The version of BitShift since which a shift by the width of the type or more is defined."""
 
 
-def prove(subject: Subject, emulated: Sequence[str] = ()) -> tuple[list[Part], list[str]]:
+def prove(subject: Subject, emulated: Sequence[str] = ()) -> tuple[list[ProofPart], list[str]]:
     """Return what sweeps of all values show, and what is wrong; of the types `emulated` alone, if any are named."""
     schema = subject.source
     if not is_single(schema):
@@ -50,10 +50,10 @@ def prove(subject: Subject, emulated: Sequence[str] = ()) -> tuple[list[Part], l
             if kind == "sampled":
                 number = f"{total:,}"
             shown = f"{words.format(number)} of each: {worst.distance}"
-            parts.append(Part(kind, ", ".join(about.partition(" ")[2] for about in group), shown))
+            parts.append(ProofPart(kind, ", ".join(about.partition(" ")[2] for about in group), shown))
     refused = sorted({about.partition(" ")[2] for about in swept if swept[about].refused and not swept[about].cases})
     if refused and (codes := sorted({code for each in swept.values() for code in each.refused})):
-        parts.append(Part("refused", ", ".join(refused), ", ".join(codes)))
+        parts.append(ProofPart("refused", ", ".join(refused), ", ".join(codes)))
     return parts, wrong
 
 

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from judges.proofs.subjects import REGISTRY, Subject
-from opset.docgen.proofs import Part
+from opset.docgen.proofs import ProofPart
 from opset.opsets.hooks import Lookup
 from opset.reference.registration import LAYER
 from opset.schemas.model import OpSchema
@@ -15,11 +15,11 @@ from opset.schemas.model import OpSchema
 _KERNELS = Lookup(LAYER, REGISTRY)
 
 
-def prove(subject: Subject) -> list[Part]:
+def prove(subject: Subject) -> list[ProofPart]:
     """Return what follows from the signatures alone: that a direction is refused, or that nodes stay as they are."""
     step = subject.step
     if step.impossible:
-        return [Part("refused", "", step.impossible)]
+        return [ProofPart("refused", "", step.impossible)]
     if subject.direction == "lowering" or step.adapter or step.derived.rewrites:
         return []
     kernels = [_kernel(schema) for schema in (step.source, step.target)]
@@ -27,7 +27,7 @@ def prove(subject: Subject) -> list[Part]:
         return []
     shown = "nothing to change" if not step.touches else "a node stays as it is, or is refused"
     about = f"all types but {', '.join(step.derived.emulate)}" if step.derived.emulate else ""
-    return [Part("identity", about, f"{shown}; one kernel defines both versions")]
+    return [ProofPart("identity", about, f"{shown}; one kernel defines both versions")]
 
 
 def _kernel(schema: OpSchema) -> Any:

@@ -18,10 +18,10 @@ from collections.abc import Mapping, Sequence
 from judges.proofs import exhaustive, identity, sampled, symbolic
 from judges.proofs.subjects import Subject, all_subjects, fingerprint
 from judges.proofs.table import PAGE, faults_of, page, stale, write_facts
-from opset.docgen.proofs import Part, Proof, read_proofs
+from opset.docgen.proofs import Proof, ProofPart, read_proofs
 
 
-def prove(subject: Subject) -> tuple[list[Part], list[str]]:
+def prove(subject: Subject) -> tuple[list[ProofPart], list[str]]:
     """Return all that is shown of a subject, and what is wrong."""
     parts = identity.prove(subject)
     emulated = tuple(subject.step.derived.emulate)
@@ -40,14 +40,14 @@ def prove(subject: Subject) -> tuple[list[Part], list[str]]:
     return parts, wrong
 
 
-def _proved(number: int) -> tuple[int, list[Part], list[str], float]:
+def _proved(number: int) -> tuple[int, list[ProofPart], list[str], float]:
     """Return the number of a subject, what is shown of it, what is wrong, and the seconds that it took."""
     start = time.perf_counter()
     parts, wrong = prove(all_subjects()[number])
     return number, parts, wrong, time.perf_counter() - start
 
 
-def _proved_by_z3(number: int) -> tuple[int, list[Part], list[str], float]:
+def _proved_by_z3(number: int) -> tuple[int, list[ProofPart], list[str], float]:
     start = time.perf_counter()
     parts, wrong = symbolic.prove(all_subjects()[number])
     return number, parts, wrong, time.perf_counter() - start

@@ -16,7 +16,7 @@ from judges.conformance.bodies import Use, uses
 from judges.fuzz.drawing.models import ML, make_case, schema_at
 from judges.proofs.running import Outcome, use_of
 from judges.proofs.subjects import REGISTRY, Subject
-from opset.docgen.proofs import Part
+from opset.docgen.proofs import ProofPart
 from opset.model.arrays import dtype_of_element
 from opset.model.elements import NUMBERS
 from opset.schemas.constraints.signature import DATA_TYPE
@@ -31,7 +31,7 @@ DRAWN = {"": range(1, 27), ML: range(1, 6)}
 """Opsets at which nodes can be drawn, by domain."""
 
 
-def prove(subject: Subject) -> tuple[list[Part], list[str]]:
+def prove(subject: Subject) -> tuple[list[ProofPart], list[str]]:
     """Return what samples show, and what is wrong."""
     fixed, drawn = Outcome(), Outcome()
     for schema in _schemas(subject):
@@ -45,9 +45,9 @@ def prove(subject: Subject) -> tuple[list[Part], list[str]]:
     return _parts(shown, fixed, drawn)
 
 
-def prove_emulated(subject: Subject) -> tuple[list[Part], list[str]]:
+def prove_emulated(subject: Subject) -> tuple[list[ProofPart], list[str]]:
     """Return what samples show of each type that is computed in another one: examples of the other, in this type."""
-    parts: list[Part] = []
+    parts: list[ProofPart] = []
     wrong: list[str] = []
     for narrow, wide in subject.step.derived.emulate.items():
         outcome = Outcome()
@@ -60,25 +60,25 @@ def prove_emulated(subject: Subject) -> tuple[list[Part], list[str]]:
     return merged(parts), wrong
 
 
-def merged(parts: list[Part]) -> list[Part]:
+def merged(parts: list[ProofPart]) -> list[ProofPart]:
     """Return parts that say the same of several types as one."""
     groups: dict[tuple[str, str], list[str]] = {}
     for part in parts:
         groups.setdefault((part.kind, part.shown), []).append(part.about)
-    return [Part(kind, ", ".join(abouts), shown) for (kind, shown), abouts in groups.items()]
+    return [ProofPart(kind, ", ".join(abouts), shown) for (kind, shown), abouts in groups.items()]
 
 
-def _parts(shown: str, *outcomes: Outcome, about: str = "") -> tuple[list[Part], list[str]]:
+def _parts(shown: str, *outcomes: Outcome, about: str = "") -> tuple[list[ProofPart], list[str]]:
     """Return the statements about what was compared, and what was refused; and what is wrong."""
     worst = max(outcomes, key=lambda each: each.worst)
     refused = sum((each.refused for each in outcomes), Counter[str]())
     parts = []
     if any(each.cases for each in outcomes):
-        parts.append(Part("sampled", about, f"{shown}: {worst.distance}"))
+        parts.append(ProofPart("sampled", about, f"{shown}: {worst.distance}"))
     if refused:
         codes = ", ".join(f"{code} ({count})" for code, count in sorted(refused.items()))
         nodes = "some nodes" if parts else "all nodes that were tried"
-        parts.append(Part("refused", f"{about}: {nodes}" if about else nodes, codes))
+        parts.append(ProofPart("refused", f"{about}: {nodes}" if about else nodes, codes))
     return parts, [line for each in outcomes for line in each.wrong]
 
 

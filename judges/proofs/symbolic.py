@@ -14,14 +14,14 @@ from judges.proofs import index_maps as m
 from judges.proofs.index_cases import CASES, Case
 from judges.proofs.index_maps import NotReadError, Reading, read_model
 from judges.proofs.subjects import Subject
-from opset.docgen.proofs import Part
+from opset.docgen.proofs import ProofPart
 from opset.errors import OpsetError
 
 SECONDS = 8
 """The time in which z3 has to decide one case."""
 
 
-def prove(subject: Subject) -> tuple[list[Part], list[str]]:
+def prove(subject: Subject) -> tuple[list[ProofPart], list[str]]:
     """Return what is proved of a subject's cases, and those for which z3 found sizes at which they differ."""
     counts: Counter[str] = Counter()
     wrong: list[str] = []
@@ -43,10 +43,10 @@ def prove(subject: Subject) -> tuple[list[Part], list[str]]:
         number = counts["proved"]
         sizes = "all sizes" if not lowest else f"all sizes from {lowest} on"
         shown = f"{number:,} forms of nodes for {sizes}, rank {_range(ranks)}"
-        parts.append(Part("symbolic", "open sizes", shown))
+        parts.append(ProofPart("symbolic", "open sizes", shown))
     if refused and counts["proved"]:
         codes = ", ".join(f"{code} ({count})" for code, count in sorted(refused.items()))
-        parts.append(Part("refused", "forms with open sizes", codes))
+        parts.append(ProofPart("refused", "forms with open sizes", codes))
     return parts, wrong
 
 

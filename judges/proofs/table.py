@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from judges.proofs.subjects import DIRECTIONS, Subject, all_subjects, fingerprint, transition_count
-from opset.docgen.proofs import FILE, KINDS, Part, Proof, kind_of, read_proofs
+from opset.docgen.proofs import FILE, KINDS, Proof, ProofPart, kind_of, read_proofs
 
 PAGE = Path(__file__).parents[2] / "docs" / "proofs.md"
 RENEW = "python -m judges proofs --write"
@@ -76,7 +76,7 @@ def _sections(facts: Mapping[str, Proof]) -> Iterator[str]:
     yield ""
 
 
-def _rows(start: str, parts: list[Part]) -> Iterator[str]:
+def _rows(start: str, parts: list[ProofPart]) -> Iterator[str]:
     """Yield the rows of a subject, one for each part, strongest first."""
     for part in sorted(parts, key=lambda each: list(KINDS).index(each.kind)):
         yield f"{start} {part.kind} | {part.about or 'all'} | {part.shown} |"

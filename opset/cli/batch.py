@@ -60,7 +60,7 @@ FEW = 10
 """Models on each of which text reports in full; of more, each has one line."""
 
 
-class Call(NamedTuple):
+class VerbCall(NamedTuple):
     """The options of a verb that reads models, and those of one that writes them.
 
     `alone` is true if there is one model; `output` is the destination of the results, None if no model is written. Of a
@@ -206,8 +206,8 @@ def _options_for_call(*options: Callable[[Any], Any]) -> Callable[[Command], Com
         def run_command(folders: tuple[Path, ...], allow_hooks: bool | None, **values: Any) -> Any:
             known = folders_for(folders, allow_hooks)
             known.registry()
-            call_options = {name: values.pop(name) for name in Call._fields if name in values}
-            return command(call=Call(known, **call_options), **values)
+            call_options = {name: values.pop(name) for name in VerbCall._fields if name in values}
+            return command(call=VerbCall(known, **call_options), **values)
 
         for option in reversed(options):
             run_command = option(run_command)
@@ -235,7 +235,7 @@ class Reporting(Generic[Result]):
 
 def process_files(
     inputs: tuple[str, ...],
-    call: Call,
+    call: VerbCall,
     verb: Verb,
     work: Callable[..., ModelReport[Result]],
     settings: object,
@@ -278,7 +278,7 @@ def process_files(
         return _Batch(models, call, verb, reporting, journal, stack).run(work, settings, writes)
 
 
-def _check_executor(call: Call, models: Sequence[Input]) -> None:
+def _check_executor(call: VerbCall, models: Sequence[Input]) -> None:
     """Raise UsageError U103 if options do not go with work on a cluster."""
     if call.max_memory is not None:
         help = "limit the cluster's workers: dask worker --memory-limit"
@@ -293,7 +293,7 @@ class _Batch:
     def __init__(
         self,
         models: list[Input],
-        call: Call,
+        call: VerbCall,
         verb: Verb,
         reporting: Reporting[Any],
         journal: Journal | None,
@@ -458,7 +458,7 @@ def write_report(
 
 
 def start_work(
-    work: Callable[..., ModelReport[Any]], settings: object, call: Call
+    work: Callable[..., ModelReport[Any]], settings: object, call: VerbCall
 ) -> Callable[[Job], ModelReport[Any]]:
     """Return the function that processes one model."""
     registry = call.known.registry()

@@ -10,7 +10,7 @@ from typing import IO, Any, NamedTuple
 import click
 
 from opset.cli.assumed_opsets import Assumed, assume_option, load_assumed
-from opset.cli.batch import Call, Reporting, Verb, process_files, reading_options, write_report
+from opset.cli.batch import Reporting, Verb, VerbCall, process_files, reading_options, write_report
 from opset.cli.findings_formats import FORMATS
 from opset.cli.inputs import Input, dims_option, freeze_option
 from opset.cli.records import BatchReport, FindingTotal, ModelReport
@@ -36,7 +36,7 @@ FEW_NAMES = 4
 """Blockers that the one line about one of many models names."""
 
 
-class Settings(NamedTuple):
+class BlockersSettings(NamedTuple):
     """The settings for every model."""
 
     target: Target
@@ -65,7 +65,7 @@ def command(
     dims: dict[str, int | str],
     freeze: tuple[str, ...],
     assumed: Assumed,
-    call: Call,
+    call: VerbCall,
 ) -> int:
     """Show what stands in the way of a target, by operator and reason, and what would be rewritten.
 
@@ -92,7 +92,7 @@ def command(
         return BlockersBatch(models, summary, notes, totals, sums.rows())
 
     target = choice.target(call.known.registry(), keeps_opsets=bool(dims or freeze))
-    settings = Settings(target, dims, freeze, assumed)
+    settings = BlockersSettings(target, dims, freeze, assumed)
     reporting = Reporting(write, _detail, add, _revive, whole)
     status = process_files(inputs, call, VERB, find_in_file, settings, reporting, writes=False)
     if call.form == "text" and not call.quiet and sums.models > 1:
@@ -100,7 +100,9 @@ def command(
     return status
 
 
-def find_in_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[BlockersReport]:
+def find_in_file(
+    source: Input, settings: BlockersSettings, call: VerbCall, registry: Registry
+) -> ModelReport[BlockersReport]:
     """Return the report on what stands in the way of one model; its status is "blocked", or "free" if nothing does."""
     model, notes = load_assumed(source, call.roots, settings.assumed, registry, call.limits)
     target = settings.target

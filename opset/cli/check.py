@@ -15,7 +15,7 @@ from opset.checker.checking import check_context, select_codes
 from opset.checker.table import CheckContext, CheckOptions, Mend
 from opset.cli import output
 from opset.cli.assumed_opsets import Assumed, assume_option, read_assumed
-from opset.cli.batch import Call, Reporting, Verb, load_input, process_files, writing_options
+from opset.cli.batch import Reporting, Verb, VerbCall, load_input, process_files, writing_options
 from opset.cli.configuration import rule_choice, target_files, target_option
 from opset.cli.inputs import STREAM, Input
 from opset.cli.records import BatchReport, FindingTotal, ModelReport
@@ -34,7 +34,7 @@ WORDS = {"clean": "clean", "warned": "with warnings", "broken": "with errors", "
 VERB = Verb(WORDS, "the model was not checked", ("inference.py",), "I401")
 
 
-class Settings(NamedTuple):
+class CheckSettings(NamedTuple):
     """The settings for every model."""
 
     codes: frozenset[str]
@@ -106,7 +106,7 @@ def command(
     no_inference: bool,
     verify_checksums: bool,
     statistics: bool,
-    call: Call,
+    call: VerbCall,
     **asked: Any,
 ) -> int:
     """Check that models follow the specification: every rule, with its place, the reason and what to do.
@@ -119,9 +119,9 @@ def command(
     """
     codes = select_codes(*rule_choice(select, ignore))
     known = target_files(asked.pop("files")) if asked["runtime"] is not None else ()
-    settings = Settings(codes, not no_inference, verify_checksums, **{**asked, "files": known})
+    settings = CheckSettings(codes, not no_inference, verify_checksums, **{**asked, "files": known})
     _check_choice(settings, call)
-    counts = Statistics()
+    counts = CheckStatistics()
 
     def write(report: ModelReport[CheckReport], stream: IO[str], quiet: bool) -> None:
         if statistics and report.result is not None:
@@ -145,7 +145,7 @@ def command(
     return status
 
 
-def _check_choice(settings: Settings, call: Call) -> None:
+def _check_choice(settings: CheckSettings, call: VerbCall) -> None:
     """Raise UsageError U103 if the options for mending do not go together."""
     names_output = call.in_place or call.given is not None
     wrong, help = "", ""
@@ -161,7 +161,7 @@ def _check_choice(settings: Settings, call: Call) -> None:
         raise UsageError(Finding("U103", wrong, help=help))
 
 
-class Statistics:
+class CheckStatistics:
     """The numbers of findings and of models by code."""
 
     def __init__(self) -> None:
@@ -180,7 +180,7 @@ class Statistics:
         return [CodeCount(code, CODES[code], count, self._models[code]) for code, count in ordered]
 
 
-def check_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[CheckReport]:
+def check_file(source: Input, settings: CheckSettings, call: VerbCall, registry: Registry) -> ModelReport[CheckReport]:
     """Return the report on one model, which is mended first if that is asked for, or on an operator-set document."""
     if source.path.lower().endswith(DOCUMENT):
         return _check_document(source, settings)
@@ -209,7 +209,7 @@ def check_file(source: Input, settings: Settings, call: Call, registry: Registry
     return ModelReport(source.path, path, result, findings.in_file(source.path), status, int(bool(errors)))
 
 
-def _check_document(source: Input, settings: Settings) -> ModelReport[CheckReport]:
+def _check_document(source: Input, settings: CheckSettings) -> ModelReport[CheckReport]:
     """Return the report on an operator-set document: all that is wrong with it, or its operators in a note."""
     from opset.opsets.documents.reading import load_operator_set
 
@@ -246,7 +246,7 @@ def _difference(before: Model, after: Model, source: Input, notes: list[str]) ->
         return ""
 
 
-def _find_lacks(model: Model, settings: Settings, call: Call, registry: Registry) -> FindingList:
+def _find_lacks(model: Model, settings: CheckSettings, call: VerbCall, registry: Registry) -> FindingList:
     """Return the reasons why a runtime does not take a model as it is, and the refusals if no conversion helps."""
     from opset.version_converter import convert_model, target_of
     from opset.version_converter.survey import Survey

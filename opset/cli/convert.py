@@ -10,7 +10,7 @@ from typing import IO, NamedTuple
 import click
 
 from opset.cli.assumed_opsets import Assumed, assume_option, load_assumed
-from opset.cli.batch import Call, Reporting, Verb, process_files, write_report, writing_options
+from opset.cli.batch import Reporting, Verb, VerbCall, process_files, write_report, writing_options
 from opset.cli.inputs import Input, dims_option, freeze_option, suffix_of
 from opset.cli.records import ModelReport
 from opset.cli.target_options import TargetChoice, target_options
@@ -43,7 +43,7 @@ WORDS = {
 VERB = Verb(WORDS, "the model was not converted", ("adapters.py", "inference.py"))
 
 
-class Settings(NamedTuple):
+class ConvertSettings(NamedTuple):
     """The settings for every model."""
 
     target: Target
@@ -87,7 +87,7 @@ def command(
     check: bool,
     assumed: Assumed,
     verifying: Verifying,
-    call: Call,
+    call: VerbCall,
 ) -> int:
     """Convert models to other operator set versions, all or nothing.
 
@@ -97,11 +97,11 @@ def command(
     --to, --release or --for, a model keeps its opsets, and --ir-version, --freeze or --dim change it.
     """
     target = choice.target(call.known.registry(), keeps_opsets=bool(dims or freeze))
-    settings = Settings(target, dims, freeze, plan_only or check, assumed, verifying, check)
+    settings = ConvertSettings(target, dims, freeze, plan_only or check, assumed, verifying, check)
     return convert_files(inputs, call, settings)
 
 
-def convert_files(inputs: tuple[str, ...], call: Call, settings: Settings) -> int:
+def convert_files(inputs: tuple[str, ...], call: VerbCall, settings: ConvertSettings) -> int:
     """Convert the models that a verb is given, report on each, and return the exit status."""
     plan_only = settings.plan_only
 
@@ -118,7 +118,9 @@ def convert_files(inputs: tuple[str, ...], call: Call, settings: Settings) -> in
     return process_files(inputs, call, VERB, convert_file, settings, reporting, writes=not plan_only)
 
 
-def convert_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[ConvertedReport]:
+def convert_file(
+    source: Input, settings: ConvertSettings, call: VerbCall, registry: Registry
+) -> ModelReport[ConvertedReport]:
     """Convert one model, write the result if it was not refused, and return the report."""
     model, notes = load_assumed(source, call.roots, settings.assumed, registry, call.limits)
     conversion = convert_model(model, settings.target, registry, settings.dims, call.limits, settings.freeze)
@@ -152,7 +154,12 @@ def convert_file(source: Input, settings: Settings, call: Call, registry: Regist
 
 
 def _verify_result(
-    models: tuple[Model, Model], notes: list[str], source: Input, settings: Settings, call: Call, registry: Registry
+    models: tuple[Model, Model],
+    notes: list[str],
+    source: Input,
+    settings: ConvertSettings,
+    call: VerbCall,
+    registry: Registry,
 ) -> Verification:
     """Return whether a model and its result compute the same, at sizes that both have, which notes name."""
     from opset.inference.axes.changing import with_sizes  # few conversions change a size
@@ -172,7 +179,7 @@ def _verify_result(
     return settings.verifying.verify(model, result, numbers, call.limits, registry, names)
 
 
-def _fault_of(model: Model, registry: Registry, call: Call) -> str:
+def _fault_of(model: Model, registry: Registry, call: VerbCall) -> str:
     """Return the note that a model which needs no conversion is not valid at its own opsets, "" if it is."""
     from opset.checker.checking import check  # few models need it
 

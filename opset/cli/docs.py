@@ -19,7 +19,7 @@ from opset.output_folder import size_text, write_documentation
 def _describe_verbs() -> list[Any]:
     """Return the verbs of the command line, with their help, for the pages of the site."""
     from opset.cli import cli
-    from opset.docgen.verb_pages import Verb
+    from opset.docgen.verb_pages import VerbPage
 
     verbs = []
     with click.Context(cli, info_name="opset") as above:
@@ -31,7 +31,7 @@ def _describe_verbs() -> list[Any]:
             options = [(names, words) for names, words in filter(None, records)]
             summary = verb.get_short_help_str(200)
             usage = verb.get_usage(context).removeprefix("Usage: ")
-            verbs.append(Verb(name, summary, f"$ {usage}", inspect.cleandoc(verb.help or ""), options))
+            verbs.append(VerbPage(name, summary, f"$ {usage}", inspect.cleandoc(verb.help or ""), options))
     return verbs
 
 

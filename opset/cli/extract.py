@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import click
 
-from opset.cli.batch import Call, Reporting, Verb, load_input, process_files, write_report, writing_options
+from opset.cli.batch import Reporting, Verb, VerbCall, load_input, process_files, write_report, writing_options
 from opset.cli.inputs import Input
 from opset.cli.output import count_text
 from opset.cli.records import ModelReport
@@ -49,7 +49,7 @@ class ExtractionReport:
 @click.option("--graph", default="", metavar="PATH", help="The graph that has the values, as messages name it.")
 @click.option("--function", default="", metavar="NAME", help="The function that has the values.")
 @writing_options("Output file or folder; by default beside the input.")
-def command(models: tuple[str, ...], call: Call, **asked: Any) -> int:
+def command(models: tuple[str, ...], call: VerbCall, **asked: Any) -> int:
     """Cut out the part of a model that computes some values from others, as a model of its own.
 
     INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. The result is written
@@ -62,7 +62,7 @@ def command(models: tuple[str, ...], call: Call, **asked: Any) -> int:
     return process_files(models, call, VERB, extract_file, Wanted(**{**asked, **names}), Reporting(_write_report))
 
 
-def extract_file(source: Input, settings: Wanted, call: Call, registry: Registry) -> ModelReport[ExtractionReport]:
+def extract_file(source: Input, settings: Wanted, call: VerbCall, registry: Registry) -> ModelReport[ExtractionReport]:
     """Extract a part of one model, write it, and return the report."""
     extraction = extract_part(load_input(source, call.roots), settings, registry, call.limits)
     path = call.write_result(extraction.model, source, SUFFIX, extraction.notes)

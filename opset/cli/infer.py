@@ -13,7 +13,7 @@ import click
 
 from opset.budget import ALLOW_MORE
 from opset.cli.assumed_opsets import Assumed, assume_option, load_assumed
-from opset.cli.batch import Call, Reporting, Verb, process_files, write_report, writing_options
+from opset.cli.batch import Reporting, Verb, VerbCall, process_files, write_report, writing_options
 from opset.cli.inputs import Input, dims_option, freeze_option
 from opset.cli.records import ModelReport
 from opset.errors import LONGEST, FindingList, brief_name, listing, quote, safe_text
@@ -31,7 +31,7 @@ FEW = 10
 
 
 @dataclass(frozen=True)
-class Settings:
+class InferSettings:
     """The settings for every model."""
 
     dims: dict[str, int | str]
@@ -111,20 +111,22 @@ class InferenceReport:
 @click.option("--overwrite", is_flag=True, help="Ignore the existing value_info and replace it.")
 @click.option("--strict", is_flag=True, help="Write nothing if anything contradicts.")
 @writing_options("Write the model with value_info to this path.")
-def command(inputs: tuple[str, ...], call: Call, **asked: Any) -> int:
+def command(inputs: tuple[str, ...], call: VerbCall, **asked: Any) -> int:
     """Infer the types and shapes of a model's values.
 
     INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. Nothing is written
     without -o or --in-place. The exit status is 1 if a type that the model states contradicts the
     inferred one, or if a node does not fit its operator.
     """
-    settings = Settings(**asked)
+    settings = InferSettings(**asked)
 
     writes = call.in_place or call.given is not None
     return process_files(inputs, call, VERB, infer_file, settings, Reporting(_write_report, _detail), writes=writes)
 
 
-def infer_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[InferenceReport]:
+def infer_file(
+    source: Input, settings: InferSettings, call: VerbCall, registry: Registry
+) -> ModelReport[InferenceReport]:
     """Infer the types of one model, write it with them if an output is named, and return the report."""
     model, assumptions = load_assumed(source, call.roots, settings.assumed, registry, call.limits)
     inference = infer(

@@ -8,7 +8,7 @@ from typing import IO, NamedTuple
 
 import click
 
-from opset.cli.batch import Call, Reporting, Verb, load_input, process_files, reading_options, write_report
+from opset.cli.batch import Reporting, Verb, VerbCall, load_input, process_files, reading_options, write_report
 from opset.cli.configuration import target_files, target_option
 from opset.cli.inputs import Input
 from opset.cli.records import ModelReport
@@ -24,7 +24,7 @@ WORDS = {"described": "described", "failed": "failed"}
 VERB = Verb(WORDS, "the model was not described", ("adapters.py", "inference.py"))
 
 
-class Settings(NamedTuple):
+class InfoSettings(NamedTuple):
     """The settings for every model: the runtimes that are named, and files of further ones."""
 
     runtimes: tuple[str, ...]
@@ -42,7 +42,7 @@ class Settings(NamedTuple):
 )
 @target_option
 @reading_options
-def command(inputs: tuple[str, ...], runtimes: tuple[str, ...], files: tuple[Path, ...], call: Call) -> int:
+def command(inputs: tuple[str, ...], runtimes: tuple[str, ...], files: tuple[Path, ...], call: VerbCall) -> int:
     """Show the contents of a model, which versions it could have, and which releases of runtimes take it.
 
     INPUT is a file, a folder (all *.onnx and *.onnxtxt below it), a pattern, or - for stdin. Shown are inputs and
@@ -55,10 +55,12 @@ def command(inputs: tuple[str, ...], runtimes: tuple[str, ...], files: tuple[Pat
     for name in runtimes:
         verify_name(name, tables)
     reporting = Reporting(_write_report, _detail)
-    return process_files(inputs, call, VERB, describe_file, Settings(runtimes, known), reporting, writes=False)
+    return process_files(inputs, call, VERB, describe_file, InfoSettings(runtimes, known), reporting, writes=False)
 
 
-def describe_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[ModelDescription]:
+def describe_file(
+    source: Input, settings: InfoSettings, call: VerbCall, registry: Registry
+) -> ModelReport[ModelDescription]:
     """Return the report on one model."""
     model = load_input(source, call.roots)
     description = describe(model, registry, settings.runtimes, settings.files, call.limits)

@@ -8,7 +8,7 @@ from typing import IO, NamedTuple
 
 import click
 
-from opset.cli.batch import Call, Reporting, Verb, load_input, process_files, write_report, writing_options
+from opset.cli.batch import Reporting, Verb, VerbCall, load_input, process_files, write_report, writing_options
 from opset.cli.convert import check_option
 from opset.cli.inputs import Input
 from opset.cli.output import count_text
@@ -31,7 +31,7 @@ WORDS = {
 VERB = Verb(WORDS, "the model was not inlined", ("adapters.py", "inference.py"))
 
 
-class Settings(NamedTuple):
+class InlineSettings(NamedTuple):
     """The settings for every model."""
 
     only: tuple[str, ...]
@@ -80,7 +80,7 @@ def command(
     exclude: tuple[str, ...],
     verifying: Verifying,
     check: bool,
-    call: Call,
+    call: VerbCall,
 ) -> int:
     """Put the nodes of a model's functions in place of the nodes that call them.
 
@@ -89,12 +89,14 @@ def command(
     without its domain: Scale, com.example.Scale, or com.example.Scale:half for one overload. --only takes operators,
     too: Gelu. A function that nothing calls any more is removed.
     """
-    settings = Settings(only, exclude, verifying, check)
+    settings = InlineSettings(only, exclude, verifying, check)
     reporting = Reporting(_write_report, _detail)
     return process_files(inputs, call, VERB, inline_file, settings, reporting, writes=not check)
 
 
-def inline_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[InliningReport]:
+def inline_file(
+    source: Input, settings: InlineSettings, call: VerbCall, registry: Registry
+) -> ModelReport[InliningReport]:
     """Inline the functions of one model, write the result if it was not refused, and return the report."""
     model = load_input(source, call.roots)
     inlining = inline_model(model, settings.only or None, settings.exclude, registry, call.limits)

@@ -35,7 +35,7 @@ _HEADS = (b'{"call": "', b'{"schema_version": ')
 """How the first line begins."""
 
 
-class _Line(NamedTuple):
+class _JournalLine(NamedTuple):
     """The place of a line in the journal, and the state of the model that it is about."""
 
     offset: int
@@ -57,7 +57,7 @@ class Journal:
         """
         self.path = path
         self._call = call
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, _JournalLine] = {}
         self._started: dict[str, int] = {}
         try:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o666)
@@ -81,7 +81,7 @@ class Journal:
                     if STARTED in data:
                         self._started.setdefault(data[STARTED], data["time"])
                     else:
-                        self._lines[data["input"]] = _Line(end, Stamp(data["size"], data["mtime"]))
+                        self._lines[data["input"]] = _JournalLine(end, Stamp(data["size"], data["mtime"]))
                 if line.endswith(b"\n"):
                     end += len(line)
         os.ftruncate(self._descriptor, end)
@@ -108,7 +108,7 @@ class Journal:
     def add(self, path: str, stamp: Stamp, data: str) -> None:
         """Add the report on a model, which is a JSON object."""
         head = json.dumps({"schema_version": SCHEMA_VERSION, CALL: self._call, **stamp._asdict()})
-        self._lines[path] = _Line(self._end, stamp)
+        self._lines[path] = _JournalLine(self._end, stamp)
         self._append(f"{head[:-1]}, {data[1:]}")
 
     def finish(self, models: Iterable[Input]) -> None:

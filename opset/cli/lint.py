@@ -24,10 +24,10 @@ from opset.reference import registration as kernels
 from opset.schemas.index import FOLDER
 from opset.schemas.lint.context import InferenceHooks
 from opset.schemas.lint.fix import fixes
-from opset.schemas.lint.rules import Hooks, TargetReport, check_target
+from opset.schemas.lint.rules import Hooks, LintedTarget, check_target
 from opset.schemas.lock import lock_versions
 from opset.schemas.names import domain_name
-from opset.schemas.selection import Selection, Target, select_operators
+from opset.schemas.selection import Selection, SelectionTarget, select_operators
 from opset.schemas.yaml.loader import domain_of
 from opset.version_converter import registration as adapters
 
@@ -90,7 +90,7 @@ def command(
     notes = [*known.note_left_out(False, ADAPTERS), *_write_notes(selection, known, allow_hooks)]
     fixed, commented = _fix_targets(selection.targets) if fix else ([], [])
     findings = FindingList(selection.findings)
-    checked: list[TargetReport] = []
+    checked: list[LintedTarget] = []
     for target in selection.targets:
         table, unknown, faults = _load_adapters(target, known, allow_hooks)
         findings += faults
@@ -146,7 +146,7 @@ def _report_lines(report: LintReport, findings: int) -> list[str]:
 
 
 def _load_adapters(
-    target: Target, known: Folders, allow_hooks: bool | None
+    target: SelectionTarget, known: Folders, allow_hooks: bool | None
 ) -> tuple[Table, frozenset[str] | None, FindingList]:
     """Return the adapters that the files of a target register, the domains whose files failed, and their findings.
 
@@ -171,7 +171,7 @@ def _load_adapters(
     return table, frozenset(unknown), faults
 
 
-def _adapter_files(target: Target) -> list[Path]:
+def _adapter_files(target: SelectionTarget) -> list[Path]:
     """Return the adapter files beside the operators of a target."""
     domains = {path.parent for path in target.files}
     return [file for file in files_named(target.folder, ADAPTERS) if target.whole or file.parent in domains]
@@ -193,7 +193,7 @@ def _write_notes(selection: Selection, known: Folders, allow_hooks: bool | None)
     return notes
 
 
-def _fix_targets(targets: Sequence[Target]) -> tuple[list[str], list[str]]:
+def _fix_targets(targets: Sequence[SelectionTarget]) -> tuple[list[str], list[str]]:
     """Write computed parts into the files of targets; return files written, and files left alone for their comments."""
     fixed: list[str] = []
     commented: list[str] = []

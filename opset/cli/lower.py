@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from opset.cli.assumed_opsets import Assumed, assume_option
-from opset.cli.batch import Call, writing_options
-from opset.cli.convert import Settings, check_option, convert_files
+from opset.cli.batch import VerbCall, writing_options
+from opset.cli.convert import ConvertSettings, check_option, convert_files
 from opset.cli.inputs import dims_option, freeze_option
 from opset.cli.verification import Verifying, verify_options
 from opset.version_converter import target_without
@@ -37,7 +37,7 @@ def command(
     check: bool,
     assumed: Assumed,
     verifying: Verifying,
-    call: Call,
+    call: VerbCall,
 ) -> int:
     """Express operators by others, at the opsets that the models have, all or nothing.
 
@@ -46,5 +46,5 @@ def command(
     """
     names = [name.strip() for argument in ops for name in argument.split(",") if name.strip()]
     target = target_without(names, call.known.registry())
-    settings = Settings(target, dims, freeze, plan_only or check, assumed, verifying, check)
+    settings = ConvertSettings(target, dims, freeze, plan_only or check, assumed, verifying, check)
     return convert_files(inputs, call, settings)

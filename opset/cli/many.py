@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from opset.budget import Limits
-from opset.cli.batch import Call, start_work
+from opset.cli.batch import VerbCall, start_work
 from opset.cli.configuration import Folders
-from opset.cli.convert import VERB, ConvertedReport, Settings, convert_file
+from opset.cli.convert import VERB, ConvertedReport, ConvertSettings, convert_file
 from opset.cli.inputs import Input, expand_inputs, output_for
 from opset.cli.records import ModelReport, View
 from opset.cli.working import Job, Workshop, open_executor, yield_records
@@ -90,7 +90,7 @@ def convert_many(
     if assumed is not None and assumed != AUTO:
         assumed = target_of_version(assumed, registry).opsets
     plan_only = output is None
-    settings = Settings(target, dict(dims or {}), tuple(freeze), plan_only, assumed)
+    settings = ConvertSettings(target, dict(dims or {}), tuple(freeze), plan_only, assumed)
     named = [models] if isinstance(models, str | os.PathLike) else models
     inputs = expand_inputs([os.fspath(each) for each in named], products=not plan_only)
     place = None if output is None else output_for(os.path.join(os.fspath(output), ""), False, inputs)
@@ -98,12 +98,12 @@ def convert_many(
     if client is not None:
         inputs, place = [each.absolute() for each in inputs], place and place.absolute()
     roots = tuple(map(Path, allow_external_roots))
-    call = Call(known, limits or Limits(), roots, jobs, True, "json", force=force, output=place)
+    call = VerbCall(known, limits or Limits(), roots, jobs, True, "json", force=force, output=place)
     return _yield_reports(inputs, call, settings, client)
 
 
 def _yield_reports(
-    inputs: list[Input], call: Call, settings: Settings, executor: Any
+    inputs: list[Input], call: VerbCall, settings: ConvertSettings, executor: Any
 ) -> Iterator[ModelReport[ConvertedReport]]:
     """Yield the reports on models, in the order in which they end; what runs is ended with the iteration."""
     start = partial(start_work, convert_file, settings, call)

@@ -9,7 +9,7 @@ from typing import IO, NamedTuple
 
 import click
 
-from opset.cli.batch import Call, Reporting, Verb, load_input, process_files, write_report, writing_options
+from opset.cli.batch import Reporting, Verb, VerbCall, load_input, process_files, write_report, writing_options
 from opset.cli.inputs import STREAM, Input, parse_input
 from opset.cli.output import count_text
 from opset.cli.records import ModelReport
@@ -26,7 +26,7 @@ WORDS = {"merged": "merged", "failed": "failed"}
 VERB = Verb(WORDS, "the models were not merged", ("adapters.py", "inference.py"))
 
 
-class Settings(NamedTuple):
+class MergeSettings(NamedTuple):
     """The second model, and how the two are joined."""
 
     second: Input
@@ -77,7 +77,7 @@ class MergingReport:
 @target_options
 @writing_options("Output file; by default beside FIRST.")
 def command(
-    first: str, second: str, connect: tuple[str, ...], prefixes: tuple[str, str], choice: TargetChoice, call: Call
+    first: str, second: str, connect: tuple[str, ...], prefixes: tuple[str, str], choice: TargetChoice, call: VerbCall
 ) -> int:
     """Join two models into one, in which outputs of FIRST are inputs of SECOND.
 
@@ -93,7 +93,7 @@ def command(
     target = choice.target(call.known.registry(), keeps_opsets=False) if asked else None
     pairs = [_parse_pair(text) for text in connect] or None
     joint = Joint(pairs, prefixes, target, (first, second))
-    return process_files((first,), call, VERB, merge_file, Settings(inputs[1], joint), Reporting(_write_report))
+    return process_files((first,), call, VERB, merge_file, MergeSettings(inputs[1], joint), Reporting(_write_report))
 
 
 def _parse_pair(text: str) -> tuple[str, str]:
@@ -104,7 +104,9 @@ def _parse_pair(text: str) -> tuple[str, str]:
     return output, name
 
 
-def merge_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[MergingReport]:
+def merge_file(
+    source: Input, settings: MergeSettings, call: VerbCall, registry: Registry
+) -> ModelReport[MergingReport]:
     """Join one model with the second, write the whole, and return the report."""
     models = load_input(source, call.roots), load_input(settings.second, call.roots)
     merging = merge_models(*models, settings.joint, registry, call.limits)

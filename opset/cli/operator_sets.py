@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from opset.catalog import Member, OperatorSet, OperatorSetDifference
+from opset.catalog import Member, OperatorSetDifference, OperatorSetFacts
 from opset.cli.domains import check_version, known_domain
 from opset.errors import escape_text, safe_text
 from opset.opsets.registry import Registry
@@ -20,7 +20,7 @@ def domain_with_versions(registry: Registry, domain: str, *versions: int) -> str
     return name
 
 
-def opset_lines(opset: OperatorSet) -> list[str]:
+def opset_lines(opset: OperatorSetFacts) -> list[str]:
     """Return a version of an operator set as text."""
     title = style_text(safe_text(f"{opset.domain} {opset.version}"), "bold", sys.stdout)
     count = len(opset.operators)

@@ -9,7 +9,7 @@ from typing import IO, NamedTuple
 
 import click
 
-from opset.cli.batch import Call, Reporting, Verb, load_input, process_files, write_report, writing_options
+from opset.cli.batch import Reporting, Verb, VerbCall, load_input, process_files, write_report, writing_options
 from opset.cli.inputs import Input, dims_option
 from opset.cli.output import count_text
 from opset.cli.records import ModelReport
@@ -25,7 +25,7 @@ WORDS = {"reduced": "reduced", "failed": "failed"}
 VERB = Verb(WORDS, "the model was not reduced", ("adapters.py", "inference.py", "kernels.py"))
 
 
-class Settings(NamedTuple):
+class ReduceSettings(NamedTuple):
     """The settings for every model: the symptom, and how long to look for it."""
 
     target: Target | None
@@ -90,7 +90,7 @@ def command(
     seconds: float,
     tries: int,
     dims: dict[str, int],
-    call: Call,
+    call: VerbCall,
 ) -> int:
     """Make a model as small as possible that still shows a refusal, a difference, or a failure.
 
@@ -115,11 +115,13 @@ def command(
     if wrong:
         raise UsageError(Finding("U103", wrong, help=help))
     target = choice.target(call.known.registry(), keeps_opsets=False) if names_target else None
-    settings = Settings(target, node, differs, failing, contains, seconds, dims, tries)
+    settings = ReduceSettings(target, node, differs, failing, contains, seconds, dims, tries)
     return process_files(models, call, VERB, reduce_file, settings, Reporting(_write_report))
 
 
-def reduce_file(source: Input, settings: Settings, call: Call, registry: Registry) -> ModelReport[ReductionReport]:
+def reduce_file(
+    source: Input, settings: ReduceSettings, call: VerbCall, registry: Registry
+) -> ModelReport[ReductionReport]:
     """Reduce one model, write the result, and return the report."""
     began = time.monotonic()
     model = load_input(source, call.roots)

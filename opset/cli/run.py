@@ -61,7 +61,7 @@ TRACED = 20_000
 
 
 @dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """The settings of an evaluation: inputs, values to compute, and what to do with the outputs."""
 
     inputs: tuple[str, ...]
@@ -165,7 +165,7 @@ def command(
     VALUES are the inputs: files .npz, .json, .pb or .npy, folders of test data (input_0.pb ...), or - for JSON on
     stdin. NAME=FILE says which input a .npy or .pb file is for. --set takes precedence over files.
     """
-    settings = Settings(**options)
+    settings = RunSettings(**options)
     _check_settings(settings, model)
     known = folders_for(folders, allow_hooks)
     registry = known.registry()
@@ -199,7 +199,7 @@ def command(
 
 def _evaluate_model(
     report: RunReport,
-    settings: Settings,
+    settings: RunSettings,
     registry: Registry,
     dims: dict[str, int | str],
     freeze: tuple[str, ...],
@@ -244,7 +244,7 @@ def _product_of(report: RunReport, form: str, quiet: bool, notes: Sequence[str])
     return Product(report.exit_status, lines, report.errors)
 
 
-def _check_settings(settings: Settings, model: str) -> None:
+def _check_settings(settings: RunSettings, model: str) -> None:
     """Raise UsageError U103 with all options that do not fit each other."""
     findings = []
     if [STREAM if model == TEXT_STREAM else model, *settings.inputs].count(STREAM) > 1:
@@ -262,7 +262,7 @@ def _check_settings(settings: Settings, model: str) -> None:
         raise UsageError(findings)
 
 
-def _run_evaluator(evaluator: ReferenceEvaluator, settings: Settings, report: RunReport, budget: Budget) -> None:
+def _run_evaluator(evaluator: ReferenceEvaluator, settings: RunSettings, report: RunReport, budget: Budget) -> None:
     """Read the inputs, run the evaluator, and write, summarize and compare the outputs."""
     inputs = evaluator.inputs
     feeds = _read_inputs(settings, inputs, budget.max_bytes)
@@ -330,7 +330,7 @@ def _show_progress(evaluator: ReferenceEvaluator) -> Iterator[None]:
         thread.join()
 
 
-def _read_inputs(settings: Settings, inputs: Sequence[ValueInfo], limit: int) -> dict[str, object]:
+def _read_inputs(settings: RunSettings, inputs: Sequence[ValueInfo], limit: int) -> dict[str, object]:
     """Return the inputs that files, stdin and `--set` hold. Raises RunError with all findings about them."""
     feeds: dict[str, object] = {}
     origin: dict[str, str] = {}
@@ -391,7 +391,7 @@ def _split_argument(argument: str, declared: Sequence[ValueInfo]) -> tuple[str, 
 
 
 def _compare_outputs(
-    expected: dict[str, object], values: dict[str, object], settings: Settings, findings: FindingList
+    expected: dict[str, object], values: dict[str, object], settings: RunSettings, findings: FindingList
 ) -> dict[str, OutputVerdict]:
     """Return the verdict for each output, and add a finding for each that differs."""
     verdicts: dict[str, OutputVerdict] = {}

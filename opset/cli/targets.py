@@ -22,8 +22,8 @@ from opset.opsets.runtimes.model import (
     MATCH,
     NAMES_IN_FAULTS,
     RANGE,
-    Fault,
     Kernel,
+    KernelFault,
     Runtime,
     RuntimeTable,
     make_table,
@@ -311,7 +311,7 @@ def _operator_data(runtime: Runtime, name: str, domain: str) -> TargetOperator:
     return TargetOperator(name, domain_name(domain), [*map(_kernel_data, kernels)], [*map(_fault_data, faults)])
 
 
-def _fault_data(fault: Fault) -> TargetFault:
+def _fault_data(fault: KernelFault) -> TargetFault:
     listed = {name: tuple(sorted(getattr(fault, name))) for name in NAMES_IN_FAULTS}
     values = dict(fault.values)
     return TargetFault(

@@ -29,9 +29,9 @@ from opset.plain_text import table_lines
 from opset.schemas.index import FOLDER
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
-from opset.schemas.selection import Target, folder_of_domains, select_operators
+from opset.schemas.selection import SelectionTarget, folder_of_domains, select_operators
 from opset.schemas.yaml.loader import domain_of
-from opset.workflow.examples.examination import PARTS, ExampleRunner, Report, Subject, examine_subject, subjects
+from opset.workflow.examples.examination import PARTS, Examination, ExampleRunner, Subject, examine_subject, subjects
 from opset.workflow.examples.outcomes import stale_tables, write_tables
 
 SECONDS = 60.0
@@ -105,7 +105,7 @@ def command(
     if pattern and not chosen:
         message = f"no example has '{safe_text(pattern, 60)}' in its name"
         raise UsageError(Finding("U105", message, help="opset show OPERATOR lists the examples of an operator"))
-    report = Report()
+    report = Examination()
     failure = ""
     for schema in schemas:
         if not pattern and not any(True for _ in registry.examples(schema.name, schema.domain)):
@@ -144,11 +144,11 @@ def _operators_in_tables(registry: Registry, schemas: Sequence[OpSchema], record
     return [key for key, file in files.items() if file is not None and (record or file.exists())]
 
 
-def _worker(known: Folders, limits: Limits, parts: tuple[str, ...]) -> Callable[[Subject], Report | str]:
+def _worker(known: Folders, limits: Limits, parts: tuple[str, ...]) -> Callable[[Subject], Examination | str]:
     """Return the function of a process that tests a subject: it returns a report, or the line for an internal error."""
     runner = ExampleRunner(known.registry(), limits)
 
-    def examine(subject: Subject) -> Report | str:
+    def examine(subject: Subject) -> Examination | str:
         try:
             return examine_subject(runner, subject, parts)
         except Exception as error:
@@ -158,12 +158,12 @@ def _worker(known: Folders, limits: Limits, parts: tuple[str, ...]) -> Callable[
     return examine
 
 
-def _lost_report(registry: Registry, seconds: float, subject: Subject, late: bool) -> Report:
+def _lost_report(registry: Registry, seconds: float, subject: Subject, late: bool) -> Examination:
     """Return the report of a subject whose process died, or was ended since it was late."""
     runner = ExampleRunner(registry)
     why = f"it did not end within {seconds:g} seconds" if late else "its process died"
     help = "allow more: --timeout" if late else "use fewer processes: -j 1"
-    report = Report()
+    report = Examination()
     if not subject.operator:
         message = f"running the files with the functions of {domain_name(subject.domain)} did not finish"
         report.count("kernel", [Finding("T109", message, domain_name(subject.domain), why, help)])
@@ -185,7 +185,9 @@ def _is_path(target: str) -> bool:
     return target.endswith((".yaml", ".yml")) or os.sep in target or os.path.exists(target)
 
 
-def _folders_of_call(targets: Sequence[Target], folders: tuple[Path, ...], allow_hooks: bool | None) -> Folders:
+def _folders_of_call(
+    targets: Sequence[SelectionTarget], folders: tuple[Path, ...], allow_hooks: bool | None
+) -> Folders:
     """Return the folders of a call and of its targets; a folder that a search found is data, since nobody named it."""
     standard = os.path.realpath(FOLDER)
     custom = [target for target in targets if os.path.realpath(target.folder) != standard]
@@ -196,7 +198,7 @@ def _folders_of_call(targets: Sequence[Target], folders: tuple[Path, ...], allow
 
 
 def _chosen_versions(
-    names: Sequence[str], targets: Sequence[Target], registry: Registry, known: Folders
+    names: Sequence[str], targets: Sequence[SelectionTarget], registry: Registry, known: Folders
 ) -> list[OpSchema]:
     """Return the versions of operators that a call names by paths and names, by default all in its folders."""
     if not names and not targets:
@@ -210,7 +212,7 @@ def _chosen_versions(
     return [*{(each.domain, each.name, each.since_version): each for each in schemas}.values()]
 
 
-class PartCounts(NamedTuple):
+class ExampleCounts(NamedTuple):
     """How many examples at versions passed and failed in a part, and by reason how many were not run."""
 
     part: str
@@ -223,12 +225,12 @@ class PartCounts(NamedTuple):
 class ExamplesReport:
     """The counts of each part, failures, and claims that no example shows."""
 
-    parts: Sequence[PartCounts]
+    parts: Sequence[ExampleCounts]
     findings: FindingList
     notes: Sequence[str]
 
 
-def _write_report(report: Report, parts: Sequence[str], form: str) -> None:
+def _write_report(report: Examination, parts: Sequence[str], form: str) -> None:
     """Write the report as text or JSON."""
     findings = FindingList(report.findings)
     if form in FORMATS:
@@ -237,11 +239,11 @@ def _write_report(report: Report, parts: Sequence[str], form: str) -> None:
     if form == "text" and findings:
         output.write_errors(findings, sys.stdout)
     skipped = {part: {why: count for (of, why), count in report.skipped.items() if of == part} for part in parts}
-    counts = [PartCounts(part, report.passed[part], report.failed[part], skipped[part]) for part in parts]
+    counts = [ExampleCounts(part, report.passed[part], report.failed[part], skipped[part]) for part in parts]
     output.write_product(ExamplesReport(counts, findings, report.notes), lambda: _report_lines(report, counts), form)
 
 
-def _report_lines(report: Report, parts: Sequence[PartCounts]) -> Iterator[str]:
+def _report_lines(report: Examination, parts: Sequence[ExampleCounts]) -> Iterator[str]:
     """Yield notes, a table of the parts, and the number of findings, as text."""
     for note in report.notes[:NOTES]:
         yield f"note: {safe_text(note)}"

@@ -62,9 +62,9 @@ class Verifying(NamedTuple):
         names: tuple[str, str],
     ) -> Verification:
         """Return the verification of two models. Raises UsageError U103 if sizes or data do not fit."""
-        from opset.verification.verifying import Settings, verify_models  # which imports numpy
+        from opset.verification.verifying import VerificationSettings, verify_models  # which imports numpy
 
-        settings = Settings(self.data, self.seeds, self.rtol, self.atol, dims, self.with_, limits)
+        settings = VerificationSettings(self.data, self.seeds, self.rtol, self.atol, dims, self.with_, limits)
         return verify_models(before, after, settings, registry, *names)
 
 

@@ -253,7 +253,7 @@ def _with_outputs(model: Model, index: ModelIndex, inference: LazyInference, nam
     message = pb.ModelProto()
     message.CopyFrom(model.proto)
     graph = message.graph
-    values = _Values(body, inference)
+    values = _ExtractedValues(body, inference)
     outputs = [values.output(name) for name in names]
     values.raise_faults()
     graph.output.extend(outputs)
@@ -274,7 +274,7 @@ def _raise_ir_version(message: Any, values: Iterable[Any], notes: list[str]) -> 
         message.ir_version = highest.ir_version
 
 
-class _Values:
+class _ExtractedValues:
     """The ValueInfoProtos of values of a body, with inferred types; values without a type are faults."""
 
     def __init__(self, body: Body, inference: LazyInference) -> None:
@@ -380,7 +380,7 @@ class _Cut:
     ) -> None:
         self._model, self._index, self._body = model, index, body
         self._asked, self._outputs = inputs, outputs
-        self._values = _Values(body, inference)
+        self._values = _ExtractedValues(body, inference)
         self._notes = [*index.notes]
         self._held = _initializers(body)
         self._nodes: list[int] = []

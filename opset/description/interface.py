@@ -25,7 +25,7 @@ from opset.model import Model, load
 from opset.model.model_version import LEVELS, Level, ModelVersion
 
 
-class Kind(NamedTuple):
+class ChangeKind(NamedTuple):
     """A kind of change: its level, whether the versioning document states it, and why it has that level."""
 
     level: Level
@@ -33,36 +33,40 @@ class Kind(NamedTuple):
     why: str
 
 
-KINDS: Final[Mapping[str, Kind]] = {
-    "input-added": Kind("MAJOR", True, "callers do not feed an input that is new and has no default"),
-    "input-removed": Kind("MAJOR", False, "callers may feed an input that is gone"),
-    "input-renamed": Kind("MAJOR", False, "callers feed an input by the name that it had"),
-    "input-order": Kind("MAJOR", False, "callers may feed inputs by position"),
-    "input-default-removed": Kind("MAJOR", False, "callers may leave out an input that had a default"),
-    "input-type": Kind("MAJOR", True, "no value that callers feed is of the new type"),
-    "input-narrowed": Kind("MAJOR", False, "some values that callers feed are no longer taken"),
-    "input-meaning": Kind("MAJOR", True, "the contents that the input needs are others"),
-    "output-removed": Kind("MAJOR", True, "callers read an output that is gone"),
-    "output-renamed": Kind("MAJOR", False, "callers read an output by the name that it had"),
-    "output-order": Kind("MAJOR", False, "callers may read outputs by position"),
-    "output-type": Kind("MAJOR", True, "no value that callers read is of the type that they know"),
-    "output-widened": Kind("MAJOR", False, "callers may read values that did not occur before"),
-    "output-meaning": Kind("MAJOR", True, "the contents of the output are others"),
-    "image-format": Kind("MAJOR", False, "inputs or outputs that are images have other contents"),
-    "input-added-with-default": Kind("MINOR", True, "callers need not feed the new input"),
-    "input-default-added": Kind("MINOR", False, "callers may leave out the input now"),
-    "input-type-widened": Kind("MINOR", True, "the new type has each value of the old one; callers may have to cast"),
-    "input-widened": Kind("MINOR", True, "more values are taken, beside all that were"),
-    "output-added": Kind("MINOR", False, "callers do not read the new output"),
-    "output-type-widened": Kind("MINOR", True, "the new type has each value of the old one; callers may have to cast"),
-    "output-narrowed": Kind("MINOR", False, "all values that occur did before"),
-    "nodes": Kind("PATCH", True, "it changes accuracy or speed, and not what callers feed and read"),
-    "weights": Kind("PATCH", True, "it changes accuracy or speed, and not what callers feed and read"),
-    "annotations": Kind("PATCH", False, "it says more or less of values that are the same"),
-    "documentation": Kind("PATCH", False, "it is for people"),
-    "ir-version": Kind("PATCH", False, "model versions are independent of it; a consumer reads it by itself"),
-    "opset-import": Kind("PATCH", False, "model versions are independent of it; a consumer reads it by itself"),
-    "other": Kind("PATCH", False, "callers do not rely on it"),
+KINDS: Final[Mapping[str, ChangeKind]] = {
+    "input-added": ChangeKind("MAJOR", True, "callers do not feed an input that is new and has no default"),
+    "input-removed": ChangeKind("MAJOR", False, "callers may feed an input that is gone"),
+    "input-renamed": ChangeKind("MAJOR", False, "callers feed an input by the name that it had"),
+    "input-order": ChangeKind("MAJOR", False, "callers may feed inputs by position"),
+    "input-default-removed": ChangeKind("MAJOR", False, "callers may leave out an input that had a default"),
+    "input-type": ChangeKind("MAJOR", True, "no value that callers feed is of the new type"),
+    "input-narrowed": ChangeKind("MAJOR", False, "some values that callers feed are no longer taken"),
+    "input-meaning": ChangeKind("MAJOR", True, "the contents that the input needs are others"),
+    "output-removed": ChangeKind("MAJOR", True, "callers read an output that is gone"),
+    "output-renamed": ChangeKind("MAJOR", False, "callers read an output by the name that it had"),
+    "output-order": ChangeKind("MAJOR", False, "callers may read outputs by position"),
+    "output-type": ChangeKind("MAJOR", True, "no value that callers read is of the type that they know"),
+    "output-widened": ChangeKind("MAJOR", False, "callers may read values that did not occur before"),
+    "output-meaning": ChangeKind("MAJOR", True, "the contents of the output are others"),
+    "image-format": ChangeKind("MAJOR", False, "inputs or outputs that are images have other contents"),
+    "input-added-with-default": ChangeKind("MINOR", True, "callers need not feed the new input"),
+    "input-default-added": ChangeKind("MINOR", False, "callers may leave out the input now"),
+    "input-type-widened": ChangeKind(
+        "MINOR", True, "the new type has each value of the old one; callers may have to cast"
+    ),
+    "input-widened": ChangeKind("MINOR", True, "more values are taken, beside all that were"),
+    "output-added": ChangeKind("MINOR", False, "callers do not read the new output"),
+    "output-type-widened": ChangeKind(
+        "MINOR", True, "the new type has each value of the old one; callers may have to cast"
+    ),
+    "output-narrowed": ChangeKind("MINOR", False, "all values that occur did before"),
+    "nodes": ChangeKind("PATCH", True, "it changes accuracy or speed, and not what callers feed and read"),
+    "weights": ChangeKind("PATCH", True, "it changes accuracy or speed, and not what callers feed and read"),
+    "annotations": ChangeKind("PATCH", False, "it says more or less of values that are the same"),
+    "documentation": ChangeKind("PATCH", False, "it is for people"),
+    "ir-version": ChangeKind("PATCH", False, "model versions are independent of it; a consumer reads it by itself"),
+    "opset-import": ChangeKind("PATCH", False, "model versions are independent of it; a consumer reads it by itself"),
+    "other": ChangeKind("PATCH", False, "callers do not rely on it"),
 }
 """All kinds of changes by name."""
 
@@ -122,7 +126,7 @@ class InterfaceComparison:
         return html_of(repr(self).strip("<>"), tables)
 
 
-class _Values(NamedTuple):
+class _InterfaceValues(NamedTuple):
     """The inputs or outputs of a model by name, in order, and the names of those with a default."""
 
     values: dict[Any, Any]
@@ -217,7 +221,7 @@ def _interface_changes(old: Any, new: Any) -> Iterator[_Found]:
     yield from _list_changes("input", *inputs, pairs)
     changes = types.compare_inputs([(inputs[0].values[a].type, inputs[1].values[b].type) for a, b in pairs])
     yield from _type_changes("input", pairs, changes)
-    outputs = _Values(_by_name(old.graph.output)), _Values(_by_name(new.graph.output))
+    outputs = _InterfaceValues(_by_name(old.graph.output)), _InterfaceValues(_by_name(new.graph.output))
     pairs = _pair_names(*outputs)
     yield from _list_changes("output", *outputs, pairs)
     changes = types.compare_outputs([(outputs[0].values[a].type, outputs[1].values[b].type) for a, b in pairs])
@@ -228,7 +232,7 @@ def _interface_changes(old: Any, new: Any) -> Iterator[_Found]:
             yield "image-format", f"metadata {quote(key)}", safe_text(formats[0][key]), safe_text(formats[1][key])
 
 
-def _inputs_of(proto: Any) -> _Values:
+def _inputs_of(proto: Any) -> _InterfaceValues:
     """Return the inputs of a ModelProto that callers may feed, and those with a default.
 
     Before IR version 4 each initializer had to be an input, too, so that such inputs are no part of the interface.
@@ -237,8 +241,8 @@ def _inputs_of(proto: Any) -> _Values:
     constants = {each.name for each in proto.graph.initializer}
     constants |= {each.values.name for each in proto.graph.sparse_initializer}
     if proto.ir_version < 4:
-        return _Values({name: value for name, value in values.items() if name not in constants})
-    return _Values(values, frozenset(constants & values.keys()))
+        return _InterfaceValues({name: value for name, value in values.items() if name not in constants})
+    return _InterfaceValues(values, frozenset(constants & values.keys()))
 
 
 def _by_name(values: Iterable[Any]) -> dict[Any, Any]:
@@ -249,7 +253,7 @@ def _by_name(values: Iterable[Any]) -> dict[Any, Any]:
     return found
 
 
-def _pair_names(old: _Values, new: _Values) -> list[tuple[Any, Any]]:
+def _pair_names(old: _InterfaceValues, new: _InterfaceValues) -> list[tuple[Any, Any]]:
     """Return the names of old values with the names that they have now, if they are still there.
 
     A value has another name if nothing else changed: a value of the same type is at the same position, and neither name
@@ -266,7 +270,9 @@ def _pair_names(old: _Values, new: _Values) -> list[tuple[Any, Any]]:
     return [(name, other) for name, other in names if other in new.values]
 
 
-def _list_changes(noun: str, old: _Values, new: _Values, pairs: Sequence[tuple[Any, Any]]) -> Iterator[_Found]:
+def _list_changes(
+    noun: str, old: _InterfaceValues, new: _InterfaceValues, pairs: Sequence[tuple[Any, Any]]
+) -> Iterator[_Found]:
     """Yield the changes of the names, the order and the defaults of inputs or outputs."""
     kept, now = {name for name, _ in pairs}, [other for _, other in pairs]
     for name, value in old.values.items():

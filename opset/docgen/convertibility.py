@@ -56,7 +56,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from opset.docgen.outcomes import Outcome, tables_of, transition_id
+from opset.docgen.outcomes import RecordedOutcome, tables_of, transition_id
 from opset.docgen.proofs import lowering_key, proof_kind, transition_key
 from opset.errors import OpsetError
 from opset.model.elements import ELEMENTS, NUMBERS
@@ -82,7 +82,7 @@ GENERAL = (
 """Why any node may be refused, whatever its operator."""
 _STAYS = "The node stays as it is."
 _CHECKED = "The node stays as it is, unless it is refused."
-UNRECORDED = Outcome((), (), True, ())
+UNRECORDED = RecordedOutcome((), (), True, ())
 NOT_RECORDED = " Nothing records which operators it makes, and why it refuses nodes: `opset test --record` does."
 Key = tuple[str, str]
 """Domain and name of an operator."""
@@ -95,7 +95,7 @@ MOST_VERSIONS, MOST_TARGETS = 64, 256
 """Versions of an operator that a table has, and ranges of targets in which all operators of a domain are followed."""
 
 
-class Transition(NamedTuple):
+class ConversionRow(NamedTuple):
     """A transition of one operator: its plain data, and facts about the nodes that come out of it."""
 
     data: Data
@@ -140,7 +140,7 @@ class Convertibility:
     def __init__(self, registry: Registry) -> None:
         self._registry, self._routes = registry, routes_of(registry)
         self._outcomes = tables_of(registry)
-        self._transitions: dict[tuple[Key, int, bool], Transition | None] = {}
+        self._transitions: dict[tuple[Key, int, bool], ConversionRow | None] = {}
         self._lowerings: dict[tuple[Key, int], Lowering | None] = {}
         self._fates: dict[Query, Fate] = {}
         self._further: dict[tuple[Key, int, int], dict[Reason, list[Span]]] = {}
@@ -210,7 +210,7 @@ class Convertibility:
         ranges, lowest first; neighbors are joined if the fate is the same.
         """
         above, below = self._transitions_from(key, since, True), self._transitions_from(key, since, False)
-        rows: list[tuple[tuple[Any, ...], list[Span], list[Transition]]] = []
+        rows: list[tuple[tuple[Any, ...], list[Span], list[ConversionRow]]] = []
         for span in reversed(spans):
             if span[0] > since:
                 crossed = [transition for at, transition in above if span[0] > self._last_opset(key, at)]
@@ -224,7 +224,7 @@ class Convertibility:
             rows[-1][1].append(span)
         return [self._range_data(key, since, reached, transitions) for _, reached, transitions in rows]
 
-    def _transitions_from(self, key: Key, since: int, up: bool) -> list[tuple[int, Transition]]:
+    def _transitions_from(self, key: Key, since: int, up: bool) -> list[tuple[int, ConversionRow]]:
         """Return (source version, transition) for each transition that nodes of version `since` cross, up or down."""
         crossed = []
         at: int | None = since
@@ -233,7 +233,7 @@ class Convertibility:
             at = transition.then
         return crossed
 
-    def _range_data(self, key: Key, since: int, spans: list[Span], transitions: list[Transition]) -> Data:
+    def _range_data(self, key: Key, since: int, spans: list[Span], transitions: list[ConversionRow]) -> Data:
         """Return a range of target opsets as plain data, for nodes of version `since` that cross these transitions.
 
         `spans` are the parts of the range, highest first.
@@ -310,7 +310,7 @@ class Convertibility:
         made = [(name, since, target) for name, since in transition.inner if since]
         return made if transition.then is None else [*made, (key, transition.then, target)]
 
-    def _first_transition(self, query: Query) -> Transition | None:
+    def _first_transition(self, query: Query) -> ConversionRow | None:
         """Return the first transition on the way to a query's target, None if nodes stay at their version."""
         key, since, target = query
         stays = since <= target <= self._last_opset(key, since)
@@ -381,14 +381,14 @@ class Convertibility:
             spans = _spans_between({1, *self._versions_of(key)}, self._registry.domains[domain])
         return [span for span in spans if span[0] >= first]
 
-    def _transition_of(self, key: Key, since: int, up: bool) -> Transition | None:
+    def _transition_of(self, key: Key, since: int, up: bool) -> ConversionRow | None:
         """Return the transition from version `since` to the next version, up or down; None if there is none. Cached."""
         query = (key, since, up)
         if query not in self._transitions:
             self._transitions[query] = self._find_transition(key, since, up)
         return self._transitions[query]
 
-    def _find_transition(self, key: Key, since: int, up: bool) -> Transition | None:
+    def _find_transition(self, key: Key, since: int, up: bool) -> ConversionRow | None:
         """Return the transition from version `since` to the next version, up or down; not cached.
 
         Returns None if there is no such version.
@@ -420,9 +420,9 @@ class Convertibility:
             why = f"`{key[1]}` came with version {since}, and nothing older expresses it"
         data = head | {"kind": REFUSE, "how": "", "proof": "", "text": why, "also": [], "operators": []}
         data["refusals"] = [_refusal_data(step.code, why)]
-        return Transition(data, frozenset(), frozenset(), frozenset([step.code]), False, None, 0)
+        return ConversionRow(data, frozenset(), frozenset(), frozenset([step.code]), False, None, 0)
 
-    def _describe_transition(self, key: Key, step: RouteStep, head: Data) -> Transition:
+    def _describe_transition(self, key: Key, step: RouteStep, head: Data) -> ConversionRow:
         """Return the transition for a step that at least some nodes can cross; `head` is the beginning of its data."""
         derived = _DerivedChanges(step)
         text = " ".join(derived.does)
@@ -481,7 +481,9 @@ class Convertibility:
             (name, 0 if schema is None or schema.deprecated else schema.since_version)
             for name, schema in schemas.items()
         )
-        return Transition(data, made, certain - IMPLIED, codes, stays, next_version, _first_opset_of_types(step), inner)
+        return ConversionRow(
+            data, made, certain - IMPLIED, codes, stays, next_version, _first_opset_of_types(step), inner
+        )
 
 
 def _proof_of(key: Key, step: RouteStep) -> str:
@@ -718,7 +720,7 @@ def _spans_between(changes: Iterable[int], newest: int) -> list[Span]:
     return [*zip(starts, [*(each - 1 for each in starts[1:]), newest], strict=True)]
 
 
-def _range_text(fate: Fate, transitions: Sequence[Transition]) -> str:
+def _range_text(fate: Fate, transitions: Sequence[ConversionRow]) -> str:
     """Return a sentence on the fate of nodes for a range of targets; `transitions` are crossed on the way."""
     if fate.kind == REFUSE:
         return f"Refused: {fate.reason}."

@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 from opset.catalog import (
     Member,
-    OperatorSet,
     OperatorSetDifference,
+    OperatorSetFacts,
     first_sentence,
     operator_set,
     operator_set_difference,
@@ -216,7 +216,7 @@ def _opset_pages(site: Site) -> Iterator[IndexPage]:
     yield index_page("opsets/index.html", "index", "Operator sets", lead=lead, text=lead, parts=parts)
 
 
-def _opset_page(site: Site, domain: str, version: int, data: OperatorSet) -> IndexPage:
+def _opset_page(site: Site, domain: str, version: int, data: OperatorSetFacts) -> IndexPage:
     """Return the page of one version of an operator set; `data` has its operators, and which are new or changed."""
 
     parts = []

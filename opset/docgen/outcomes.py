@@ -28,7 +28,7 @@ FILE = "conversions.json"
 MAX_BYTES = 16 << 20
 
 
-class Outcome(NamedTuple):
+class RecordedOutcome(NamedTuple):
     """The recorded results of converting examples across a transition.
 
     `always` and `sometimes` are the operators of the nodes that rewritten nodes become; `stays` says whether any node
@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
         return json.dumps({**self._asdict(), "refused": by_code}, ensure_ascii=False)
 
 
-Table = dict[str, dict[str, Outcome]]
+Table = dict[str, dict[str, RecordedOutcome]]
 """Outcomes by operator and transition, of one domain."""
 
 
@@ -83,10 +83,10 @@ def read_table(file: Path) -> Table | None:
         raise SchemaError(finding) from None
 
 
-def _outcome_of(entry: Mapping[str, Any]) -> Outcome:
+def _outcome_of(entry: Mapping[str, Any]) -> RecordedOutcome:
     """Return the outcome in an entry of a table. Raises an exception for anything that is no such entry."""
     refused = tuple([(code, why) for code, reasons in entry["refused"].items() for why in reasons])
-    outcome = Outcome(tuple(entry["always"]), tuple(entry["sometimes"]), bool(entry["stays"]), refused)
+    outcome = RecordedOutcome(tuple(entry["always"]), tuple(entry["sometimes"]), bool(entry["stays"]), refused)
     if not all(isinstance(text, str) for text in (*outcome.always, *outcome.sometimes, *(why for _, why in refused))):
         raise ValueError("an operator or a reason is no text")
     if unknown := {code for code, _ in refused} - {*CODES}:

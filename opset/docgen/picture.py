@@ -83,7 +83,7 @@ class _Point:
         return self.x + self.width * ((self.labels.index(label) + 0.5) / len(self.labels) - 0.5)
 
 
-class _Line(NamedTuple):
+class _PictureLine(NamedTuple):
     """A part of an edge, from one layer to the next."""
 
     start: _Point
@@ -137,7 +137,7 @@ def _escape_graph(graph: Diagram) -> Diagram:
     return Diagram(graph.title, boxes, [edge._replace(label=escape_text(edge.label)) for edge in graph.edges])
 
 
-def _points_and_lines(graph: Diagram) -> tuple[list[_Point], list[_Line]]:
+def _points_and_lines(graph: Diagram) -> tuple[list[_Point], list[_PictureLine]]:
     """Return a point for each box, and for each layer that an edge passes, and the lines between them."""
     depth = [0] * len(graph.boxes)
     labels: list[dict[str, None]] = [{} for _ in graph.boxes]
@@ -148,15 +148,15 @@ def _points_and_lines(graph: Diagram) -> tuple[list[_Point], list[_Line]]:
         depth[index] = min((depth[edge.end] for edge in graph.edges if edge.start == index), default=1) - 1
     boxes = [_Point(depth[index], box, [*labels[index]]) for index, box in enumerate(graph.boxes)]
     passing: dict[tuple[int, str, int], _Point] = {}
-    lines: dict[_Line, None] = {}
+    lines: dict[_PictureLine, None] = {}
     for edge in graph.edges:
         end = boxes[edge.end]
         start = boxes[edge.start]
         for layer in range(start.layer + 1, end.layer):
             point = passing.setdefault((edge.start, edge.label, layer), _Point(layer))
-            lines[_Line(start, point, edge.label)] = None
+            lines[_PictureLine(start, point, edge.label)] = None
             start = point
-        lines[_Line(start, end, edge.label)] = None
+        lines[_PictureLine(start, end, edge.label)] = None
     for line in lines:
         line.start.below.append(line.end)
         line.end.above.append(line.start)
@@ -282,12 +282,12 @@ def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
         point.x = mean + offset
 
 
-def _draw_lines(lines: Iterable[_Line], tops: Sequence[float], named: set[tuple[_Point, str]]) -> Iterator[str]:
+def _draw_lines(lines: Iterable[_PictureLine], tops: Sequence[float], named: set[tuple[_Point, str]]) -> Iterator[str]:
     """Yield the SVG of lines, arrows and names of values; a value in `named` has its name already, others are added.
 
     `tops` has the y of each layer.
     """
-    ends: dict[_Point, list[_Line]] = {}
+    ends: dict[_Point, list[_PictureLine]] = {}
     for line in lines:
         ends.setdefault(line.end, []).append(line)
     for each in ends.values():

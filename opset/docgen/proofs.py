@@ -27,7 +27,7 @@ KINDS = {
 """The kinds of statements with what each means, strongest first."""
 
 
-class Part(NamedTuple):
+class ProofPart(NamedTuple):
     """A statement on a transition: its kind, the nodes that it is about ("" for all), and the result."""
 
     kind: str
@@ -39,14 +39,16 @@ class Proof(NamedTuple):
     """The statements proved on a transition or lowering, and a fingerprint of the adapter that they hold for."""
 
     fingerprint: str
-    parts: list[Part]
+    parts: list[ProofPart]
 
 
 @cache
 def read_proofs() -> Mapping[str, Proof]:
     """Return all proofs by key; `transition_key` and `lowering_key` make the keys. Cached."""
     data = json.loads(FILE.read_text("utf-8"))
-    return {key: Proof(entry["fingerprint"], [Part(*part) for part in entry["parts"]]) for key, entry in data.items()}
+    return {
+        key: Proof(entry["fingerprint"], [ProofPart(*part) for part in entry["parts"]]) for key, entry in data.items()
+    }
 
 
 def transition_key(domain: str, operator: str, source: int, target: int) -> str:
@@ -60,7 +62,7 @@ def lowering_key(domain: str, operator: str, since: int) -> str:
     return f"{domain_name(domain)} {operator} {since} lowering"
 
 
-def kind_of(parts: Iterable[Part]) -> str:
+def kind_of(parts: Iterable[ProofPart]) -> str:
     """Return the kind that some statements have together: "symbolic" if one has it, else the weakest of their kinds.
 
     Statements of the kind "refused" count only if there are no others.

@@ -113,7 +113,7 @@ SYNONYMS = {
 }
 
 
-class Page(NamedTuple):
+class SearchPage(NamedTuple):
     """A page of the site that is not an operator's: its address from the site's root, its kind, and its text.
 
     The text is Markdown for the kinds "guide", "error" and "api". Of a guide, each section can be found.
@@ -125,7 +125,7 @@ class Page(NamedTuple):
     text: str
 
 
-def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[Page]) -> str:
+def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[SearchPage]) -> str:
     """Return a script in ASCII that assigns the search index of some domains' operators and of other pages."""
     lists: dict[tuple[str, ...], int] = {}
     families: dict[str, int] = {}
@@ -153,14 +153,14 @@ def index_script(registry: Registry, domains: Iterable[str], pages: Iterable[Pag
     return f"window.OPSET_INDEX={text};\n"
 
 
-def _indexed_pages(page: Page) -> Iterable[Page]:
+def _indexed_pages(page: SearchPage) -> Iterable[SearchPage]:
     """Yield the search entries of a page, with plain text: one for each section of a guide, else one."""
     if page.kind in ("error", "api"):
         yield page._replace(text="\n".join(words for _, _, words in sections(page.text)))
     elif page.kind == "guide":
         for heading, anchor, words in sections(page.text):
             title, href = (f"{page.title}: {heading}", f"{page.href}#{anchor}") if anchor else (page.title, page.href)
-            yield Page(title, href, page.kind, words)
+            yield SearchPage(title, href, page.kind, words)
     else:
         yield page
 

@@ -32,10 +32,10 @@ from opset.docgen.paths import Paths
 from opset.docgen.runtime_facts import facts_of_runtimes
 from opset.docgen.runtime_pages import INDEX as INDEX_OF_RUNTIMES
 from opset.docgen.runtime_pages import runtime_pages, runtimes_index
-from opset.docgen.search import Page, index_script
+from opset.docgen.search import SearchPage, index_script
 from opset.docgen.styles import base_stylesheet
 from opset.docgen.verb_pages import INDEX as INDEX_OF_VERBS
-from opset.docgen.verb_pages import Verb, verb_pages
+from opset.docgen.verb_pages import VerbPage, verb_pages
 from opset.opsets.registry import Registry
 from opset.schemas.names import domain_name
 
@@ -64,7 +64,7 @@ def pages(
     registry: Registry,
     domains: Iterable[str] | None = None,
     progress: Progress | None = None,
-    verbs: Sequence[Verb] = (),
+    verbs: Sequence[VerbPage] = (),
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the files of the site, each as its path from the root and its content.
 
@@ -84,8 +84,10 @@ def pages(
     others = [*_guide_pages(), *verb_pages(verbs), *index_pages(site, operators)]
     others += [runtimes_index(site)] if runtimes else []
     api, search_pages = _api_data()
-    search_pages += [Page(other.page["title"], other.path, other.kind, other.text) for other in others]
-    search_pages += [Page(facts.table.title, Paths.runtime(name), "runtime", "") for name, facts in runtimes.items()]
+    search_pages += [SearchPage(other.page["title"], other.path, other.kind, other.text) for other in others]
+    search_pages += [
+        SearchPage(facts.table.title, Paths.runtime(name), "runtime", "") for name, facts in runtimes.items()
+    ]
     total = len(operators) + len(others) + len(runtimes) + 2
 
     def render(template: str, path: str, page: Any) -> tuple[str, bytes]:
@@ -196,12 +198,12 @@ def _resolve_link(target: str) -> str:
     return f"../{Paths.guide(known[name])}{hash_}{anchor}" if name in known else target
 
 
-def _api_data() -> tuple[dict[str, Any], list[Page]]:
+def _api_data() -> tuple[dict[str, Any], list[SearchPage]]:
     """Return the data for the page on the Python API, and search entries: one for each name, and one for the page."""
-    search_pages: list[Page] = []
+    search_pages: list[SearchPage] = []
 
     def shown_entry(entry: PublicName) -> dict[str, Any]:
-        search_pages.append(Page(entry.anchor, f"api.html#{entry.anchor}", "api", entry.doc))
+        search_pages.append(SearchPage(entry.anchor, f"api.html#{entry.anchor}", "api", entry.doc))
         return {
             **entry._asdict(),
             "signature": code.highlight(entry.signature, "python"),
@@ -214,5 +216,5 @@ def _api_data() -> tuple[dict[str, Any], list[Page]]:
         for each in api_page()
     ]
     lead = "What the modules opset and opset.extend offer: the first for users, the second for authors of operators."
-    search_pages.append(Page("Python API", "api.html", "index", lead))
+    search_pages.append(SearchPage("Python API", "api.html", "index", lead))
     return {"title": "Python API", "description": lead, "lead": lead, "sections": sections}, search_pages

@@ -26,7 +26,7 @@ STATUSES = {
 _COMMAND = re.compile(r"^\$ (opset (?P<verb>[\w-]+)(?:.*\\\n)*.*)$", re.MULTILINE)
 
 
-class Verb(NamedTuple):
+class VerbPage(NamedTuple):
     """A verb of the command line: its usage line, its help, and its options as (names, help)."""
 
     name: str
@@ -36,7 +36,7 @@ class Verb(NamedTuple):
     options: Sequence[tuple[str, str]]
 
 
-def verb_pages(verbs: Sequence[Verb]) -> Iterator[IndexPage]:
+def verb_pages(verbs: Sequence[VerbPage]) -> Iterator[IndexPage]:
     """Yield a page for each verb, and the page that lists these; nothing if there are no verbs."""
     if not verbs:
         return

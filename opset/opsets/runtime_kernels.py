@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from opset.model.elements import NUMBERS
 from opset.opsets.runtimes.compiled import standard_tables
-from opset.opsets.runtimes.model import Release, RuntimeTable, make_kernel, serves_version
+from opset.opsets.runtimes.model import RuntimeRelease, RuntimeTable, make_kernel, serves_version
 from opset.schemas.model import OpSchema
 from opset.schemas.names import normalize_domain
 
@@ -49,7 +49,7 @@ def _table() -> RuntimeTable:
 
 
 @lru_cache(maxsize=1)
-def _rows() -> tuple[Release, ...]:
+def _rows() -> tuple[RuntimeRelease, ...]:
     """Return the releases whose kernels are known exactly, oldest first."""
     return tuple(row for row in _table().releases if row.lists_operators and not row.union_types)
 
@@ -197,7 +197,7 @@ def _allowed_types(schema: OpSchema, name: str, listed: Iterable[str]) -> tuple[
     return tuple(type_ for type_ in types if allowed is None or type_ in allowed)
 
 
-def _accepting_releases(schema: OpSchema, rows: Sequence[Release]) -> tuple[str, str] | None:
+def _accepting_releases(schema: OpSchema, rows: Sequence[RuntimeRelease]) -> tuple[str, str] | None:
     """Return the first and the last of some releases that accept the version's opset, None if none does."""
     domain = normalize_domain(schema.domain)
     accepting = [row.release for row in rows if schema.since_version <= ((row.opset[1] if not domain else row.ml) or 0)]

@@ -14,7 +14,7 @@ from opset.model import Model, load
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.reduction.nodes import reduce_nodes
 from opset.reduction.search import Exhausted, Search, node_count
-from opset.reduction.symptoms import Differs, Fails, Refused, Shown, Symptom
+from opset.reduction.symptoms import Differs, Fails, RefusalSymptom, Shown, Symptom
 from opset.reduction.values import drop_unread, drop_unused, reduce_values, strip_annotations
 from opset.version_converter import Target, target_of
 
@@ -124,7 +124,11 @@ def symptom_of_conversion(
         help = "name the conversion: --to 13, or --for onnxruntime==1.17; or a command: --failing 'CMD {}'"
         raise UsageError(Finding("U103", "there is nothing to look for", help=help))
     limits = Limits(limits.max_steps, limits.max_bytes)
-    return Differs(model, target, registry, limits, dims) if differs else Refused(model, target, registry, limits, node)
+    return (
+        Differs(model, target, registry, limits, dims)
+        if differs
+        else RefusalSymptom(model, target, registry, limits, node)
+    )
 
 
 def reduce_model(
@@ -143,7 +147,7 @@ def reduce_model(
     deadline = None if limits.timeout is None else began + 0.8 * limits.timeout
     search = Search(model, symptom, registry, max_tries, deadline)
     complete = True
-    place = symptom.place if isinstance(symptom, Refused) else ""
+    place = symptom.place if isinstance(symptom, RefusalSymptom) else ""
     try:
         reduce_nodes(search, place)
         strip_annotations(search)

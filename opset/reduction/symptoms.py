@@ -22,7 +22,7 @@ from opset.inference.engine.binding import open_dim_names
 from opset.model import Model
 from opset.opsets.registry import Registry
 from opset.verification.report import DIFFERENT
-from opset.verification.verifying import Settings, verify_models
+from opset.verification.verifying import VerificationSettings, verify_models
 from opset.version_converter import Target, convert_model
 
 SIZE: Final = 2
@@ -48,7 +48,7 @@ class Symptom(Protocol):
         """Whether a model shows it."""
 
 
-class Refused:
+class RefusalSymptom:
     """A refusal of a conversion, with its code, operator and reason."""
 
     deadline: float | None = None
@@ -113,7 +113,7 @@ class Differs:
         if converted is None:
             return False
         dims = {name: self._dims.get(name, SIZE) for name in open_dim_names(model)}
-        settings = Settings(seeds=SEEDS, dims=dims, limits=self._limits)
+        settings = VerificationSettings(seeds=SEEDS, dims=dims, limits=self._limits)
         return verify_models(model, converted, settings, self._registry).verdict == DIFFERENT
 
 

@@ -12,8 +12,8 @@ from opset.reports.frame import (
     WARN,
     Cell,
     Folded,
-    Page,
-    Part,
+    ReportPage,
+    ReportPart,
     first_rows,
     lines_cell,
     page_text,
@@ -46,10 +46,10 @@ def breaking_page(document: Mapping[str, Any], command: str = "") -> str:
     if notices:
         title = f"{len(notices):,} notice{'' if len(notices) == 1 else 's'}"
         folded.append(Folded(title, first_rows("Notices", _HEAD, _rows(notices))))
-    parts = [Part("findings", "Findings", tables=tables, folded=folded)] if tables or folded else []
-    parts += [Part("notes", "Notes", lines=document["notes"])] if document["notes"] else []
+    parts = [ReportPart("findings", "Findings", tables=tables, folded=folded)] if tables or folded else []
+    parts += [ReportPart("notes", "Notes", lines=document["notes"])] if document["notes"] else []
     title = f"Breaking changes: {document['compared']}"
-    return page_text(Page(title, verdict, [each for each in facts if each[1]], parts), document)
+    return page_text(ReportPage(title, verdict, [each for each in facts if each[1]], parts), document)
 
 
 def _rows(findings: Sequence[Mapping[str, Any]]) -> list[list[Cell]]:

@@ -11,7 +11,17 @@ from opset.description.structure.folding import fold_names
 from opset.docgen.body import replacement_pictures
 from opset.errors import KEPT, listing
 from opset.opsets.releases import RELEASES
-from opset.reports.frame import QUIET, Cell, Change, Folded, Part, first_rows, lines_cell, number_cell, words_cell
+from opset.reports.frame import (
+    QUIET,
+    Cell,
+    Folded,
+    ReportChange,
+    ReportPart,
+    first_rows,
+    lines_cell,
+    number_cell,
+    words_cell,
+)
 from opset.version_converter.report import FEW
 
 MOST_PICTURES: Final = 60
@@ -23,7 +33,7 @@ FEW_PICTURES: Final = 8
 
 
 @dataclass
-class Kind:
+class EffectKind:
     """Nodes that are treated alike: one group of the report on a model, or equal ones of many models."""
 
     group: Mapping[str, Any]
@@ -77,9 +87,9 @@ def _first_release(opset: int) -> str:
     return next((each.name for each in RELEASES if each.opset >= opset), "")
 
 
-def kinds_of(models: Iterable[Mapping[str, Any]]) -> list[Kind]:
+def kinds_of(models: Iterable[Mapping[str, Any]]) -> list[EffectKind]:
     """Return the groups of nodes of all models, those that change first, each of them with all its nodes."""
-    kinds: dict[tuple[Any, ...], Kind] = {}
+    kinds: dict[tuple[Any, ...], EffectKind] = {}
     for model in models:
         for group in model.get("operators", ()):
             key = tuple(
@@ -87,7 +97,7 @@ def kinds_of(models: Iterable[Mapping[str, Any]]) -> list[Kind]:
                 for name, value in group.items()
                 if name not in ("nodes", "places", "example")
             )
-            kind = kinds.setdefault(key, Kind(group))
+            kind = kinds.setdefault(key, EffectKind(group))
             kind.nodes += group["nodes"]
             kind.models += 1
             kind.names += [_place_words(each, model["graphs"]) for each in group["places"][: KEPT - len(kind.names)]]
@@ -100,7 +110,9 @@ def _place_words(place: Mapping[str, Any], graphs: Sequence[str]) -> str:
     return f"{name}, {graphs[place['graph']]}" if len(graphs) > 1 else name
 
 
-def change_parts(kinds: Sequence[Kind], models: Sequence[Mapping[str, Any]], is_refused: bool) -> Iterator[Part]:
+def change_parts(
+    kinds: Sequence[EffectKind], models: Sequence[Mapping[str, Any]], is_refused: bool
+) -> Iterator[ReportPart]:
     """Yield the section with a table of operators, which have these kinds of changes; none if there are no nodes.
 
     `is_refused` says that nothing was changed, since other nodes cannot be converted.
@@ -129,20 +141,20 @@ def change_parts(kinds: Sequence[Kind], models: Sequence[Mapping[str, Any]], is_
     texts = [] if changed else ["No node changes."]
     if is_refused and changed:
         texts.append("These nodes could be converted. Nothing was changed, since others cannot.")
-    yield Part("changes", "Changes by operator", texts, tables, folded=folded)
+    yield ReportPart("changes", "Changes by operator", texts, tables, folded=folded)
 
 
-def picture_parts(kinds: Sequence[Kind]) -> Iterator[Part]:
+def picture_parts(kinds: Sequence[EffectKind]) -> Iterator[ReportPart]:
     """Yield the section with pictures of each kind of change, none if nothing changes."""
     changed = [kind for kind in kinds if not kind.group["kept"]]
     if shown := [*_shown_changes(changed)]:
         left = sum(kind.group["example"] is not None for kind in changed) - len(shown)
         texts = ["The first node of each kind of change, as it is given and as it becomes."]
         texts += [f"… and {left:,} more kinds, which the table has"] if left > 0 else []
-        yield Part("pictures", "Changes in pictures", texts, changes=shown)
+        yield ReportPart("pictures", "Changes in pictures", texts, changes=shown)
 
 
-def _row_of(kind: Kind, several: bool) -> list[Cell]:
+def _row_of(kind: EffectKind, several: bool) -> list[Cell]:
     """Return the row of nodes that are treated alike."""
     counts = [number_cell(f"{kind.nodes:,}")] + [number_cell(f"{kind.models:,}")] * several
     outcome = Cell("stay", QUIET) if kind.group["kept"] else Cell(kind.outcome)
@@ -150,7 +162,7 @@ def _row_of(kind: Kind, several: bool) -> list[Cell]:
     return [Cell(kind.operator), Cell(kind.versions), *counts, outcome, lines_cell(names, "places")]
 
 
-def _shown_changes(kinds: Sequence[Kind]) -> Iterator[Change]:
+def _shown_changes(kinds: Sequence[EffectKind]) -> Iterator[ReportChange]:
     """Yield the kinds of changes that have an example, with pictures of the first ones."""
     drawn = 0
     with_example = [kind for kind in kinds if kind.group["example"] is not None]
@@ -161,7 +173,7 @@ def _shown_changes(kinds: Sequence[Kind]) -> Iterator[Change]:
         name, *others = map(str, fold_names(kind.names)) if kind.names else ("",)
         more = f" and {kind.nodes - 1:,} more" if others else ""
         count = f", x {kind.nodes:,}" if kind.nodes > 1 else ""
-        yield Change(
+        yield ReportChange(
             title=f"{kind.operator} {kind.versions}{count}: {kind.outcome}",
             text=words_cell(f"{name}{more}.", f"Steps: {', '.join(kind.group['steps'])}.").text,
             before=pictures[0] and pictures[1] and pictures[0],

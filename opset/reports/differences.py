@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from opset.description.comparison import ModelComparison
 from opset.description.structure.comparing import PartCounts
 from opset.description.structure.folding import StructureChange
-from opset.reports.frame import Cell, Page, Part, Table, number_cell, page_text
+from opset.reports.frame import Cell, ReportPage, ReportPart, ReportTable, number_cell, page_text
 
 
 def difference_page(old: str, new: str, compared: ModelComparison) -> str:
@@ -21,26 +21,28 @@ def difference_page(old: str, new: str, compared: ModelComparison) -> str:
         for each in interface.changes
     ]
     head = ["level", "kind", "place", "before", "after", "why"]
-    tables = [Table("Changes for callers", head, rows, _more(interface.omitted))] if rows else []
+    tables = [ReportTable("Changes for callers", head, rows, _more(interface.omitted))] if rows else []
     tables.append(_counts_table({"nodes": structure.nodes, "weights": structure.weights}))
-    parts = [Part("callers", "For callers", tables=tables)]
+    parts = [ReportPart("callers", "For callers", tables=tables)]
     if structure.changes or structure.notes:
-        parts.append(Part("structure", "Structure", tables=[*_structure_tables(compared)], lines=structure.notes))
-    return page_text(Page(f"{old} → {new}", None, facts, parts))
+        parts.append(ReportPart("structure", "Structure", tables=[*_structure_tables(compared)], lines=structure.notes))
+    return page_text(ReportPage(f"{old} → {new}", None, facts, parts))
 
 
-def _counts_table(counts: dict[str, PartCounts]) -> Table:
+def _counts_table(counts: dict[str, PartCounts]) -> ReportTable:
     """Return the table of how many parts there are, and what became of them."""
     rows = [[Cell(name), *(number_cell(f"{number:,}") for number in each)] for name, each in counts.items()]
-    return Table("Counts", ["", "before", "after", *PartCounts._fields[2:]], rows)
+    return ReportTable("Counts", ["", "before", "after", *PartCounts._fields[2:]], rows)
 
 
-def _structure_tables(compared: ModelComparison) -> Iterator[Table]:
+def _structure_tables(compared: ModelComparison) -> Iterator[ReportTable]:
     """Yield the table of changes of the structure, none if nothing changed."""
     structure = compared.structure
     rows = [_change_row(each) for each in structure.changes]
     if rows:
-        yield Table("Changes of the structure", ["change", "place", "in", "details"], rows, _more(structure.omitted))
+        yield ReportTable(
+            "Changes of the structure", ["change", "place", "in", "details"], rows, _more(structure.omitted)
+        )
 
 
 def _change_row(change: StructureChange) -> Sequence[Cell]:

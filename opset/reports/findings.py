@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from opset.description.structure.folding import fold_names
 from opset.errors import CODES, Finding
-from opset.reports.frame import BAD, WARN, Cell, Part, first_rows, lines_cell, number_cell, words_cell
+from opset.reports.frame import BAD, WARN, Cell, ReportPart, first_rows, lines_cell, number_cell, words_cell
 
 _QUOTED: Final = re.compile(r"'[^']*'")
 SEVERITIES: Final = {"error": BAD, "warning": WARN}
 
 
-def finding_parts(models: Sequence[Mapping[str, Any]], title: str) -> Iterator[Part]:
+def finding_parts(models: Sequence[Mapping[str, Any]], title: str) -> Iterator[ReportPart]:
     """Yield the section on the findings of reports, each with its `errors`, none if nothing was found."""
     several = len(models) > 1
     groups = [*group_findings(models)]
@@ -44,7 +44,7 @@ def finding_parts(models: Sequence[Mapping[str, Any]], title: str) -> Iterator[P
         table = table._replace(more=f"{table.more} … and {omitted:,} more findings, which the report does not list")
     codes = dict.fromkeys(first["code"] for ((_, first), *_) in groups)
     lines = [f"{code}: {CODES[code]}. More: opset explain {code}" for code in codes if code in CODES]
-    yield Part("findings", title, tables=[table], lines=lines)
+    yield ReportPart("findings", title, tables=[table], lines=lines)
 
 
 def group_findings(models: Iterable[Mapping[str, Any]]) -> Iterator[list[tuple[int, Mapping[str, Any]]]]:

@@ -60,7 +60,7 @@ class Cell(NamedTuple):
         return SIGNS[self.kind]
 
 
-class Table(NamedTuple):
+class ReportTable(NamedTuple):
     """A table: its caption, the names of columns, the rows, whose first cell names them, and a text on further ones."""
 
     title: str
@@ -70,7 +70,7 @@ class Table(NamedTuple):
     kind: str = ""
 
 
-class Change(NamedTuple):
+class ReportChange(NamedTuple):
     """A kind of change: its title, a text, pictures before and after with their titles, and both as code."""
 
     title: str
@@ -87,32 +87,32 @@ class Folded(NamedTuple):
     """A table or a code that is shown when it is asked for."""
 
     title: str
-    table: Table | None = None
+    table: ReportTable | None = None
     code: str = ""
 
 
-class Part(NamedTuple):
+class ReportPart(NamedTuple):
     """A section of a page."""
 
     id: str
     title: str
     texts: Sequence[str] = ()
-    tables: Sequence[Table] = ()
+    tables: Sequence[ReportTable] = ()
     lines: Sequence[str] = ()
-    changes: Sequence[Change] = ()
+    changes: Sequence[ReportChange] = ()
     folded: Sequence[Folded] = ()
 
 
-class Page(NamedTuple):
+class ReportPage(NamedTuple):
     """A page: its title, the verdict, facts by name, and sections."""
 
     title: str
     verdict: Cell | None
     facts: Sequence[tuple[str, str]]
-    parts: Sequence[Part]
+    parts: Sequence[ReportPart]
 
 
-def page_text(page: Page, document: Any = None) -> str:
+def page_text(page: ReportPage, document: Any = None) -> str:
     """Return a page as an HTML document, which holds the report as JSON, too, if that is given."""
     style = _style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -143,12 +143,12 @@ def number_cell(text: object) -> Cell:
     return Cell(str(text), column="right")
 
 
-def first_rows(title: str, head: Sequence[str], rows: Sequence[Sequence[Cell]], kind: str = "") -> Table:
+def first_rows(title: str, head: Sequence[str], rows: Sequence[Sequence[Cell]], kind: str = "") -> ReportTable:
     """Return a table of the first rows, without columns that are empty, and the number of the other rows."""
     left = len(rows) - MOST_ROWS
     shown = rows[:MOST_ROWS]
     full = [place for place, _ in enumerate(head) if any(row[place].is_full for row in shown)]
-    return Table(
+    return ReportTable(
         title,
         [head[place] for place in full],
         [[row[place] for place in full] for row in shown],

@@ -15,8 +15,8 @@ from opset.reports.frame import (
     WARN,
     Cell,
     Folded,
-    Page,
-    Part,
+    ReportPage,
+    ReportPart,
     first_rows,
     lines_cell,
     number_cell,
@@ -63,10 +63,10 @@ def models_page(
     parts += [] if is_refused else [*picture_parts(kinds)]
     notes = [] if several else models[0].get("notes", [])
     notes = [*notes, *document.get("notes", ())]
-    parts += [Part("notes", "Notes", lines=notes)] if notes else []
+    parts += [ReportPart("notes", "Notes", lines=notes)] if notes else []
     facts += [("Command", command)] if command else []
     subject = f"{len(models) + left_out:,} models" if several else _name_of(models[0])
-    return page_text(Page(f"{_TITLES[verb]} of {subject}", verdict, facts, parts), document)
+    return page_text(ReportPage(f"{_TITLES[verb]} of {subject}", verdict, facts, parts), document)
 
 
 def _name_of(model: Mapping[str, Any]) -> str:
@@ -132,7 +132,7 @@ def _facts(model: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "Nodes", f"{nodes['total']:,}{': ' if parts else ''}{', '.join(parts)}"
 
 
-def _models_parts(models: Sequence[Mapping[str, Any]], words: Mapping[str, str], left_out: int) -> Iterator[Part]:
+def _models_parts(models: Sequence[Mapping[str, Any]], words: Mapping[str, str], left_out: int) -> Iterator[ReportPart]:
     """Yield the section with a row for each model."""
     rows = []
     has_detail = any(map(_detail, models))
@@ -164,7 +164,7 @@ def _models_parts(models: Sequence[Mapping[str, Any]], words: Mapping[str, str],
     if left_out:
         more = f"{left_out:,} more models are not on this page; --report FILE.jsonl has all"
         table = table._replace(more=f"{table.more} {more}".strip())
-    yield Part("models", "Models", tables=[table] if rows else [])
+    yield ReportPart("models", "Models", tables=[table] if rows else [])
 
 
 def _findings_cell(model: Mapping[str, Any]) -> Cell:
@@ -185,7 +185,7 @@ def _findings_cell(model: Mapping[str, Any]) -> Cell:
     return cell._replace(folded=f"{number:,} finding{'' if number == 1 else 's'}")
 
 
-def _total_parts(totals: Sequence[Mapping[str, Any]], title: str) -> Iterator[Part]:
+def _total_parts(totals: Sequence[Mapping[str, Any]], title: str) -> Iterator[ReportPart]:
     """Yield the section with the sums of findings over models, by operator and reason."""
     rows = [
         [
@@ -200,10 +200,10 @@ def _total_parts(totals: Sequence[Mapping[str, Any]], title: str) -> Iterator[Pa
     ]
     if rows:
         head = ["operator", "code", "times", "models", "why", "help"]
-        yield Part("findings", f"{title} by operator", tables=[first_rows(f"{title} of all models", head, rows)])
+        yield ReportPart("findings", f"{title} by operator", tables=[first_rows(f"{title} of all models", head, rows)])
 
 
-def _mend_parts(model: Mapping[str, Any]) -> Iterator[Part]:
+def _mend_parts(model: Mapping[str, Any]) -> Iterator[ReportPart]:
     """Yield the section on faults that were mended in a model, none without any."""
     mended = model.get("mended", ())
     rows = [[Cell(each["code"], GOOD), Cell(each["message"]), Cell(each["place"])] for each in mended]
@@ -212,4 +212,4 @@ def _mend_parts(model: Mapping[str, Any]) -> Iterator[Part]:
     folded = [Folded("The difference as text", code=difference)] if difference else []
     if rows or folded:
         left = model["mended_count"] - len(mended)
-        yield Part("mended", "Mended", [f"… and {left:,} more"] if left > 0 else [], tables, folded=folded)
+        yield ReportPart("mended", "Mended", [f"… and {left:,} more"] if left > 0 else [], tables, folded=folded)

@@ -15,8 +15,8 @@ from opset.reports.frame import (
     GOOD,
     WARN,
     Cell,
-    Page,
-    Part,
+    ReportPage,
+    ReportPart,
     first_rows,
     number_cell,
     page_text,
@@ -49,7 +49,7 @@ def verification_page(document: Mapping[str, Any], command: str = "") -> str:
         *verification_parts([("", document)]),
     ]
     title = f"Verification of {document['before']} and {document['after']}"
-    return page_text(Page(title, verdict, [each for each in facts if each[1]], parts), document)
+    return page_text(ReportPage(title, verdict, [each for each in facts if each[1]], parts), document)
 
 
 def run_facts(verification: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -60,7 +60,7 @@ def run_facts(verification: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Runs", f"{done:,}" if done == len(runs) else f"{done:,} compared, of {len(runs):,}"
 
 
-def verification_parts(verifications: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[Part]:
+def verification_parts(verifications: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[ReportPart]:
     """Yield the sections on verifications, each with the name of its model, "" if there is one."""
     several = len(verifications) > 1
     rows = [
@@ -90,7 +90,7 @@ def verification_parts(verifications: Sequence[tuple[str, Mapping[str, Any]]]) -
     if not several:
         tables += _runs_tables(verifications[0][1]["runs"])
     lines = [f"{name}: {note}" if name else note for name, each in verifications for note in each["notes"]]
-    yield Part("verification", "Verification", texts, tables, lines)
+    yield ReportPart("verification", "Verification", texts, tables, lines)
 
 
 def _runs_tables(runs: Sequence[Mapping[str, Any]]) -> Iterator[Any]:

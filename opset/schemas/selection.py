@@ -30,7 +30,7 @@ _OPERATOR = re.compile(rb"""^(?:\xef\xbb\xbf)?\{?\s{0,3}["']?operator["']?\s{0,3
 """How the YAML of an operator begins, at the start of a line."""
 
 
-class Target(NamedTuple):
+class SelectionTarget(NamedTuple):
     """Operator files to check, of one folder of domains.
 
     `is_found` says that the folder was found by a search, and not named by the user.
@@ -49,16 +49,16 @@ class Target(NamedTuple):
         return self.whole or path.parent in self.domains or path in self.files
 
 
-def folder_of_domains(folder: Path) -> Target:
+def folder_of_domains(folder: Path) -> SelectionTarget:
     """Return the target with all operators of a folder of domains. Raises SchemaError if the folder cannot be read."""
-    return Target(folder, tuple(operator_files(folder)), True, frozenset())
+    return SelectionTarget(folder, tuple(operator_files(folder)), True, frozenset())
 
 
 @dataclass
 class Selection:
     """The operators to check, as targets, and findings and notes on files and folders that are left out."""
 
-    targets: list[Target] = field(default_factory=list)
+    targets: list[SelectionTarget] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -100,9 +100,9 @@ def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Sel
     return selection
 
 
-def _merge_targets(targets: Sequence[Target]) -> list[Target]:
+def _merge_targets(targets: Sequence[SelectionTarget]) -> list[SelectionTarget]:
     """Return the targets, with those in the same folder of domains joined."""
-    merged: dict[str, Target] = {}
+    merged: dict[str, SelectionTarget] = {}
     for target in targets:
         real = os.path.realpath(target.folder)
         known = merged.setdefault(real, target)
@@ -110,7 +110,7 @@ def _merge_targets(targets: Sequence[Target]) -> list[Target]:
             continue
         files = (*known.files, *(each for each in target.files if each not in known.files))
         domains = known.domains | target.domains
-        both = Target(known.folder, files, False, domains, known.is_found or target.is_found)
+        both = SelectionTarget(known.folder, files, False, domains, known.is_found or target.is_found)
         merged[real] = target if target.whole else both
     return [*merged.values()]
 
@@ -143,7 +143,7 @@ def _select_file(path: Path, selection: Selection) -> None:
         selection.report_depth([path])
     else:
         holder = _domain_folder(path.parent)
-        selection.targets.append(Target(holder.parent, (holder / path.name,), False, frozenset()))
+        selection.targets.append(SelectionTarget(holder.parent, (holder / path.name,), False, frozenset()))
 
 
 def _select_folder(folder: Path, selection: Selection) -> None:
@@ -156,7 +156,7 @@ def _select_folder(folder: Path, selection: Selection) -> None:
         if _parent_of(holder) != folder:
             selection.report_depth(filter(_is_operator, _operators_in(holder)))
     if files or _has_shared_files(folder):
-        selection.targets.append(Target(folder, tuple(files), True, frozenset()))
+        selection.targets.append(SelectionTarget(folder, tuple(files), True, frozenset()))
     if not files and len(selection.findings) == before:
         _report_none(folder, (), selection)
 
@@ -180,10 +180,12 @@ def _search_folder(top: Path, selection: Selection) -> None:
         files = _operator_files(folder, selection) if whole else _operators_in(holder)
         domains = frozenset() if whole else frozenset([holder])
         named = folder in (top, _parent_of(top))
-        selection.targets.append(Target(folder if whole else holder.parent, tuple(files), whole, domains, not named))
+        selection.targets.append(
+            SelectionTarget(folder if whole else holder.parent, tuple(files), whole, domains, not named)
+        )
     if not holders and len(selection.findings) == before:
         if files := _operator_files(top, selection):  # whatever is there, it was to be operators
-            selection.targets.append(Target(top, tuple(files), True, frozenset()))
+            selection.targets.append(SelectionTarget(top, tuple(files), True, frozenset()))
         elif len(selection.findings) == before:
             _report_none(top, search.others, selection)
 

@@ -48,7 +48,7 @@ _STOPPED = ("R301", "R302", "R303", "R205", "R201")
 """Codes of runs that say nothing about the model's values."""
 
 
-class Settings(NamedTuple):
+class VerificationSettings(NamedTuple):
     """The settings of a verification; `data` are files or folders of inputs, one for each run, or the values."""
 
     data: Sequence[Any] = ()
@@ -109,12 +109,17 @@ def verify(
     registry = registry_with(schemas)
     roots = tuple(allow_external_roots)
     models = load(before, allow_external_roots=roots), load(after, allow_external_roots=roots)
-    settings = Settings([*(data or ())], seeds, rtol, atol, dims or {}, with_, limits or Limits())
+    settings = VerificationSettings([*(data or ())], seeds, rtol, atol, dims or {}, with_, limits or Limits())
     return verify_models(*models, settings, registry, _name_of(before), _name_of(after))
 
 
 def verify_models(
-    before: Model, after: Model, settings: Settings, registry: Registry, name: str = "before", other: str = "after"
+    before: Model,
+    after: Model,
+    settings: VerificationSettings,
+    registry: Registry,
+    name: str = "before",
+    other: str = "after",
 ) -> Verification:
     """Return the verification of two models that were loaded; see `verify`."""
     return _Verifying(before, after, settings, registry).verification(name, other)
@@ -154,7 +159,7 @@ def match_interfaces(before: Model, after: Model) -> Interface:
 class _Verifying:
     """Runs two models and compares them."""
 
-    def __init__(self, before: Model, after: Model, settings: Settings, registry: Registry) -> None:
+    def __init__(self, before: Model, after: Model, settings: VerificationSettings, registry: Registry) -> None:
         self.settings, self.registry = settings, registry
         self.models = before, after
         self.budget = Budget(Limits(timeout=settings.limits.timeout))

@@ -15,7 +15,7 @@ from opset.model.attributes import attribute_value
 from opset.model.graph.index import Operator
 from opset.model.graph.walking import names_read, subgraphs
 from opset.opsets.runtimes import Kernel, Runtime
-from opset.opsets.runtimes.model import RANGE, WRONG, Fault, serves_version
+from opset.opsets.runtimes.model import RANGE, WRONG, KernelFault, serves_version
 from opset.schemas.function_bodies import body_nodes
 from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.names import normalize_domain
@@ -373,7 +373,7 @@ class Availability:
             self.unchecked[schema.name] = "; ".join(words)
 
 
-def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[Fault]:
+def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[KernelFault]:
     """Return the faults that a runtime has with nodes of an operator version, in a model with this opset."""
     return [
         fault
@@ -386,7 +386,7 @@ def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[Fault]:
 def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
     """Return the facts about nodes of an operator that kernels and faults of a runtime and its fallback depend on."""
     kernels: list[Kernel] = []
-    faults: list[Fault] = []
+    faults: list[KernelFault] = []
     each: Runtime | None = runtime
     while each is not None:
         kernels += each.kernels(schema.name, schema.domain)
@@ -476,20 +476,20 @@ def judge_faults(runtime: Runtime, node: Any, schema: OpSchema, opset: int, fact
     return Judgement(None, doubt=doubt) if doubt else RUNS
 
 
-def _positions_to_bind(fault: Fault, node: Any, schema: OpSchema) -> tuple[int, ...]:
+def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple[int, ...]:
     """Return the positions of inputs whose values are known, and that must become constants to avoid the fault."""
     names = fault.computed & fault.known
     formals = _formals(schema.inputs, len(node.input)) if names else ()
     return tuple(at for at, formal in enumerate(formals) if formal.name in names)
 
 
-def _scalars_of(fault: Fault, node: Any, schema: OpSchema, facts: ValueFacts) -> tuple[int, ...]:
+def _scalars_of(fault: KernelFault, node: Any, schema: OpSchema, facts: ValueFacts) -> tuple[int, ...]:
     """Return the positions of a node's inputs that are scalars, as far as the fault occurs with scalars there."""
     formals = enumerate(zip(_formals(schema.inputs, len(node.input)), node.input, strict=False))
     return tuple(at for at, (formal, name) in formals if formal.name in fault.scalars and facts.shape(name) == ())
 
 
-def _has_fault(fault: Fault, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> bool | None:
+def _has_fault(fault: KernelFault, runtime: Runtime, node: Any, schema: OpSchema, facts: ValueFacts) -> bool | None:
     """Return whether a fault of the runtime occurs for a node; None if values decide that are known only in a run."""
     inputs = [*zip(_formals(schema.inputs, len(node.input)), node.input, strict=False)]
     outputs = zip(_formals(schema.outputs, len(node.output)), node.output, strict=False)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from opset.errors import Finding, UsageError, listing
 from opset.opsets.runtimes import Runtime
 from opset.opsets.runtimes.names import releases_named, tables_with
-from opset.version_converter.survey import Outcome, Survey
+from opset.version_converter.survey import Survey, SurveyOutcome
 from opset.version_converter.targets import Target, target_at_runtime
 
 AS_IT_IS, CONVERTED, REFUSED = "as it is", "converted", "refused"
@@ -193,7 +193,7 @@ def _find_obstacle(survey: Survey, releases: Sequence[Runtime], answers: Sequenc
     position = max((each for each in refused if taking and each < taking[0]), default=refused[-1])
     runtime = releases[position]
     target = _target_at(runtime, survey)
-    outcome = Outcome((), {}) if target is None else survey.convert(target)
+    outcome = SurveyOutcome((), {}) if target is None else survey.convert(target)
     if not outcome.refusals:
         lack = survey.find_lack(runtime)
         finding = lack or Finding("U101", "which opsets it takes is not known")

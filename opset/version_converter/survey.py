@@ -74,7 +74,7 @@ class NodeForm(NamedTuple):
     members: list[int]
 
 
-class Outcome(NamedTuple):
+class SurveyOutcome(NamedTuple):
     """The result of a conversion that was only planned.
 
     - `refusals`: the first refusal of each kind, with the number of refused nodes; `opsets`: the versions reached;
@@ -173,7 +173,7 @@ class Survey:
         """The lowest IR version that the model can have, and the features that need it."""
         return needed_ir_version(self.model.proto, self.index.bodies)
 
-    def convert(self, target: Target) -> Outcome:
+    def convert(self, target: Target) -> SurveyOutcome:
         """Return the result of a conversion of the model to a target, without the converted model.
 
         Raises:
@@ -187,7 +187,7 @@ class Survey:
             return self._convert_whole(target)
         if sum(map(len, self.forms.values())) > MOST_FORMS:
             raise BudgetExceeded("steps", f"it has more than {MOST_FORMS:,} nodes that differ")
-        tried: list[tuple[int, int, Outcome]] = []
+        tried: list[tuple[int, int, SurveyOutcome]] = []
         nearest = self.nearest_target(target)
         for candidate in (nearest, *self._other_targets(target, nearest)):
             outcome = self._convert_forms(candidate)
@@ -199,7 +199,7 @@ class Survey:
             return self._convert_whole(target)
         return min(tried, key=lambda each: each[:2])[2]
 
-    def convert_nearest(self, target: Target) -> Outcome | None:
+    def convert_nearest(self, target: Target) -> SurveyOutcome | None:
         """Return the result of a conversion at the opset nearest to the model's own; None if it is refused.
 
         It is also None if the model has functions. A conversion for a runtime tries this opset in any case.
@@ -224,16 +224,16 @@ class Survey:
                 if each.opsets != nearest.opsets:
                     yield each
 
-    def _convert_whole(self, target: Target) -> Outcome:
+    def _convert_whole(self, target: Target) -> SurveyOutcome:
         conversion = convert_model(self._given, target, self.registry, None, self._limits)
         for finding in conversion.refusals:
             if finding.code == "C401":
                 raise BudgetExceeded("steps", finding.why)
         counted = {finding.kind: count for finding, count in conversion.blocked.values()}
         refusals = [(finding, counted.get(finding.kind, 0)) for finding in conversion.refusals.group_by_kind()]
-        return Outcome(refusals, conversion.target)
+        return SurveyOutcome(refusals, conversion.target)
 
-    def _convert_forms(self, target: Target) -> Outcome:
+    def _convert_forms(self, target: Target) -> SurveyOutcome:
         """Return the result of a conversion to a target with fixed opsets, by converting one node of each form."""
         if target.release == RELEASES[-1].name:
             target = target._replace(release="")
@@ -251,7 +251,7 @@ class Survey:
         if target.runtime is not None and target.runtime.io_types_not:
             conversion.refusals += find_foreign_types(self.index, target.runtime)
         if conversion.refusals:
-            return Outcome([(each, 0) for each in conversion.refusals.group_by_kind()], conversion.target)
+            return SurveyOutcome([(each, 0) for each in conversion.refusals.group_by_kind()], conversion.target)
         bodies = self._form_conversions(conversion, target, routes, availability)
         refused: dict[Hashable, tuple[Finding, int]] = {}
         is_settled = target.opsets.get("", CARRIED) >= CARRIED or not self._has_sequences
@@ -267,7 +267,7 @@ class Survey:
             help = f"choose a target that takes IR version {lowest[0]}"
             refusals.append((Finding("C301", message, "ir_version", f"it needs IR version {lowest[0]}", help), 0))
             is_settled = False
-        return Outcome(refusals, conversion.target, is_settled)
+        return SurveyOutcome(refusals, conversion.target, is_settled)
 
     @cached_property
     def _has_sequences(self) -> bool:

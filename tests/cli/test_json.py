@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from opset.catalog import OperatorSet, OperatorSetDifference
+from opset.catalog import OperatorSetDifference, OperatorSetFacts
 from opset.cli.blockers import BlockersBatch
 from opset.cli.bump import LockReport
 from opset.cli.check import CheckBatch, CheckReport
@@ -63,7 +63,7 @@ REPORTS = {
     "`merge`": [MergingReport],
     "`reduce`": [ReductionReport],
     "`run`": [RunReport],
-    "`show`": [OperatorSet, ModelContents],
+    "`show`": [OperatorSetFacts, ModelContents],
     "`list`": [ListedOperator, ListedDomain, ListedRelease, ListedRuntime],
     "`targets`": [ListedTarget, TargetRelease, TargetReport],
     "`diff` of two versions of an operator set": [OperatorSetDifference],

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import opset
 from opset.docgen.guides import guides
 from opset.docgen.markup import html
-from opset.docgen.search import SYNONYMS, Page, index_script
+from opset.docgen.search import SYNONYMS, SearchPage, index_script
 from opset.errors import CODES
 from opset.explanations import page_of
 from opset.opsets.registry import default_registry, registry_with
@@ -28,9 +28,9 @@ QUERIES = yaml.load((Path(__file__).parent / "queries.yaml").read_text(encoding=
 REGISTRY = default_registry()
 # Pages as the site has them, with little text.
 PAGES = [
-    *(Page(f"{code}: {title}", f"errors/{code}.html", "error", page_of(code)) for code, title in CODES.items()),
+    *(SearchPage(f"{code}: {title}", f"errors/{code}.html", "error", page_of(code)) for code, title in CODES.items()),
     *(
-        Page(
+        SearchPage(
             f"{domain_name(domain)} {version}",
             f"opsets/{domain_name(domain)}-{version}.html",
             "opset",
@@ -39,9 +39,12 @@ PAGES = [
         for domain, newest in REGISTRY.domains.items()
         for version in range(1, newest + 1)
     ),
-    *(Page(f"onnx {each.name}", f"releases.html#{each.name}", "release", f"IR {each.ir}") for each in RELEASES),
-    *(Page(name, f"types/{name}.html", "type", "element type") for name in ("bfloat16", "float16", "float")),
-    *(Page(guide.title, f"guides/{guide.name}.html", "guide", guide.text.partition("\n")[2]) for guide in guides()[1:]),
+    *(SearchPage(f"onnx {each.name}", f"releases.html#{each.name}", "release", f"IR {each.ir}") for each in RELEASES),
+    *(SearchPage(name, f"types/{name}.html", "type", "element type") for name in ("bfloat16", "float16", "float")),
+    *(
+        SearchPage(guide.title, f"guides/{guide.name}.html", "guide", guide.text.partition("\n")[2])
+        for guide in guides()[1:]
+    ),
 ]
 
 
@@ -280,7 +283,7 @@ def test_text_of_a_hostile_domain_is_inert(tmp_path):
     }
     (folder / "Wicked.yaml").write_text(yaml.safe_dump(operator), encoding="utf-8")
     registry = registry_with([tmp_path])
-    script = index_script(registry, ["com.example"], [Page(HOSTILE, "guides/a.html", "guide", HOSTILE)])
+    script = index_script(registry, ["com.example"], [SearchPage(HOSTILE, "guides/a.html", "guide", HOSTILE)])
     assert script.isascii()
     assert script.rstrip("\n").isprintable()
     assert not set("<>&") & set(script)

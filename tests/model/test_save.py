@@ -403,7 +403,7 @@ def test_a_folder_that_another_process_makes_meanwhile_is_used(tmp_path, monkeyp
         with monkeypatch.context() as patched:
             patched.setattr(files.OpenFolder, "status", late_status)
             folder = together.inside(above, ["out"])
-        together.write(files.Place(folder, "a"), [b"1"])
+        together.write(files.OutputPlace(folder, "a"), [b"1"])
         together.commit()
     assert (tmp_path / "out" / "a").read_bytes() == b"1"
 

@@ -16,7 +16,7 @@ from opset.opsets.registry import default_registry
 from opset.reduction import inside, nodes, symptoms, values
 from opset.reduction.reducing import reduce_model
 from opset.reduction.search import Exhausted, Search, node_count
-from opset.reduction.symptoms import Differs, Fails, Refused, Shown, operator_of
+from opset.reduction.symptoms import Differs, Fails, RefusalSymptom, Shown, operator_of
 from opset.version_converter import Target
 
 HEAD = '<ir_version: 8, opset_import: ["": 18, "f": 1]> m '
@@ -258,7 +258,7 @@ PLACES = {
 @pytest.mark.parametrize("kind", [*PLACES])
 def test_the_place_of_a_refusal_is_where_one_begins(kind):
     model = loaded(PLACES[kind])
-    symptom = Refused(model, Target({"": 13}), default_registry(), Limits())
+    symptom = RefusalSymptom(model, Target({"": 13}), default_registry(), Limits())
     assert operator_of(symptom.place) == "Resize" and symptom.words.startswith("C205 ")
     search = Search(model, symptom, default_registry(), 2, None)
     nodes._take_place(search, symptom.place)
@@ -289,16 +289,16 @@ def test_the_operator_of_a_place(place, operator):
 
 def test_the_same_refusal_may_be_about_other_names_and_numbers():
     model = loaded(PLACES["graph"])
-    symptom = Refused(model, Target({"": 13}), default_registry(), Limits())
+    symptom = RefusalSymptom(model, Target({"": 13}), default_registry(), Limits())
     assert symptom.is_shown(loaded(PLACES["branch"].replace("Exp", "Sin")))
     assert not symptom.is_shown(loaded(CHAIN))
     other = PLACES["graph"].replace("Resize <antialias = 1, mode", 'Resize <antialias = 1, keep_aspect_ratio_policy = '
                                     '"not_larger", mode').replace("(q, , s)", "(q, , , i)")  # fmt: skip
     assert not symptom.is_shown(loaded(other.replace("float[4] s", "int64[4] i")))
-    limited = Refused(model, Target({"": 13}), default_registry(), Limits(max_steps=1))
+    limited = RefusalSymptom(model, Target({"": 13}), default_registry(), Limits(max_steps=1))
     assert limited.finding.code == "C401" and not symptom.is_shown(loaded(CHAIN)) and limited.is_shown(model)
     with pytest.raises(UsageError, match="the conversion is not refused"):
-        Refused(loaded(CHAIN), Target({"": 13}), default_registry(), Limits())
+        RefusalSymptom(loaded(CHAIN), Target({"": 13}), default_registry(), Limits())
 
 
 def test_what_cannot_be_judged_shows_nothing():

@@ -17,8 +17,8 @@ import pytest
 from benchmarks.reports import layered_text
 from opset.model.text.syntax import parse_model
 from opset.reports.breaking import breaking_page
-from opset.reports.conversions import Kind, release_words
-from opset.reports.frame import Page, embedded_json, page_text
+from opset.reports.conversions import EffectKind, release_words
+from opset.reports.frame import ReportPage, embedded_json, page_text
 from opset.reports.models import _findings_cell
 from opset.reports.verifications import histogram_picture
 from opset.verification.report import SHARES
@@ -263,7 +263,7 @@ def test_findings_that_are_left_out_are_counted():
     ],
 )
 def test_what_becomes_of_nodes_is_said(after, becomes, words):
-    assert Kind({"after": after, "becomes": becomes}).outcome == words
+    assert EffectKind({"after": after, "becomes": becomes}).outcome == words
 
 
 def test_bars_are_as_high_as_counts_and_in_their_order():
@@ -370,7 +370,7 @@ def test_a_page_replaces_a_page_and_no_other_file(models):
 
 
 def test_colours_can_be_read_in_both_schemes():
-    style = page_text(Page("t", None, [], []))
+    style = page_text(ReportPage("t", None, [], []))
     colours = dict(re.findall(r"--(\w+): light-dark\((#\w{6}, #\w{6})\)", style))
     pairs = {name: text.split(", ") for name, text in colours.items()}
     for scheme in (0, 1):

@@ -15,7 +15,7 @@ from opset.errors import ConversionError
 from opset.model import load
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes import find_runtime
-from opset.opsets.runtimes.model import Fault, Kernel
+from opset.opsets.runtimes.model import Kernel, KernelFault
 from opset.version_converter.availability import NO_DEMANDS, _demands_of
 from opset.version_converter.conversion import find_lacks
 from tests.version_converter.npu import ANY, runtime_file, takes
@@ -816,7 +816,7 @@ SHAPES, CONSTANTS, OUTPUTS = {"shapes": True}, {"constants": True}, {"outputs": 
 
 def fault(**fields):
     nodes = Kernel(versions=(1, None), **{name: fields.pop(name) for name in [*fields] if hasattr(PLAIN, name)})
-    return Fault(nodes, "fails", "", **fields)
+    return KernelFault(nodes, "fails", "", **fields)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from opset.opsets.registry import default_registry
 from opset.schemas.index import FOLDER
 from opset.schemas.lock import read_lock
 from opset.schemas.names import normalize_domain
-from opset.workflow.breaking import BREAKING, Break, Report, State, compare
+from opset.workflow.breaking import BREAKING, Break, ComparisonReport, State, compare
 from opset.workflow.breaking.states import OperatorState, Version, registry_state
 
 TABLE = yaml.load(Path(__file__).with_name("breaking_labels.yaml").read_text(), yaml.CSafeLoader)
@@ -124,7 +124,7 @@ def test_a_new_version_on_top_is_no_error() -> None:
 
 
 @cache
-def _edited() -> Report:
+def _edited() -> ComparisonReport:
     """The report on each older version, edited in place into the newer one."""
     old, new = {}, {}
     for number, (operator, before, after) in enumerate(_transitions()):
@@ -150,7 +150,7 @@ def _placed(operator: OperatorState, number: int, versions: dict[int, Version]) 
     return replace(operator, domain=domain, versions=moved, place_of=None, examples=())
 
 
-def _by_transition(report: Report) -> dict[tuple[str, str, str], list[Break]]:
+def _by_transition(report: ComparisonReport) -> dict[tuple[str, str, str], list[Break]]:
     keys = [*LABELS]
     found: dict[tuple[str, str, str], list[Break]] = {key: [] for key in keys}
     for each in report.findings:

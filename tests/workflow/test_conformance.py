@@ -22,15 +22,15 @@ from opset.workflow.conformance import matrix
 from opset.workflow.conformance.expectations import compare_expectations, read_expectations
 from opset.workflow.conformance.matrix import RuntimeUnderTest
 from opset.workflow.conformance.results import Case, Result, read_corpus, run_corpus, shorten_reason
-from opset.workflow.conformance.runtimes import Runtime
+from opset.workflow.conformance.runtimes import TestedRuntime
 from opset.workflow.corpus import cases as corpus
 from tests.cli.commands import heed_interrupts, run, run_json
 from tests.docgen.accessibility import faults, parse
 from tests.workflow.corpora import COPY, case, write
 from tests.workflow.test_runtimes import is_gone
 
-IDENTITY = Runtime("copy", (*shlex.split(COPY),), False, 10)
-FAILS = Runtime("fails", ("sh", "-c", "echo no; exit 1"), False, 10)
+IDENTITY = TestedRuntime("copy", (*shlex.split(COPY),), False, 10)
+FAILS = TestedRuntime("fails", ("sh", "-c", "echo no; exit 1"), False, 10)
 F = np.float32
 
 
@@ -262,10 +262,10 @@ def test_reports_are_deterministic_and_hold_hostile_text_as_data(tmp_path):
     program.write_text(f"#!/bin/sh\ncat <<'END'\n{nasty}\nEND\nexit 1\n")
     program.chmod(0o755)
     cases = [case("one", shows=nasty, operator="<b>"), case("two", kind="invalid", shows=nasty), case("three")]
-    first = results(tmp_path / "c", *cases, runtime=Runtime(nasty, (str(program),), False, 10))
+    first = results(tmp_path / "c", *cases, runtime=TestedRuntime(nasty, (str(program),), False, 10))
     data = matrix.corpus_results(RuntimeUnderTest(nasty, "<i>"), first, {"three": nasty})
     files = matrix.report_files(data, json_text(data), "")
-    again = results(tmp_path / "c", *cases, runtime=Runtime(nasty, (str(program),), False, 10), jobs=1)
+    again = results(tmp_path / "c", *cases, runtime=TestedRuntime(nasty, (str(program),), False, 10), jobs=1)
     same = matrix.corpus_results(data.runtime, again, {"three": nasty})
     assert matrix.report_files(same, json_text(same), "") == files
     page = files["conformance.html"].decode()

@@ -28,7 +28,7 @@ from opset.workflow.examples.claims import Claim, ClaimTests, _is_float, _is_num
 from opset.workflow.examples.conversions import body_opsets, targets_of
 from opset.workflow.examples.examination import PARTS, Subject, examine
 from opset.workflow.examples.inference import _InferenceRun, check_inference, disagreement, structure_of
-from opset.workflow.examples.runner import ExampleRunner, Report
+from opset.workflow.examples.runner import Examination, ExampleRunner
 
 SCALE = """\
 operator: Scale
@@ -896,7 +896,7 @@ def test_places_in_a_file_that_was_changed_since_it_was_read(tmp_path, text):
 
 @pytest.mark.parametrize(("wrong", "codes"), [(False, []), (True, ["T104"])])
 def test_an_output_that_is_left_out_does_not_end_the_comparison(wrong, codes):
-    runner, report = ExampleRunner(default_registry()), Report()
+    runner, report = ExampleRunner(default_registry()), Examination()
     (example,) = (each for each in default_registry().examples("GRU") if each.name == "last_state_alone")
     first, last = example.outputs
     outputs = (first, last._replace(shape=(*last.shape, 1)) if wrong else last)
@@ -944,7 +944,7 @@ def test_the_forms_in_which_an_example_is_inferred(monkeypatch, name, example, f
             return super().check(model, sizes)
 
     monkeypatch.setattr("opset.workflow.examples.inference._InferenceRun", Run)
-    registry, report = default_registry(), Report()
+    registry, report = default_registry(), Examination()
     schema = registry.versions(name)[-1]
     chosen = next(each for each in registry.examples(name) if not each.error and (not example or each.name == example))
     check_inference(ExampleRunner(registry), schema, chosen, report)

@@ -21,7 +21,7 @@ from opset.reference.value_info import ValueInfo
 from opset.workflow.conformance import runtimes
 from opset.workflow.conformance.runtimes import (
     Request,
-    Runtime,
+    TestedRuntime,
     _decode_value,
     _take_message,
     find_runtime,
@@ -89,7 +89,7 @@ while head := sys.stdin.buffer.read(8):
 def worker(tmp_path):
     path = tmp_path / "worker.py"
     path.write_text(WORKER)
-    return Runtime("fake", (*PYTHON, str(path)), True, 4)
+    return TestedRuntime("fake", (*PYTHON, str(path)), True, 4)
 
 
 def asked(runtime, *words, jobs=1, folder=""):
@@ -200,7 +200,7 @@ def program(tmp_path, monkeypatch):
     path.write_text(SCRIPT)
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    yield Runtime("fake", (*PYTHON, str(path)), False, 5)
+    yield TestedRuntime("fake", (*PYTHON, str(path)), False, 5)
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
@@ -227,7 +227,7 @@ def test_memory_is_limited(tmp_path):
             raise SystemExit("there is not enough memory")
     """)
     )
-    (found,) = asked(Runtime("fake", (*PYTHON, str(program)), False, 5, 1 << 30), "x")
+    (found,) = asked(TestedRuntime("fake", (*PYTHON, str(program)), False, 5, 1 << 30), "x")
     assert found.why == "exit status 1: there is not enough memory"
 
 
@@ -242,7 +242,7 @@ def test_what_a_process_may_take_and_where_it_prints(tmp_path, memory):
         raise SystemExit(f"{limits} {len(blocked)} {os.getsid(0) == os.getpid()} {sys.stdin.read()!r}")
     """)
     )
-    (found,) = asked(Runtime("fake", (*PYTHON, str(program)), False, 30, memory), "x")
+    (found,) = asked(TestedRuntime("fake", (*PYTHON, str(program)), False, 30, memory), "x")
     unlimited = resource.getrlimit(resource.RLIMIT_AS)[0]
     assert found.why == f"exit status 1: {[0, 1 << 30, memory or unlimited]} 0 True ''"
 
@@ -309,16 +309,16 @@ def test_values_of_an_answer():
 def test_which_runtime_is_named():
     memory = runtimes.MEMORY
     found = find_runtime("onnx", ["onnx"])
-    assert found == Runtime("onnx", (sys.executable, str(runtimes.WORKER), "onnx"), True, 60.0, memory)
+    assert found == TestedRuntime("onnx", (sys.executable, str(runtimes.WORKER), "onnx"), True, 60.0, memory)
     found = find_runtime("opset", [], name="ours", seconds=3, memory=5)
     root = str(runtimes.WORKER.parents[2])
-    assert found == Runtime("ours", (sys.executable, str(runtimes.WORKER), "opset", root), True, 3, 5)
+    assert found == TestedRuntime("ours", (sys.executable, str(runtimes.WORKER), "opset", root), True, 3, 5)
     found = find_runtime("onnxruntime", [], python="sh", providers=["A", "B"])
     assert found.command == (shutil.which("sh"), str(runtimes.WORKER), "onnxruntime", "A", "B")
     assert found.memory is None
     found = find_runtime("sh -c x", ["sh", "-c", "x"])
-    assert found == Runtime("sh -c x", ("sh", "-c", "x"), False, 60.0, None)
-    assert find_runtime("sh", ["sh"], name="it", seconds=2, memory=7) == Runtime("it", ("sh",), False, 2, 7)
+    assert found == TestedRuntime("sh -c x", ("sh", "-c", "x"), False, 60.0, None)
+    assert find_runtime("sh", ["sh"], name="it", seconds=2, memory=7) == TestedRuntime("it", ("sh",), False, 2, 7)
 
 
 def test_a_runtime_that_cannot_be_started_is_an_error(tmp_path):
@@ -331,7 +331,7 @@ def test_a_runtime_that_cannot_be_started_is_an_error(tmp_path):
         lambda: find_runtime("no-such-program x", ["no-such-program", "x"]),
         lambda: find_runtime("", []),
         lambda: find_runtime("onnx", ["onnx"], python="no-such-python"),
-        lambda: asked(Runtime("true", ("/bin/sh", "-c", "exit 3"), True, 5), "x"),
+        lambda: asked(TestedRuntime("true", ("/bin/sh", "-c", "exit 3"), True, 5), "x"),
         lambda: asked(find_runtime("onnxruntime", [], providers=["NoSuchExecutionProvider"]), "x"),
     ):
         with pytest.raises(UsageError) as caught:

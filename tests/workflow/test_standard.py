@@ -15,7 +15,7 @@ from opset.opsets.registry import default_registry
 from opset.reference.example_models import model_of
 from opset.schemas.model import example_versions
 from opset.schemas.names import domain_name
-from opset.workflow.examples.examination import PARTS, ExampleRunner, Report, examine_subject, subjects
+from opset.workflow.examples.examination import PARTS, Examination, ExampleRunner, examine_subject, subjects
 from tests.bounds import THOROUGH
 
 REGISTRY = default_registry()
@@ -120,7 +120,7 @@ def runner_of(domain, name):
 
 def examined(schema, names):
     """Return the report of a version: of all its examples by the kernel, and of some by all else."""
-    report = Report()
+    report = Examination()
     for subject in subjects(REGISTRY, [schema], PARTS):
         is_whole = not subject.example or subject.example in names
         parts = [*PARTS] if is_whole else ["kernel"]

@@ -29,7 +29,7 @@ _DIM_DENOTATIONS: Final = frozenset(
 _LISTED: Final = 8
 
 
-class Fault(NamedTuple):
+class TypeFault(NamedTuple):
     """A fault of a type: code, message, reason and help."""
 
     code: str
@@ -38,7 +38,7 @@ class Fault(NamedTuple):
     help: str
 
 
-Faults = Callable[[Any], Iterator[Fault]]
+Faults = Callable[[Any], Iterator[TypeFault]]
 
 
 def _check_all(body: Body, context: CheckContext, faults_of: Faults) -> Iterator[Finding]:
@@ -84,7 +84,7 @@ def check_types(body: Body, context: CheckContext) -> Iterator[Finding]:
     yield from _check_all(body, context, _type_faults)
 
 
-def _type_faults(proto: Any) -> Iterator[Fault]:
+def _type_faults(proto: Any) -> Iterator[TypeFault]:
     """Yield the faults of a type and of those inside it."""
     outer = ""
     for part in _parts(proto):
@@ -92,49 +92,51 @@ def _type_faults(proto: Any) -> Iterator[Fault]:
         if outer == "optional_type" and kind in ("optional_type", "opaque_type"):
             why = "an optional holds a tensor, a sequence or a map, or nothing"
             message = f"an optional of {'another optional' if kind == 'optional_type' else 'an opaque type'} is stated"
-            yield Fault("G605", message, why, "state the type inside it alone")
+            yield TypeFault("G605", message, why, "state the type inside it alone")
         yield from _part_faults(part, kind)
         outer = kind
 
 
-def _part_faults(proto: Any, kind: str) -> Iterator[Fault]:
+def _part_faults(proto: Any, kind: str) -> Iterator[TypeFault]:
     """Yield the faults of a type itself."""
     match kind:
         case "tensor_type" | "sparse_tensor_type":
             number = getattr(proto, kind).elem_type
             if number not in ELEMENTS:
                 message = f"the element type {number} does not exist" if number else "the element type is missing"
-                yield Fault("G602", message, "a tensor's type names that of its elements", "set elem_type")
+                yield TypeFault("G602", message, "a tensor's type names that of its elements", "set elem_type")
             yield from _dim_faults(_dims(proto))
         case "sequence_type" | "optional_type":
             if not getattr(proto, kind).HasField("elem_type"):
                 what = kind.removesuffix("_type")
-                yield Fault("G604", f"the {what} does not say what it holds", "its type names it", "set elem_type")
+                yield TypeFault("G604", f"the {what} does not say what it holds", "its type names it", "set elem_type")
         case "map_type":
             key = proto.map_type.key_type
             if key not in _KEYS:
                 shown = element_name(key) or (f"{key}, which does not exist" if key else "missing")
                 why = "keys are integers of 8 to 64 bits, or strings"
-                yield Fault("G603", f"the type of the map's keys is {shown}", why, "set key_type to one of these")
+                yield TypeFault("G603", f"the type of the map's keys is {shown}", why, "set key_type to one of these")
             if not proto.map_type.HasField("value_type"):
-                yield Fault("G604", "the map does not say what it holds", "its type names it", "set value_type")
+                yield TypeFault("G604", "the map does not say what it holds", "its type names it", "set value_type")
         case "opaque_type":
             if not proto.opaque_type.name:
                 why = "domain and name say which type it is"
-                yield Fault("G609", "the opaque type has no name", why, "set its name")
+                yield TypeFault("G609", "the opaque type has no name", why, "set its name")
         case _:
-            yield Fault("G601", "the type says nothing", "it names no kind of value", "state the type, or leave it out")
+            yield TypeFault(
+                "G601", "the type says nothing", "it names no kind of value", "state the type, or leave it out"
+            )
 
 
-def _dim_faults(dims: Sequence[Any]) -> Iterator[Fault]:
+def _dim_faults(dims: Sequence[Any]) -> Iterator[TypeFault]:
     """Yield the faults of the dimensions of a shape."""
     for axis, dim in enumerate(dims):
         if dim.dim_value < 0:
             why = "a dimension is at least 0; one that is not known has neither dim_value nor dim_param"
-            yield Fault("G606", f"dimension {axis} is {dim.dim_value}", why, "clear dim_value, or name a variable")
+            yield TypeFault("G606", f"dimension {axis} is {dim.dim_value}", why, "clear dim_value, or name a variable")
         elif dim.dim_param == "*":
             why = "a shape has one entry for each dimension; '*' for any number of them was never supported"
-            yield Fault("G607", f"dimension {axis} is '*'", why, "name the dimension, or leave out the whole shape")
+            yield TypeFault("G607", f"dimension {axis} is '*'", why, "name the dimension, or leave out the whole shape")
 
 
 @CHECKER.rule("W602", Body, severity=WARNING)
@@ -143,13 +145,13 @@ def check_variables_named(body: Body, context: CheckContext) -> Iterator[Finding
     yield from _check_all(body, context, _empty_variables)
 
 
-def _empty_variables(proto: Any) -> Iterator[Fault]:
+def _empty_variables(proto: Any) -> Iterator[TypeFault]:
     """Yield the first dimension variable of a type whose name is empty."""
     for part in _parts(proto):
         for axis, dim in enumerate(_dims(part)):
             if not dim.dim_param and dim.HasField("dim_param"):
                 why = "a dimension that is not known has neither dim_value nor dim_param"
-                yield Fault("W602", f"the variable of dimension {axis} has an empty name", why, "clear dim_param")
+                yield TypeFault("W602", f"the variable of dimension {axis} has an empty name", why, "clear dim_param")
                 return
 
 
@@ -159,13 +161,13 @@ def check_ranks(body: Body, context: CheckContext) -> Iterator[Finding]:
     yield from _check_all(body, context, _great_ranks)
 
 
-def _great_ranks(proto: Any) -> Iterator[Fault]:
+def _great_ranks(proto: Any) -> Iterator[TypeFault]:
     """Yield a fault for each part of a type that has more dimensions than inference follows."""
     for part in _parts(proto):
         rank = len(_dims(part))
         if rank > MAX_RANK:
             why = f"shapes of up to {MAX_RANK} are compared with those that nodes take and compute"
-            yield Fault("W604", f"the type has {rank:,} dimensions", why, "correct the shape, or leave it out")
+            yield TypeFault("W604", f"the type has {rank:,} dimensions", why, "correct the shape, or leave it out")
 
 
 @CHECKER.rule("W601", Body, severity=WARNING, optional=True)
@@ -174,7 +176,7 @@ def check_variables_identifiers(body: Body, context: CheckContext) -> Iterator[F
     yield from _check_all(body, context, _odd_variables)
 
 
-def _odd_variables(proto: Any) -> Iterator[Fault]:
+def _odd_variables(proto: Any) -> Iterator[TypeFault]:
     """Yield the first dimension variable of a type whose name is no identifier of C."""
     for part in _parts(proto):
         for dim in _dims(part):
@@ -182,7 +184,7 @@ def _odd_variables(proto: Any) -> Iterator[Fault]:
             if name not in ("", "*") and not (isinstance(name, str) and _IDENTIFIER.fullmatch(name)):
                 why = "names are letters, digits and underscores, with no digit in front"
                 message = f"the dimension variable {quote(name)} is no identifier"
-                yield Fault("W601", message, why, "rename it in all shapes")
+                yield TypeFault("W601", message, why, "rename it in all shapes")
                 return
 
 
@@ -192,17 +194,17 @@ def check_denotations(body: Body, context: CheckContext) -> Iterator[Finding]:
     yield from _check_all(body, context, _odd_denotations)
 
 
-def _odd_denotations(proto: Any) -> Iterator[Fault]:
+def _odd_denotations(proto: Any) -> Iterator[TypeFault]:
     """Yield the denotations of a type and of its dimensions that are not defined."""
     why = "those that are defined have a meaning that readers know"
     for part in _parts(proto):
         if part.denotation and part.denotation not in _TYPE_DENOTATIONS:
             message = f"the denotation {quote(part.denotation)} of a type is not defined"
-            yield Fault("W603", message, why, "use TENSOR, IMAGE, AUDIO or TEXT")
+            yield TypeFault("W603", message, why, "use TENSOR, IMAGE, AUDIO or TEXT")
         for axis, dim in enumerate(_dims(part)):
             if dim.denotation and dim.denotation not in _DIM_DENOTATIONS:
                 message = f"the denotation {quote(dim.denotation)} of dimension {axis} is not defined"
-                yield Fault("W603", message, why, "use one such as DATA_BATCH, DATA_CHANNEL or DATA_FEATURE")
+                yield TypeFault("W603", message, why, "use one such as DATA_BATCH, DATA_CHANNEL or DATA_FEATURE")
 
 
 @CHECKER.rule("G610", Body)

@@ -75,15 +75,15 @@ def compare_structure(old: Model, new: Model, *, weights: bool = True) -> Struct
     return _Comparison(old, new, Reading(MAX_DIGESTED if weights else 0)).result()
 
 
-class _Scope:
+class _ComparedScope:
     """The values of a pair of bodies and of those around it: a value that is the same in both has one key."""
 
-    def __init__(self, pairs: Pairs, number: int, parent: _Scope | None) -> None:
+    def __init__(self, pairs: Pairs, number: int, parent: _ComparedScope | None) -> None:
         self._pairs, self._number, self._parent = pairs, number, parent
 
     def key(self, name: str, *, new: bool) -> Hashable:
         """Return the key of a value of the old or of the new body."""
-        scope: _Scope | None = self
+        scope: _ComparedScope | None = self
         while scope is not None:
             pairs = scope._pairs
             side = pairs.new if new else pairs.old
@@ -102,7 +102,7 @@ class _BodyPair(NamedTuple):
 
     old: Body
     new: Body
-    scope: _Scope | None = None
+    scope: _ComparedScope | None = None
 
 
 class _Comparison:
@@ -179,12 +179,14 @@ class _Comparison:
                 place = f"output {quote(other)}"
                 change = StructureChange("changed", "output", pair.new.label, [Detail("computed by", *states)], [place])
                 self._changes.append(change)
-        scope = _Scope(pairs, number, pair.scope)
+        scope = _ComparedScope(pairs, number, pair.scope)
         for (index, attribute), body in pair.new.subgraphs.items():
             if (former := pair.old.subgraphs.get((pairs.old_of.get(index, -1), attribute))) is not None:
                 yield _BodyPair(former, body, scope)
 
-    def _side(self, model: Model, body: Body, keys: dict[str, Hashable], scope: _Scope | None, *, new: bool) -> Side:
+    def _side(
+        self, model: Model, body: Body, keys: dict[str, Hashable], scope: _ComparedScope | None, *, new: bool
+    ) -> Side:
         """Return a body of a pair, with keys for weights without a pair and for values of the bodies around it."""
         for name, tensor in _weights_of(body).items():
             keys.setdefault(name, ("weight", _words_of(tensor)))

@@ -11,7 +11,7 @@ from opset.budget import Limits
 from opset.errors import Finding, InferenceError, UsageError, quote, safe_text
 from opset.inference.axes.edits import AxisSource, Edits
 from opset.inference.axes.places import Place
-from opset.inference.axes.tracking import Stopped, Tracking, follow
+from opset.inference.axes.tracking import Tracking, TrackingStopped, follow
 from opset.inference.building.dimensions import Dim, Size, variable
 from opset.inference.building.work import charge_to, default_budget
 from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names, stated_dim_names
@@ -230,7 +230,7 @@ def _change(
     try:
         with charge_to(budget):
             tracking = follow(make, accept, PASSES)
-    except Stopped as stopped:
+    except TrackingStopped as stopped:
         place = body.location(stopped.index) if stopped.index >= 0 else body.label
         raise _error_of(stopped, axes, size, stopped.place or place) from None
     message = pb.ModelProto()
@@ -252,18 +252,20 @@ def _check_outputs(engine: Engine, tracking: Tracking, before: int, wanted: Mapp
         type_ = scope.type_of(name)
         if place is not None:
             if wanted.get(name, place.axis) != place.axis:
-                raise Stopped(-1, f"the slices lie along axis {place.axis} of output {quote(name)}, not {wanted[name]}")
+                raise TrackingStopped(
+                    -1, f"the slices lie along axis {place.axis} of output {quote(name)}, not {wanted[name]}"
+                )
         elif name in wanted:
-            raise Stopped(-1, f"output {quote(name)} does not follow from the slices")
+            raise TrackingStopped(-1, f"output {quote(name)} does not follow from the slices")
         elif name not in tracking.sized and type_ is not None and before in (type_.shape or ()):
-            raise Stopped(
+            raise TrackingStopped(
                 -1,
                 f"output {quote(name)}, {type_}, does not follow from the slices, and has a size of {before}",
                 "leave the output out, or export the model at the size that you need",
             )
 
 
-def _error_of(stopped: Stopped, axes: Sequence[_Axis], size: int | str, place: str) -> InferenceError:
+def _error_of(stopped: TrackingStopped, axes: Sequence[_Axis], size: int | str, place: str) -> InferenceError:
     """Return the error that `axes` cannot have the size `size`, as following them was stopped at `place`.
 
     The code is I501 if a node is in the way, I502 if the outputs are.
@@ -315,7 +317,7 @@ def _check_resized(engine: Engine, resized: Model, registry: Registry, axes: Seq
     old = dict(_faults_of(engine))
     for place, why in _faults_of(again):
         if place not in old:
-            raise _error_of(Stopped(0, f"inference contradicts the result: {why}"), axes, size, place)
+            raise _error_of(TrackingStopped(0, f"inference contradicts the result: {why}"), axes, size, place)
 
 
 def _faults_of(engine: Engine) -> Iterator[tuple[str, str]]:

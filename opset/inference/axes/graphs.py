@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from opset.inference.axes.edits import Edits
 from opset.inference.axes.places import Blocked, Place
-from opset.inference.axes.steps import Follower, Step
+from opset.inference.axes.steps import AxisStep, Follower
 from opset.inference.building.call import Call
 from opset.inference.engine.scopes import Scope
 
@@ -132,7 +132,7 @@ def _body(tracking: Pass, index: int) -> Any:
 
 def _states(tracking: Pass, index: int, call: Call, positions: Sequence[int]) -> list[Place | None]:
     """Return the places in the states that a loop begins with; one that all slices share may be repeated for each."""
-    step = Step(tracking, index, call, ())
+    step = AxisStep(tracking, index, call, ())
     found: list[Place | None] = []
     for position in positions:
         name = call.names[position]

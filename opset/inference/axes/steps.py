@@ -34,7 +34,7 @@ class Follower(Protocol):
         """Whether a value is certainly a sequence without elements."""
 
 
-class Step:
+class AxisStep:
     """A node with its inputs, as a carrier sees it that follows an axis.
 
     - `call`: the node, with the types and elements of the model as it is;

@@ -12,7 +12,7 @@ from opset.inference.axes.carriers import elementwise
 from opset.inference.axes.edits import Edits
 from opset.inference.axes.graphs import carry_into_graphs
 from opset.inference.axes.places import CARRIERS, Blocked, Chosen, Place
-from opset.inference.axes.steps import Step
+from opset.inference.axes.steps import AxisStep
 from opset.inference.building.call import Call, Constant
 from opset.inference.building.dimensions import Dim, Size, equal
 from opset.inference.building.types import Type
@@ -26,7 +26,7 @@ MAX_TENSOR = 1 << 24
 MAX_STEPS_BACK = 64
 
 
-class Stopped(Exception):
+class TrackingStopped(Exception):
     """An axis cannot be followed beyond a node: its index in the main graph, -1 for the outputs, why, and what to do.
 
     `place` is the node if it is in a graph of that node.
@@ -99,8 +99,10 @@ class Tracking:
         self.inner[index, attribute] = made
         try:
             made.run()
-        except Stopped as stopped:
-            raise Stopped(index, stopped.why, stopped.help, stopped.place or body.location(stopped.index)) from None
+        except TrackingStopped as stopped:
+            raise TrackingStopped(
+                index, stopped.why, stopped.help, stopped.place or body.location(stopped.index)
+            ) from None
         return made
 
     def enter_unused(self, index: int, attribute: str) -> None:
@@ -108,7 +110,7 @@ class Tracking:
         options, notes = len(self.options), len(self.edits.notes)
         try:
             self.inside(index, attribute, {})
-        except (Blocked, Stopped):
+        except (Blocked, TrackingStopped):
             self.inner.pop((index, attribute), None)
             del self.options[options:], self.edits.notes[notes:]
 
@@ -119,7 +121,7 @@ class Tracking:
             try:
                 self._pass(index, reads)
             except Blocked as blocked:
-                raise Stopped(index, *map(str, blocked.args)) from None
+                raise TrackingStopped(index, *map(str, blocked.args)) from None
 
     def is_shared(self, name: str) -> bool:
         """Whether a value is the same in both models."""
@@ -210,7 +212,7 @@ class Tracking:
         if not set(sized) <= set(carrier.sizes):
             raise Blocked("it computes with the number of slices")
         outputs = [self.scope.types.get(name) if name else None for name in body.computes[index]]
-        found = carrier.function(Step(self, index, call, outputs))
+        found = carrier.function(AxisStep(self, index, call, outputs))
         self._keep_places(index, [found] * len(outputs) if isinstance(found, Place) or found is None else found)
 
     def _keep_places(self, index: int, places: Sequence[Place | None]) -> None:
@@ -315,7 +317,7 @@ def _search(
     told: list[int],
     fixed: int,
     limit: int,
-) -> tuple[tuple[Tracking, list[int]] | None, Stopped | None]:
+) -> tuple[tuple[Tracking, list[int]] | None, TrackingStopped | None]:
     """Return the first pass that comes to the end, with its decisions, and the Stopped that came farthest.
 
     Either result is None if there is none.
@@ -327,14 +329,14 @@ def _search(
         fixed: the number of decisions that are not varied.
         limit: the greatest number of passes.
     """
-    farthest: Stopped | None = None
+    farthest: TrackingStopped | None = None
     for _ in range(limit):
         tracking = make(told)
         try:
             tracking.run()
             accept(tracking)
             return (tracking, told), farthest
-        except Stopped as stopped:
+        except TrackingStopped as stopped:
             if farthest is None or farthest.index < (stopped.index if stopped.index >= 0 else 1 << 62):
                 farthest = stopped
         made = [*told, *[0] * (len(tracking.options) - len(told))][: len(tracking.options)]
@@ -352,7 +354,7 @@ def _raise_if_different(one: Tracking, other: Tracking) -> None:
         if one.places.get(name) != other.places.get(name):
             axes = sorted({place.axis for each in (one, other) if (place := each.places.get(name)) is not None})
             words = " or ".join(map(str, axes))
-            raise Stopped(
+            raise TrackingStopped(
                 -1,
                 f"it may be axis {words} of output {quote(name)}: both are of that size, and either is possible",
                 f"say which: --dim {name}.{axes[0]}=…",

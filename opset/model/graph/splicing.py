@@ -35,14 +35,14 @@ class Splice(NamedTuple):
     value_info: list[Any]
 
 
-class _Scope:
+class _NameScope:
     """New names of the values of a body by the old ones, and the scope around it."""
 
-    def __init__(self, names: dict[str, str], outer: _Scope | None = None) -> None:
+    def __init__(self, names: dict[str, str], outer: _NameScope | None = None) -> None:
         self.names, self.outer = names, outer
 
     def __getitem__(self, name: str) -> str:
-        scope: _Scope | None = self
+        scope: _NameScope | None = self
         while scope is not None:
             if name in scope.names:
                 return scope.names[name]
@@ -94,7 +94,7 @@ class _Splicer:
                 f"it has {len(call.input)} inputs and {len(call.output)} outputs, and the function takes "
                 f"{len(function.input)} and computes {len(function.output)}"
             )
-        scope = _Scope(dict.fromkeys(function.input, ""))
+        scope = _NameScope(dict.fromkeys(function.input, ""))
         scope.names.update(zip(function.input, call.input, strict=False))
         inner = dict.fromkeys(name for node in function.node for name in node.output if name)
         passed = []
@@ -119,14 +119,14 @@ class _Splicer:
         """Return a new name for a value or node of the function."""
         return self._names.fresh(f"{self._stem}__{name[:MAX_STEM]}")
 
-    def _renamed_nodes(self, scope: _Scope) -> list[Any]:
+    def _renamed_nodes(self, scope: _NameScope) -> list[Any]:
         """Return the function's nodes with the names of the call, and new ones for the values of their subgraphs."""
         made = []
         for node in self._function.node:
             made.append(pb.NodeProto())
             made[-1].CopyFrom(node)
         # The nodes of a body, its scope, and whether what they refer to are attributes of this function.
-        pending: list[tuple[Iterable[Any], _Scope, bool]] = [(made, scope, True)]
+        pending: list[tuple[Iterable[Any], _NameScope, bool]] = [(made, scope, True)]
         while pending:
             nodes, scope, ours = pending.pop()
             for node in nodes:
@@ -172,9 +172,9 @@ class _Splicer:
             )
         return value
 
-    def _rename_graph(self, graph: Any, outer: _Scope | None) -> _Scope:
+    def _rename_graph(self, graph: Any, outer: _NameScope | None) -> _NameScope:
         """Rename the values that a subgraph defines; return its scope, for its nodes and their outputs."""
-        scope = _Scope({}, outer)
+        scope = _NameScope({}, outer)
         held = [*graph.initializer, *[sparse.values for sparse in graph.sparse_initializer]]
         computed = (name for node in graph.node for name in node.output)
         for name in chain((value.name for value in graph.input), (tensor.name for tensor in held), computed):
@@ -216,7 +216,7 @@ class _Splicer:
                     made.sharding_spec.extend(spec for spec in each.sharding_spec if spec.tensor_name in names)
 
 
-def _rename_values(node: Any, scope: _Scope) -> None:
+def _rename_values(node: Any, scope: _NameScope) -> None:
     """Rename the values that a node reads, computes or shards."""
     for names in (node.input, node.output):
         if names:
@@ -226,7 +226,7 @@ def _rename_values(node: Any, scope: _Scope) -> None:
             spec.tensor_name = scope.annotation_name(spec.tensor_name)
 
 
-def _renamed_value_info(value: Any, scope: _Scope) -> Any:
+def _renamed_value_info(value: Any, scope: _NameScope) -> Any:
     """Return a ValueInfoProto under the new name, without names of dimensions: the caller's may mean another size."""
     renamed = pb.ValueInfoProto()
     renamed.CopyFrom(value)

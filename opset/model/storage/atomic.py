@@ -135,7 +135,7 @@ def _is_folder(status: os.stat_result | None) -> bool:
     return status is not None and stat.S_ISDIR(status.st_mode)
 
 
-class Place(NamedTuple):
+class OutputPlace(NamedTuple):
     """The place of a file to be written: its folder and its name."""
 
     folder: OpenFolder
@@ -164,8 +164,8 @@ class Files:
         self._durable = durable
         self._spared = spared
         self._folders: dict[str, OpenFolder] = {}
-        self._waiting: list[tuple[str, Place]] = []
-        self._created: list[Place] = []
+        self._waiting: list[tuple[str, OutputPlace]] = []
+        self._created: list[OutputPlace] = []
 
     def __enter__(self) -> Files:
         return self
@@ -192,7 +192,7 @@ class Files:
                 if folder.status(name) is None:
                     with suppress(FileExistsError):  # another process has made it meanwhile
                         os.mkdir(folder.entry_path(name), dir_fd=folder.descriptor)
-                        self._created.append(Place(folder, name))
+                        self._created.append(OutputPlace(folder, name))
                 self._add_folder(OpenFolder(path, folder))
             folder = self._folders[path]
         return folder
@@ -205,7 +205,7 @@ class Files:
             raise UsageError(Finding("U103", f"the data is spread over more than {MAX_FOLDERS} folders", help=help))
         folder.lock(self._spared)
 
-    def write(self, place: Place, pieces: Iterable[Piece], sources: Iterable[Source] = ()) -> None:
+    def write(self, place: OutputPlace, pieces: Iterable[Piece], sources: Iterable[Source] = ()) -> None:
         """Write a file under a temporary name, to be renamed to its place.
 
         Args:
@@ -228,7 +228,7 @@ class Files:
         finally:
             os.close(descriptor)
 
-    def link(self, place: Place, path: str, descriptor: int) -> None:
+    def link(self, place: OutputPlace, path: str, descriptor: int) -> None:
         """Make another name for an open file at a path, to be renamed to its place. Raises UsageError U104."""
         temporary = f".opset-{os.urandom(8).hex()}.tmp"
         self._waiting.append((temporary, place))
@@ -261,7 +261,7 @@ class Files:
                 for folder in {place.folder for _, place in group}:
                     folder.flush()
 
-    def _rename(self, temporary: str, place: Place) -> None:
+    def _rename(self, temporary: str, place: OutputPlace) -> None:
         """Rename a file, over an existing one only with `force`; raise UsageError U102."""
         folder = place.folder
         old, new, within = folder.entry_path(temporary), folder.entry_path(place.name), folder.descriptor
@@ -319,7 +319,7 @@ def _group_in(folder: OpenFolder) -> int:
     return status.st_gid if status.st_mode & stat.S_ISGID or sys.platform == "darwin" else os.getegid()
 
 
-def _copy_access(descriptor: int, place: Place, old: os.stat_result) -> None:
+def _copy_access(descriptor: int, place: OutputPlace, old: os.stat_result) -> None:
     """Copy owner, mode and extended attributes of a file to its replacement; if not the group, this gets no access."""
     mode = stat.S_IMODE(old.st_mode) & 0o777
     if not hasattr(os, "fchmod"):  # Windows

@@ -21,7 +21,7 @@ from opset.model.elements import ELEMENTS, STRING
 from opset.model.storage import external as external_data
 from opset.model.storage import tensor as tensors
 from opset.model.storage import wire
-from opset.model.storage.atomic import TEMPORARY, Files, OpenFolder, Place, output_exists_error
+from opset.model.storage.atomic import TEMPORARY, Files, OpenFolder, OutputPlace, output_exists_error
 from opset.model.storage.copying import ALIGNMENT, data_ranges
 from opset.model.storage.encoding import data_size
 from opset.model.storage.parts import TEXT_SUFFIX, ModelParts, Piece, chunks
@@ -48,7 +48,7 @@ def save(model: ModelParts, path: str | os.PathLike[str], *, external: str = "au
         _check_output(model, output, force)
         with Files(force, _names_of_files(model)) as files:
             folder = files.folder(os.path.dirname(os.path.abspath(output)))
-            _write_model(model, Place(folder, os.path.basename(output)), external, files)
+            _write_model(model, OutputPlace(folder, os.path.basename(output)), external, files)
 
 
 def save_below(model: ModelParts, folder: str, relative: str, *, external: str = "auto", force: bool = False) -> None:
@@ -64,7 +64,9 @@ def save_below(model: ModelParts, folder: str, relative: str, *, external: str =
         _check_output(model, output, force)
         with Files(force, _names_of_files(model)) as files:
             *parents, name = relative.split(os.sep)
-            _write_model(model, Place(files.inside(files.folder(folder or os.curdir), parents), name), external, files)
+            _write_model(
+                model, OutputPlace(files.inside(files.folder(folder or os.curdir), parents), name), external, files
+            )
 
 
 def _save_remote(model: ModelParts, url: str, external: str, force: bool) -> None:
@@ -150,7 +152,7 @@ def _names_of_files(model: ModelParts) -> set[str]:
     return {os.path.basename(name) for name in (model.path or "", *external_data.locations(model.proto))}
 
 
-def _write_model(model: ModelParts, place: Place, external: str, files: Files) -> None:
+def _write_model(model: ModelParts, place: OutputPlace, external: str, files: Files) -> None:
     """Write a model and its external data, all or nothing."""
     if external not in MODES:
         raise UsageError(Finding("U103", f"external={quote(external)} is not known", help=", ".join(MODES)))
@@ -218,7 +220,7 @@ def write_files(files: Mapping[str, bytes], *, force: bool = False) -> None:
     with _report_os_errors(next(iter(files), "")), Files(force) as together:
         for path, data in files.items():
             folder, name = os.path.split(os.path.abspath(path))
-            together.write(Place(together.folder(folder), name), [data])
+            together.write(OutputPlace(together.folder(folder), name), [data])
         together.commit()
 
 
@@ -232,7 +234,7 @@ def write_below(folder: str | os.PathLike[str], files: Mapping[str, bytes], *, d
         root = together.folder(os.fspath(folder))
         for relative, data in files.items():
             *parents, name = relative.split(os.sep)
-            place = Place(together.inside(root, parents), name)
+            place = OutputPlace(together.inside(root, parents), name)
             old = place.status()
             if old is not None and not stat.S_ISREG(old.st_mode):
                 help = "name the folder that the file is in"
@@ -358,7 +360,7 @@ def _with_locations(model: ModelParts, new: Mapping[str, str]) -> ModelParts:
     return model.with_proto(message, changed=True)
 
 
-def _bring_data_files(model: ModelParts, output: Place, files: Files, *, link: bool) -> None:
+def _bring_data_files(model: ModelParts, output: OutputPlace, files: Files, *, link: bool) -> None:
     """Copy or link every data file of the model beside the output, under its relative location."""
     folder = _data_folder(model)
     if folder is None:
@@ -371,7 +373,7 @@ def _bring_data_files(model: ModelParts, output: Place, files: Files, *, link: b
             parts = _location_parts(location, output.name)
             if brought.setdefault(parts, location) != location:
                 continue  # two ways to write one path, such as ./data and data
-            target = Place(files.inside(output.folder, parts[:-1]), parts[-1])
+            target = OutputPlace(files.inside(output.folder, parts[:-1]), parts[-1])
             if target.status() is not None:
                 if resolve_links(target.path) == file.real or _has_same_content(file, target):
                     continue
@@ -390,7 +392,7 @@ def _bring_data_files(model: ModelParts, output: Place, files: Files, *, link: b
         raise kind(problems)
 
 
-def _link_file(files: Files, target: Place, location: str, file: external_data.DataFile) -> None:
+def _link_file(files: Files, target: OutputPlace, location: str, file: external_data.DataFile) -> None:
     """Make another name for a data file; raise UsageError U103 if it is behind a URL."""
     with file.descriptor() as descriptor:
         if descriptor is None:
@@ -420,7 +422,7 @@ def _location_error(location: str, why: str) -> UsageError:
     return UsageError(Finding("U103", message, why=why, help=help))
 
 
-def _has_same_content(file: external_data.DataFile, target: Place) -> bool:
+def _has_same_content(file: external_data.DataFile, target: OutputPlace) -> bool:
     """Whether the file at a place holds the same bytes as a data file, with the same holes."""
     status = target.status()
     if status is None or not stat.S_ISREG(status.st_mode) or status.st_size != file.size or status.st_nlink > 1:
@@ -438,7 +440,7 @@ def _has_same_content(file: external_data.DataFile, target: Place) -> bool:
         return True
 
 
-def _move_data(model: ModelParts, output: Place, files: Files) -> ModelParts:
+def _move_data(model: ModelParts, output: OutputPlace, files: Files) -> ModelParts:
     """Put all large data into a new file beside the output; return the model that refers to it."""
     folder = _data_folder(model)
     message = proto.ModelProto()
@@ -449,7 +451,7 @@ def _move_data(model: ModelParts, output: Place, files: Files) -> ModelParts:
     beside = [*filter(external_data.is_external, external_data.tensors(message))]
     if not (large := large + beside):
         return model
-    target = Place(output.folder, f"{output.name}.data")
+    target = OutputPlace(output.folder, f"{output.name}.data")
     if target.status() is not None:
         if not files.force:
             raise output_exists_error(target.path)

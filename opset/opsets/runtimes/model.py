@@ -74,7 +74,7 @@ class Kernel:
 
 
 @dataclass(frozen=True)
-class Fault:
+class KernelFault:
     """A class of nodes that a runtime takes, and computes wrongly or fails at.
 
     Attributes:
@@ -108,7 +108,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Release:
+class RuntimeRelease:
     """A row of a runtime: the limits of one release. None stands for a limit that is not known.
 
     `kernels_release` is the release of the runtime whose kernels it has, and `fallback_release` that of its fallback,
@@ -152,7 +152,7 @@ class RuntimeTable:
     title: str
     match: str
     source: str
-    releases: tuple[Release, ...]
+    releases: tuple[RuntimeRelease, ...]
     aliases: tuple[str, ...] = ()
     fallback: str = ""
     kernels_of: str = ""
@@ -242,7 +242,7 @@ class Runtime:
     loader: ModelLoader | None = field(default=None, repr=False)
     local_functions: bool = True
     _known: dict[tuple[str, str], tuple[Kernel, ...]] = field(default_factory=dict, repr=False)
-    _faults: dict[tuple[str, str], tuple[Fault, ...]] = field(default_factory=dict, repr=False)
+    _faults: dict[tuple[str, str], tuple[KernelFault, ...]] = field(default_factory=dict, repr=False)
 
     def kernels(self, op_type: str, domain: str = "") -> tuple[Kernel, ...]:
         """Return the kernels of an operator in this release; none if it does not take the operator.
@@ -254,7 +254,7 @@ class Runtime:
             self._known[key] = self._read_kernels(*key)
         return self._known[key]
 
-    def faults(self, op_type: str, domain: str = "") -> tuple[Fault, ...]:
+    def faults(self, op_type: str, domain: str = "") -> tuple[KernelFault, ...]:
         """Return the faults of an operator in this release, also those of a runtime from which it has kernels."""
         key = (op_type, normalize_domain(domain))
         if key not in self._faults:
@@ -359,8 +359,8 @@ def make_table(document: Mapping[str, Any], file: str = "") -> RuntimeTable:
     )
 
 
-def _make_release(opset: list[int | None] | None = None, **said: Any) -> Release:
-    return Release(opset=(None, None) if opset is None else (opset[0], opset[1]), **said)
+def _make_release(opset: list[int | None] | None = None, **said: Any) -> RuntimeRelease:
+    return RuntimeRelease(opset=(None, None) if opset is None else (opset[0], opset[1]), **said)
 
 
 def release_sort_key(release: str) -> list[tuple[int, str]]:
@@ -391,12 +391,12 @@ def make_kernel(entry: Mapping[str, Any]) -> Kernel:
     )
 
 
-def make_fault(entry: Mapping[str, Any]) -> Fault:
+def make_fault(entry: Mapping[str, Any]) -> KernelFault:
     """Return the fault that an entry of a file describes."""
     given: dict[str, Any] = {key: frozenset(entry[key]) for key in NAMES_IN_FAULTS if key in entry}
     given |= {key: entry[key] for key in ("values", "captures", "when") if key in entry}
     nodes = make_kernel({key: each for key, each in entry.items() if key != "values"})
-    return Fault(nodes, entry["result"], entry["gives"], **given)
+    return KernelFault(nodes, entry["result"], entry["gives"], **given)
 
 
 def _pair(span: list[Any] | None) -> Any:

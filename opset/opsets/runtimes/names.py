@@ -10,7 +10,7 @@ from typing import NamedTuple, NoReturn
 
 from opset.errors import Finding, SchemaError, UsageError, listing, quote
 from opset.opsets.runtimes.compiled import standard_tables
-from opset.opsets.runtimes.model import Release, Runtime, RuntimeTable, Span, release_sort_key
+from opset.opsets.runtimes.model import Runtime, RuntimeRelease, RuntimeTable, Span, release_sort_key
 from opset.schemas.names import domain_name, near_miss
 
 MAX_FILES = 100
@@ -263,7 +263,7 @@ def _raise_unknown(message: str, help: str) -> NoReturn:
     raise UsageError(Finding("U101", message, help=help))
 
 
-def release_row(table: RuntimeTable, release: str, name: str = "") -> tuple[Release, tuple[str, ...]]:
+def release_row(table: RuntimeTable, release: str, name: str = "") -> tuple[RuntimeRelease, tuple[str, ...]]:
     """Return the row of a runtime that is meant by a release, and the note if it has another number.
 
     Raises UsageError U101, which names the runtime as it was written (`name`), if it is older than all that are known.
@@ -310,7 +310,7 @@ def _release_list(table: RuntimeTable) -> str:
 
 
 def runtime_at(
-    table: RuntimeTable, row: Release, tables: Mapping[str, RuntimeTable], notes: tuple[str, ...] = ()
+    table: RuntimeTable, row: RuntimeRelease, tables: Mapping[str, RuntimeTable], notes: tuple[str, ...] = ()
 ) -> Runtime:
     """Return a runtime at one of its releases, with the runtimes that it names at theirs.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from opset.opsets.runtimes.model import RANGE, Fault, Kernel, Span
+from opset.opsets.runtimes.model import RANGE, Kernel, KernelFault, Span
 from opset.schemas.names import domain_name
 
 ANY = "any"
@@ -52,7 +52,7 @@ def limits_text(kernel: Kernel) -> str:
     return "; ".join([*parts, *kernel.notes])
 
 
-def fault_text(fault: Fault) -> str:
+def fault_text(fault: KernelFault) -> str:
     """Return the nodes that have a fault, beside their versions: "ceil_mode: 1; with past_key; if …"; "" for all."""
     types = types_text(fault.nodes)
     parts = [types] if types != ANY else []

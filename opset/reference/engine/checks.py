@@ -11,7 +11,7 @@ from opset.errors import Finding, OpsetError, RunError, safe_text
 from opset.opsets.faults import describe_exception
 from opset.opsets.registry import Registry
 from opset.reference.engine.limits import out_of_memory
-from opset.reference.engine.programs import ABSENT, Step
+from opset.reference.engine.programs import ABSENT, ProgramStep
 from opset.reference.limits import MAX_KEY, MAX_LEGAL
 from opset.reference.values import outline, type_of
 from opset.schemas.constraints.input_shapes import Match
@@ -20,7 +20,7 @@ from opset.schemas.constraints.violation import Violation
 from opset.schemas.model import OpSchema, Parameter
 
 
-def check_inputs(step: Step, inputs: Sequence[Any], location: str) -> None:
+def check_inputs(step: ProgramStep, inputs: Sequence[Any], location: str) -> None:
     """Raise RunError R202 with every way in which inputs do not fit the operator's schema."""
     if step.schema is None:
         return
@@ -51,7 +51,7 @@ def _can_be_optional(schema: OpSchema, formal: Parameter) -> bool:
     return any(type_.startswith("optional(") for type_ in schema.allowed_types(formal))
 
 
-def check_declared_constraints(step: Step, inputs: Sequence[Any]) -> None:
+def check_declared_constraints(step: ProgramStep, inputs: Sequence[Any]) -> None:
     """Raise Violation if a step breaks a constraint that its operator declares."""
     plan = step.plan
     if plan is None:
@@ -95,7 +95,7 @@ def _content_key(inputs: Sequence[Any], index: int) -> Any:
     return (value.dtype, value.tobytes()) if value.nbytes <= MAX_KEY and not value.dtype.hasobject else object()
 
 
-def check_outputs(step: Step, result: Any, location: str) -> None:
+def check_outputs(step: ProgramStep, result: Any, location: str) -> None:
     """Check the types of a kernel's results.
 
     Raises:
@@ -127,7 +127,7 @@ def check_outputs(step: Step, result: Any, location: str) -> None:
 
 
 def kernel_error(
-    step: Step, inputs: Sequence[Any], error: Exception, location: str, registry: Registry
+    step: ProgramStep, inputs: Sequence[Any], error: Exception, location: str, registry: Registry
 ) -> BaseException:
     """Return the exception of a kernel as an error that names the node, its inputs and the constraint."""
     if isinstance(error, OpsetError):

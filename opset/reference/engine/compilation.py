@@ -18,7 +18,7 @@ from opset.model.attributes import attribute_type, attribute_value
 from opset.model.graph.index import Body, ModelIndex, bodies_below
 from opset.model.graph.walking import function_key, subgraphs
 from opset.reference.engine.constants import ModelTensors
-from opset.reference.engine.programs import ABSENT, Program, Step
+from opset.reference.engine.programs import ABSENT, Program, ProgramStep
 from opset.reference.engine.resolution import Resolver
 from opset.reference.value_info import ValueInfo, value_info_of
 
@@ -174,14 +174,14 @@ class _BodyCompiler:
         ids = [id(graph) for _, graph in subgraphs(node)]
         return [*ids, id(self._gradients[id(node)].proto)] if id(node) in self._gradients else ids
 
-    def _make_step(self, index: int) -> Step:
+    def _make_step(self, index: int) -> ProgramStep:
         """Return the step of a node, without its slots. Raises RunError R201 or R202."""
         body = self._body
         compiler = self._compiler
         node = body.proto.node[index]
         if (functions := compiler.functions) and (called := functions.get(function_key(node))) is not None:
             call = partial(compiler.function_program, called, bound_attributes(node, self._bound))
-            return Step(index, node, None, call=call)
+            return ProgramStep(index, node, None, call=call)
         location = partial(body.location, index)
         resolved = compiler.resolver.resolve(node, self._imports, location)
         has_attributes = bool(node.attribute)
@@ -192,7 +192,7 @@ class _BodyCompiler:
         attributes = resolved.keyword_arguments(values)
         if id(node) in self._gradients:
             attributes = {**attributes, "graph": self._inner[id(self._gradients[id(node)].proto)].program}
-        step = Step(
+        step = ProgramStep(
             index,
             node,
             resolved.schema,
@@ -206,7 +206,7 @@ class _BodyCompiler:
         if (fallback := resolved.fallback) is not None:
             step.quirk = resolved.quirk
             attributes = fallback.keyword_arguments(values)
-            step.fallback = Step(index, node, fallback.schema, fallback.kernel, attributes, plan=fallback.plan)
+            step.fallback = ProgramStep(index, node, fallback.schema, fallback.kernel, attributes, plan=fallback.plan)
         return step
 
     def _attribute_value(self, attribute: Any, location: Callable[[], str]) -> Any:
@@ -231,7 +231,7 @@ class _BodyCompiler:
             raise RunError(Finding("R202", message, location(), why, "write the graph into the function"))
         return self._inner[id(graph)].program
 
-    def _assign_slots(self, step: Step) -> None:
+    def _assign_slots(self, step: ProgramStep) -> None:
         """Set the slots that a step reads and fills, and the slots that its graphs capture."""
         node = step.node
         for key in self._graph_ids(node):
@@ -261,14 +261,14 @@ class _BodyCompiler:
 
     def _set_frees(self) -> None:
         """Set the slots that are free after each step, if a step fills them: other values are held elsewhere."""
-        last: dict[int, Step] = {}
+        last: dict[int, ProgramStep] = {}
         for step in self.program.steps:
             read = [*step.inputs, *step.outputs]
             for key in self._graph_ids(step.node):
                 read += [slot for slot, _ in self._inner[key].program.captured]
             for slot in read:
                 last[slot] = step
-        frees: dict[Step, list[int]] = {}
+        frees: dict[ProgramStep, list[int]] = {}
         filled = {slot for step in self.program.steps for slot in step.outputs} - {ABSENT, *self.program.results}
         for slot, step in last.items():
             if slot in filled:

@@ -11,7 +11,7 @@ import numpy as np
 
 from opset.budget import Budget, BudgetExceeded
 from opset.reference.engine.gradients import gradients
-from opset.reference.engine.programs import ABSENT, Frame, Program, Step
+from opset.reference.engine.programs import ABSENT, Frame, Program, ProgramStep
 from opset.reference.numerics.memory import ENTRY, nbytes
 
 
@@ -20,9 +20,9 @@ class RandomNumbers:
 
     def __init__(self, seed: int | None) -> None:
         self._seed = seed
-        self._generators: dict[Step, np.random.Generator] = {}
+        self._generators: dict[ProgramStep, np.random.Generator] = {}
 
-    def generator_of(self, program: Program, step: Step, seed: float | None) -> np.random.Generator:
+    def generator_of(self, program: Program, step: ProgramStep, seed: float | None) -> np.random.Generator:
         """Return the generator of a step, seeded by the node's seed, else by the evaluation's, else at random."""
         if step not in self._generators:
             entropy: Any = None
@@ -45,7 +45,7 @@ class StepContext:
     random: RandomNumbers
     frame: Frame
     program: Program
-    step: Step
+    step: ProgramStep
     carried: int = 0
 
     @property

@@ -19,7 +19,7 @@ from opset.reference.engine.checks import check_declared_constraints, check_inpu
 from opset.reference.engine.constants import ModelTensors
 from opset.reference.engine.context import RandomNumbers, StepContext
 from opset.reference.engine.limits import limit_error, out_of_memory
-from opset.reference.engine.programs import ABSENT, Frame, Program, Step
+from opset.reference.engine.programs import ABSENT, Frame, Program, ProgramStep
 from opset.reference.limits import MAX_NOTES, MAX_SHOWN_CALLS
 from opset.reference.numerics.memory import compact, nbytes
 from opset.reference.values import copy_shared, type_of
@@ -126,7 +126,7 @@ class Evaluation:
         self.budget.hold(self._constants.held - before)
         return result
 
-    def _run_step(self, frame: Frame, step: Step) -> Frame | None:
+    def _run_step(self, frame: Frame, step: ProgramStep) -> Frame | None:
         """Run a step; return the frame that has to be run before it is done, None if it is done."""
         self.budget.charge()
         inputs = frame.inputs(step)
@@ -162,7 +162,7 @@ class Evaluation:
         self._store_results(frame, step, result)
         return None
 
-    def _call_kernel(self, frame: Frame, step: Step, inputs: Sequence[Any]) -> Any:
+    def _call_kernel(self, frame: Frame, step: ProgramStep, inputs: Sequence[Any]) -> Any:
         """Return the result of a step's kernel. Raises Violation if the step breaks a declared constraint."""
         assert step.kernel is not None
         if step.plan is not None:
@@ -172,7 +172,7 @@ class Evaluation:
             attributes = {**attributes, "context": StepContext(self.budget, self._random, frame, frame.program, step)}
         return step.kernel.function(*inputs, **attributes)
 
-    def _run_fallback(self, frame: Frame, step: Step, inputs: Sequence[Any], error: Violation) -> Any:
+    def _run_fallback(self, frame: Frame, step: ProgramStep, inputs: Sequence[Any], error: Violation) -> Any:
         """Return the result of a node that breaks a constraint in a form that runtimes accept, and note that form."""
         fallback = step.fallback
         quirk = step.quirk
@@ -189,7 +189,7 @@ class Evaluation:
             self.notes.append(note)
         return result
 
-    def _resume_kernel(self, frame: Frame, step: Step, outputs: list[Any] | None) -> Frame | None:
+    def _resume_kernel(self, frame: Frame, step: ProgramStep, outputs: list[Any] | None) -> Frame | None:
         """Let the waiting kernel go on; return the frame of the graph that it yields, None if it is done."""
         assert frame.waiting is not None
         try:
@@ -211,7 +211,7 @@ class Evaluation:
             location = frame.program.location(step)
             raise kernel_error(step, frame.inputs(step), error, location, self._registry) from error
 
-    def _store_results(self, frame: Frame, step: Step, result: Any) -> None:
+    def _store_results(self, frame: Frame, step: ProgramStep, result: Any) -> None:
         """Put results into slots, free slots that are read no more, and count live bytes. Raises BudgetExceeded."""
         slots = frame.slots
         sizes = frame.sizes

@@ -16,14 +16,14 @@ from opset.errors import Finding, RunError, safe_text
 from opset.reference import derivatives
 from opset.reference.derivatives import EvaluatedNode, GradientRule
 from opset.reference.engine.limits import limit_error
-from opset.reference.engine.programs import Program, Step
+from opset.reference.engine.programs import Program, ProgramStep
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.broadcasting import sum_to
 from opset.reference.numerics.small_floats import is_float, widen
 from opset.reference.registration import LAYER, KernelContext
 from opset.schemas.names import normalize_domain
 
-ContextOf = Callable[[Step], KernelContext]
+ContextOf = Callable[[ProgramStep], KernelContext]
 
 
 def gradients(graph: Program, values: Sequence[Any], count: int, context_of: ContextOf) -> list[Array | None]:
@@ -68,7 +68,7 @@ def gradients(graph: Program, values: Sequence[Any], count: int, context_of: Con
 
 
 def _node_of(
-    step: Step, values: dict[int, Any], derivative_of: dict[int, Array], context: KernelContext
+    step: ProgramStep, values: dict[int, Any], derivative_of: dict[int, Array], context: KernelContext
 ) -> EvaluatedNode:
     """Return a step with its values; the derivatives by its outputs are removed from `derivative_of`."""
     assert step.schema is not None
@@ -86,13 +86,13 @@ def _node_of(
     )
 
 
-def _slots_read(step: Step) -> list[int]:
+def _slots_read(step: ProgramStep) -> list[int]:
     """Return the slots that a step reads or its graphs capture."""
     graphs = [value for value in step.attributes.values() if isinstance(value, Program)]
     return [*step.inputs, *(slot for graph in graphs for slot, _ in graph.captured)]
 
 
-def _differentiable_steps(graph: Program, active: set[int], target: int) -> list[tuple[Step, GradientRule]]:
+def _differentiable_steps(graph: Program, active: set[int], target: int) -> list[tuple[ProgramStep, GradientRule]]:
     """Return the steps between inputs and target, the last first, with their rules. Raises RunError R201."""
     wanted = {target}
     path = []

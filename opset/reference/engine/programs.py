@@ -24,7 +24,7 @@ ABSENT = -1
 
 
 @dataclass(eq=False, slots=True)
-class Step:
+class ProgramStep:
     """One node: its kernel, the slots that it reads and fills, and the slots that are free after it.
 
     `call` returns the program of a model-local function, kept in `called`. `attributes` are the kernel's arguments by
@@ -41,7 +41,7 @@ class Step:
     legal_types: set[Any] = field(default_factory=set)
     plan: Plan | None = None
     legal_inputs: set[Any] = field(default_factory=set)
-    fallback: Step | None = None
+    fallback: ProgramStep | None = None
     quirk: Quirk | None = None
     """What computes the node where it breaks a constraint in a form that runtimes accept, and that form."""
     call: Callable[[], Program] | None = None
@@ -64,7 +64,7 @@ class Program:
     inputs: tuple[ValueInfo, ...]
     outputs: tuple[ValueInfo, ...]
     size: int = 0
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ProgramStep] = field(default_factory=list)
     results: tuple[int, ...] = ()
     captured: tuple[tuple[int, int], ...] = ()
     constants: list[tuple[int, Callable[[], Any]]] = field(default_factory=list)
@@ -91,7 +91,7 @@ class Program:
         values = iter(inputs)
         return [ABSENT if slot in defaults else next(values) for slot in range(len(self.inputs))]
 
-    def location(self, step: Step) -> str:
+    def location(self, step: ProgramStep) -> str:
         """Return the path of a step's node, as messages show it."""
         return self.body.location(step.index)
 
@@ -112,7 +112,7 @@ class Frame:
     live: int = 0
     held: int = 0
 
-    def current_step(self) -> Step:
+    def current_step(self) -> ProgramStep:
         """Return the step that is being run."""
         return self.program.steps[self.position]
 
@@ -121,7 +121,7 @@ class Frame:
         steps = self.program.steps
         return self.program.location(steps[self.position]) if self.position < len(steps) else self.program.body.label
 
-    def inputs(self, step: Step) -> list[Any]:
+    def inputs(self, step: ProgramStep) -> list[Any]:
         """Return the values of a step's inputs, None for inputs that are left out."""
         slots = self.slots
         return [slots[slot] if slot >= 0 else None for slot in step.inputs]

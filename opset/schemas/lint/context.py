@@ -15,7 +15,7 @@ from opset.schemas.names import domain_name
 from opset.schemas.type_sets import TypeSets
 
 if TYPE_CHECKING:
-    from opset.schemas.selection import Target
+    from opset.schemas.selection import SelectionTarget
     from opset.schemas.yaml.loader import Operator
 
 LINT: RuleTable[Finding] = RuleTable(
@@ -72,7 +72,7 @@ class LintedFolder:
     completely; `complete` says that all type sets are known.
     """
 
-    target: Target
+    target: SelectionTarget
     base: TypeSets
     operators: Sequence[Operator]
     unread: Set[tuple[str, str]]

@@ -9,7 +9,7 @@ from opset.errors import SchemaError
 from opset.schemas.diff import Transition
 from opset.schemas.index import FOLDER
 from opset.schemas.lint.context import LINT
-from opset.schemas.selection import Target
+from opset.schemas.selection import SelectionTarget
 from opset.schemas.type_sets import TypeSets
 from opset.schemas.untrusted_files import file_bytes
 from opset.schemas.yaml.keys import GUIDANCE
@@ -27,7 +27,7 @@ class Fixes:
     commented: list[str]
 
 
-def fixes(target: Target) -> Fixes:
+def fixes(target: SelectionTarget) -> Fixes:
     """Return the new texts of a target's files that `opset lint --fix` would write; files with faults are left out."""
     found = Fixes({}, [])
     standard = os.path.realpath(target.folder) == os.path.realpath(FOLDER)

@@ -28,7 +28,7 @@ from opset.schemas.lint.lock_rules import LockedOperators, unlocked_versions
 from opset.schemas.lock import Lock, read_lock, signature_hash
 from opset.schemas.model import AttributeChange, OpSchema
 from opset.schemas.names import domain_name, near_miss
-from opset.schemas.selection import Target
+from opset.schemas.selection import SelectionTarget
 from opset.schemas.type_sets import TypeSets, expand
 from opset.schemas.untrusted_files import file_matches
 from opset.schemas.yaml.keys import CHANGE_KEYS, FACETS
@@ -73,7 +73,7 @@ class Hooks:
     unknown: frozenset[str] = frozenset()
 
 
-class TargetReport(NamedTuple):
+class LintedTarget(NamedTuple):
     """The result of checking a target.
 
     `operators` are all that could be read, even from files with faults. `files` is the number of files, `unread` the
@@ -87,7 +87,9 @@ class TargetReport(NamedTuple):
     unlocked: list[tuple[Operator, int]]
 
 
-def check_target(target: Target, hooks_of: Callable[[Collection[str]], Hooks], released: bool = False) -> TargetReport:
+def check_target(
+    target: SelectionTarget, hooks_of: Callable[[Collection[str]], Hooks], released: bool = False
+) -> LintedTarget:
     """Return the operators of a target and all findings on them.
 
     Args:
@@ -123,7 +125,7 @@ def check_target(target: Target, hooks_of: Callable[[Collection[str]], Hooks], r
     if lock is not None:
         found += [finding for _, finding in LINT.apply(LockedOperators(tuple(operators), lock, released))]
     count = len(target.files)
-    return TargetReport(FindingList([*findings, *found]), operators, count, count - len(operators), unlocked)
+    return LintedTarget(FindingList([*findings, *found]), operators, count, count - len(operators), unlocked)
 
 
 class _TargetCheck:

@@ -5,8 +5,8 @@ report.breaks                   # what fails the comparison
 """
 
 from opset.workflow.breaking.comparison import compare
-from opset.workflow.breaking.report import Break, Report
+from opset.workflow.breaking.report import Break, ComparisonReport
 from opset.workflow.breaking.rules import BREAKING
 from opset.workflow.breaking.states import State
 
-__all__ = ["BREAKING", "Break", "Report", "State", "compare"]
+__all__ = ["BREAKING", "Break", "ComparisonReport", "State", "compare"]

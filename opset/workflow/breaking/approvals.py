@@ -24,7 +24,7 @@ from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.untrusted_files import file_bytes
 from opset.schemas.yaml.fields import Fields
 from opset.schemas.yaml.reader import MAX_SIZE, Findings, YamlNode, read
-from opset.workflow.breaking.report import ERR, INFO, NONE, WARN, Break, Report, sort_findings
+from opset.workflow.breaking.report import ERR, INFO, NONE, WARN, Break, ComparisonReport, sort_findings
 from opset.workflow.breaking.rules import BREAKING
 
 APPROVED_FILE = "approved.yaml"
@@ -53,7 +53,9 @@ class Approval(NamedTuple):
         return same and each.version in versions and each.severity != INFO
 
 
-def approve(report: Report, approvals: Sequence[Approval], faults: Iterable[Break], today: datetime.date) -> Report:
+def approve(
+    report: ComparisonReport, approvals: Sequence[Approval], faults: Iterable[Break], today: datetime.date
+) -> ComparisonReport:
     """Return a report in which a finding that an entry approves carries the entry's reason; others are unchanged.
 
     `faults`, and findings about entries that ended or match nothing, are added to the report.

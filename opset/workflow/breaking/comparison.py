@@ -10,8 +10,8 @@ from opset.errors import ComparisonError, Finding, listing
 from opset.opsets.registry import Registry
 from opset.schemas.names import domain_name
 from opset.workflow.breaking.example_rule import MOST, changed_versions
-from opset.workflow.breaking.report import INFO, NONE, Break, Report, sort_findings
-from opset.workflow.breaking.rules import Comparison, breaks
+from opset.workflow.breaking.report import INFO, NONE, Break, ComparisonReport, sort_findings
+from opset.workflow.breaking.rules import StateComparison, breaks
 from opset.workflow.breaking.states import State, loaded_state, registry_state
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def compare(
     registry: Registry | None = None,
     rules: Collection[str] | None = None,
     budget: Budget | None = None,
-) -> Report:
+) -> ComparisonReport:
     """Return a report of all differences between two states that a rule finds.
 
     Args:
@@ -47,7 +47,7 @@ def compare(
         BudgetExceeded: If the budget is used up.
     """
     old_state, new_state = _state_of(old, "the older state"), _state_of(new, "the newer state")
-    comparison = Comparison(old_state, new_state, partial, registry, locked, budget or Budget(Limits()))
+    comparison = StateComparison(old_state, new_state, partial, registry, locked, budget or Budget(Limits()))
     _check_common(comparison)
     if locked and old_state.lock is None:
         help = "opset lint --lock writes it when versions are released"
@@ -58,10 +58,10 @@ def compare(
     count = len(new_state.operators)
     domains = listing(list(map(domain_name, new_state.domains)), 3)
     compared = f"{count} operator{'' if count == 1 else 's'} of {domains} at {old_state.name} beside {new_state.name}"
-    return Report(compared, count, versions, sort_findings(findings), _notes(comparison))
+    return ComparisonReport(compared, count, versions, sort_findings(findings), _notes(comparison))
 
 
-def _soften_unreleased(comparison: Comparison, finding: Break) -> Break:
+def _soften_unreleased(comparison: StateComparison, finding: Break) -> Break:
     """Return a finding unchanged, or as a notice if it is about a version in development.
 
     Rules in RULES_OF_NEW_STATE hold for versions in development, too.
@@ -72,7 +72,7 @@ def _soften_unreleased(comparison: Comparison, finding: Break) -> Break:
     return finding._replace(severity=INFO, requires=NONE, message=message, help="")
 
 
-def _notes(comparison: Comparison) -> tuple[str, ...]:
+def _notes(comparison: StateComparison) -> tuple[str, ...]:
     """Return sentences about parts that the comparison left out."""
     notes = []
     if comparison.old.released:
@@ -91,7 +91,7 @@ def _state_of(schemas: State | Registry | Iterable[Operator], name: str) -> Stat
     return registry_state(schemas, name) if isinstance(schemas, Registry) else loaded_state(schemas, name)
 
 
-def _check_common(comparison: Comparison) -> None:
+def _check_common(comparison: StateComparison) -> None:
     """Raise ComparisonError B193 if a state is empty, or both have no domain and no operator name in common."""
     states = comparison.old, comparison.new
     for state in states:

@@ -9,7 +9,7 @@ from opset.errors import listing
 from opset.opsets.registry import default_registry
 from opset.schemas.lint.body_types import refused_types
 from opset.workflow.breaking.report import ERR, FORBIDDEN, INFO, NEW_VERSION, NONE, WARN
-from opset.workflow.breaking.rules import BREAKING, OPSETS, TYPES, Comparison, RuleFinding, VersionPair
+from opset.workflow.breaking.rules import BREAKING, OPSETS, TYPES, RuleFinding, StateComparison, VersionPair
 from opset.workflow.breaking.states import Key, OperatorState, State
 
 
@@ -32,8 +32,8 @@ def _version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
         yield RuleFinding("the new version is the same as the one before", ("since",), help=help, always=True)
 
 
-@BREAKING.rule("B182", Comparison, requires=NEW_VERSION, clause=TYPES)
-def _type_set_edited(comparison: Comparison) -> Iterator[RuleFinding]:
+@BREAKING.rule("B182", StateComparison, requires=NEW_VERSION, clause=TYPES)
+def _type_set_edited(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each named type set that changed, with the released versions whose types changed with it."""
     old, new = comparison.old.sets, comparison.new.sets
     for name in sorted(old.keys() & new.keys()):
@@ -88,8 +88,8 @@ def _withdrawn_raised(pair: VersionPair) -> Iterator[RuleFinding]:
         yield RuleFinding(message, ("since",), help=help, always=True)
 
 
-@BREAKING.rule("B184", Comparison, requires=NONE, clause=TYPES, severity=WARN)
-def _siblings_differ(comparison: Comparison) -> Iterator[RuleFinding]:
+@BREAKING.rule("B184", StateComparison, requires=NONE, clause=TYPES, severity=WARN)
+def _siblings_differ(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for operators of a family that allowed the same types in the older state, and no longer do."""
     groups: dict[Any, list[Key]] = {}
     for key, operator in comparison.old.operators.items():

@@ -8,7 +8,7 @@ from opset.budget import Limits
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 from opset.workflow.breaking.report import NONE
-from opset.workflow.breaking.rules import BEHAVIOUR, BREAKING, Comparison, RuleFinding
+from opset.workflow.breaking.rules import BEHAVIOUR, BREAKING, RuleFinding, StateComparison
 from opset.workflow.breaking.states import Key
 
 MOST = 40
@@ -22,8 +22,8 @@ NOT_COMPUTED = "T112"
 """The code of examples that have no kernel."""
 
 
-@BREAKING.rule("B189", Comparison, requires=NONE, clause=BEHAVIOUR)
-def _examples_fail(comparison: Comparison) -> Iterator[RuleFinding]:
+@BREAKING.rule("B189", StateComparison, requires=NONE, clause=BEHAVIOUR)
+def _examples_fail(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each example that fails in the newer state.
 
     Only examples of changed versions are run, and of domains whose Python files changed.
@@ -48,7 +48,7 @@ def _examples_fail(comparison: Comparison) -> Iterator[RuleFinding]:
             yield RuleFinding(message, help=help, domain=domain, operator=name, place=finding.place)
 
 
-def changed_versions(comparison: Comparison) -> dict[Key, list[OpSchema]]:
+def changed_versions(comparison: StateComparison) -> dict[Key, list[OpSchema]]:
     """Return the versions whose examples have to run, by operator: new versions, and those edited beyond their prose.
 
     If Python files beside the YAML of a domain changed, these are all versions of the domain.

@@ -14,16 +14,16 @@ from opset.workflow.breaking.rules import (
     CLARIFIED,
     IMMUTABLE,
     OPSETS,
-    Comparison,
     OperatorPair,
     RuleFinding,
+    StateComparison,
     signature_key,
 )
 from opset.workflow.breaking.states import Key, OperatorState, released_opsets
 
 
-@BREAKING.rule("B101", Comparison, requires=FORBIDDEN, clause=IMMUTABLE)
-def _domain_removed(comparison: Comparison) -> Iterator[RuleFinding]:
+@BREAKING.rule("B101", StateComparison, requires=FORBIDDEN, clause=IMMUTABLE)
+def _domain_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
     new = comparison.new.domains
     for domain in comparison.old.domains:
         if domain in new:
@@ -36,8 +36,8 @@ def _domain_removed(comparison: Comparison) -> Iterator[RuleFinding]:
         yield RuleFinding(message, domain=domain, help=help)
 
 
-@BREAKING.rule("B102", Comparison, requires=FORBIDDEN, clause=IMMUTABLE)
-def _operator_removed(comparison: Comparison) -> Iterator[RuleFinding]:
+@BREAKING.rule("B102", StateComparison, requires=FORBIDDEN, clause=IMMUTABLE)
+def _operator_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
     for key, operator in comparison.old.operators.items():
         if key in comparison.new.operators or key[0] not in comparison.new.domains:
             continue
@@ -66,8 +66,8 @@ def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
         yield RuleFinding(f"version {old} is version {new} now", version=old, help=restore, place=place)
 
 
-@BREAKING.rule("B190", Comparison, requires=FORBIDDEN, clause=IMMUTABLE)
-def _lock_contradicted(comparison: Comparison) -> Iterator[RuleFinding]:
+@BREAKING.rule("B190", StateComparison, requires=FORBIDDEN, clause=IMMUTABLE)
+def _lock_contradicted(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each version in a lock that neither state has, or that now has another signature."""
     for lock in (comparison.new.lock, comparison.old.lock):
         for domain, operators in (lock or {}).items():
@@ -108,16 +108,16 @@ def _lock_findings(
         yield RuleFinding(message, (), "", "", help, *key, since, new_operator.place(since, "since"))
 
 
-@BREAKING.rule("B105", Comparison, requires=NEW_OPSET, clause=OPSETS)
-def _operator_added(comparison: Comparison) -> Iterator[RuleFinding]:
+@BREAKING.rule("B105", StateComparison, requires=NEW_OPSET, clause=OPSETS)
+def _operator_added(comparison: StateComparison) -> Iterator[RuleFinding]:
     for key, since in comparison.added_versions:
         operator = comparison.new.operators[key]
         if key not in comparison.old.operators and since == min(operator.versions):
             yield _addition(comparison, operator, since, "the operator was added")
 
 
-@BREAKING.rule("B106", Comparison, requires=NEW_OPSET, clause=OPSETS)
-def _version_added(comparison: Comparison) -> Iterator[RuleFinding]:
+@BREAKING.rule("B106", StateComparison, requires=NEW_OPSET, clause=OPSETS)
+def _version_added(comparison: StateComparison) -> Iterator[RuleFinding]:
     for key, since in comparison.added_versions:
         operator = comparison.new.operators[key]
         first = key not in comparison.old.operators and since == min(operator.versions)
@@ -126,7 +126,7 @@ def _version_added(comparison: Comparison) -> Iterator[RuleFinding]:
             yield _addition(comparison, operator, since, f"version {since} was added")
 
 
-def _addition(comparison: Comparison, operator: OperatorState, since: int, message: str) -> RuleFinding:
+def _addition(comparison: StateComparison, operator: OperatorState, since: int, message: str) -> RuleFinding:
     """Return the finding about an added version or operator: a notice in a new opset, an error in a released one."""
     newest = comparison.newest_released(operator.key)
     opset = f"opset {since} of {domain_name(operator.domain)}"
@@ -138,8 +138,8 @@ def _addition(comparison: Comparison, operator: OperatorState, since: int, messa
     return RuleFinding(message, (), "", "", help, *operator.key, since, where)
 
 
-@BREAKING.rule("B107", Comparison, requires=NONE, clause=OPSETS, severity=WARN)
-def _opset_gap(comparison: Comparison) -> Iterator[RuleFinding]:
+@BREAKING.rule("B107", StateComparison, requires=NONE, clause=OPSETS, severity=WARN)
+def _opset_gap(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each domain whose first new opset does not follow its newest released opset."""
     for domain, opsets in _new_opsets(comparison).items():
         newest = comparison.newest_released((domain, ""))
@@ -148,8 +148,8 @@ def _opset_gap(comparison: Comparison) -> Iterator[RuleFinding]:
             yield RuleFinding(message, domain=domain, version=opsets[0], help=f"use {newest + 1} as the since_version")
 
 
-@BREAKING.rule("B108", Comparison, requires=NONE, clause=OPSETS, severity=WARN)
-def _opsets_several(comparison: Comparison) -> Iterator[RuleFinding]:
+@BREAKING.rule("B108", StateComparison, requires=NONE, clause=OPSETS, severity=WARN)
+def _opsets_several(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each domain whose new versions are in more than one new opset."""
     for domain, opsets in _new_opsets(comparison).items():
         if len(opsets) > 1:
@@ -158,7 +158,7 @@ def _opsets_several(comparison: Comparison) -> Iterator[RuleFinding]:
             yield RuleFinding(message, domain=domain, version=opsets[-1], help=help)
 
 
-def _new_opsets(comparison: Comparison) -> dict[str, list[int]]:
+def _new_opsets(comparison: StateComparison) -> dict[str, list[int]]:
     """Return by domain the unreleased opsets to which versions were added, sorted."""
     by_domain: dict[str, set[int]] = {}
     for key, since in comparison.added_versions:
@@ -174,8 +174,8 @@ def _family_moved(operators: OperatorPair) -> Iterator[RuleFinding]:
         yield RuleFinding(f"the family changed: {operators.old.family} -> {operators.new.family}")
 
 
-@BREAKING.rule("B110", Comparison, requires=NONE, clause=CLARIFIED, severity=INFO)
-def _domain_added(comparison: Comparison) -> Iterator[RuleFinding]:
+@BREAKING.rule("B110", StateComparison, requires=NONE, clause=CLARIFIED, severity=INFO)
+def _domain_added(comparison: StateComparison) -> Iterator[RuleFinding]:
     for domain in comparison.new.domains:
         if domain not in comparison.old.domains and not comparison.partial:
             count = sum(each == domain for each, _ in comparison.new.operators)

@@ -58,7 +58,7 @@ class BreakingReport(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Report:
+class ComparisonReport:
     """The findings of a comparison, the gravest first, with the names and sizes of the states."""
 
     compared: str
@@ -143,7 +143,7 @@ def group_findings(findings: Iterable[Break]) -> list[tuple[Break, str]]:
     return titled
 
 
-def text_lines(report: Report, style: Callable[[str, str], str] = lambda text, kind: text) -> list[str]:
+def text_lines(report: ComparisonReport, style: Callable[[str, str], str] = lambda text, kind: text) -> list[str]:
     """Return a report as lines of text for a terminal; `style(text, severity)` colors the beginning of each finding."""
     lines: list[str] = []
     for severity in SEVERITIES:
@@ -173,7 +173,7 @@ def _finding_lines(finding: Break, title: str, style: Callable[[str, str], str])
     return [head, *(f"  {name:<7} {safe_text(value)}" for name, value in rows if value)]
 
 
-def markdown_lines(report: Report, strict: bool = False) -> list[str]:
+def markdown_lines(report: ComparisonReport, strict: bool = False) -> list[str]:
     """Return a report as Markdown for a pull request: the verdict, a table of findings, and how to mend breaks.
 
     With `strict`, the verdict is "Breaking" even if there are only warnings.

@@ -139,7 +139,7 @@ def signature_key(schema: OpSchema) -> str:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class StateComparison:
     """Two states, and how they are compared.
 
     Attributes:
@@ -259,7 +259,7 @@ def _version_pairs(operators: OperatorPair) -> Iterator[VersionPair]:
         before = version
 
 
-def breaks(comparison: Comparison, codes: Set[str] | None) -> Iterator[Break]:
+def breaks(comparison: StateComparison, codes: Set[str] | None) -> Iterator[Break]:
     """Yield the findings of all rules, or of the rules in `codes`, about two states."""
     for rule, finding in BREAKING.apply(comparison, codes=codes):
         yield _rulebreak(rule, finding)

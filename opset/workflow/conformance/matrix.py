@@ -214,7 +214,7 @@ def _title(run: CorpusResults) -> str:
     return f"Conformance of {run.runtime.name} {run.runtime.version}".strip()
 
 
-class Table(NamedTuple):
+class MatrixTable(NamedTuple):
     """A table of text: its title, an introduction, heads of columns, rows, and whether it is a matrix."""
 
     title: str
@@ -224,19 +224,19 @@ class Table(NamedTuple):
     matrix: bool = False
 
 
-def tables(run: CorpusResults) -> list[Table]:
+def tables(run: CorpusResults) -> list[MatrixTable]:
     """Return the tables of a report, in the order in which it shows them."""
     result_tables = [_totals_table(run)]
     if run.changes is not None:
         rows = [[key, *each] for key, changed in run.changes._asdict().items() for each in changed]
-        result_tables.append(Table("Changes", "Beside the earlier report.", ("", "case", "before", "now"), rows))
+        result_tables.append(MatrixTable("Changes", "Beside the earlier report.", ("", "case", "before", "now"), rows))
     cases = run.cases
     bad = [each for each in cases if each.result in BAD]
     chosen = [each for each in bad if each.chosen]
     plain = [each for each in bad if not each.chosen and not each.expected]
     rows = [[each.name, each.result, each.why] for each in plain]
     if rows:
-        result_tables.append(Table("Disagreements", "", ("case", "result", "what happens"), rows))
+        result_tables.append(MatrixTable("Disagreements", "", ("case", "result", "what happens"), rows))
     expected = [each for each in bad if each.expected]
     result_tables += _case_tables("Expected disagreements", "Each with its reason.", expected, "expected", "reason")
     text = "What the standard leaves open: these are no faults, and fail no run."
@@ -252,7 +252,7 @@ def tables(run: CorpusResults) -> list[Table]:
     names = [each for each in RESULTS if any(each in counts for counts in run.types.values())]
     rows = [[type_, *(str(counts.get(name, "")) for name in names)] for type_, counts in run.types.items()]
     text = "Cases count for each type that their inputs and outputs have."
-    result_tables.append(Table("Element types", text, ("type", *names), rows, True))
+    result_tables.append(MatrixTable("Element types", text, ("type", *names), rows, True))
     refused = [each for each in cases if each.result == REFUSED]
     result_tables += _case_tables("Refused", "What the runtime says it lacks.", refused, "why", "what it says")
     text = "Cases that break a constraint of their operator, and are computed all the same."
@@ -261,7 +261,7 @@ def tables(run: CorpusResults) -> list[Table]:
     return result_tables
 
 
-def _totals_table(run: CorpusResults) -> Table:
+def _totals_table(run: CorpusResults) -> MatrixTable:
     """Return the table with the number of cases by result, over all operators."""
     whole: Counter[str] = Counter()
     for counts in run.totals.values():
@@ -272,20 +272,20 @@ def _totals_table(run: CorpusResults) -> Table:
         f"{sum(whole.values()):,} cases of {len(run.operators)} operators in {versions} versions were run on "
         f"{' '.join(filter(None, run.runtime[:2]))}."
     )
-    return Table("", text, ("result", "cases", "meaning"), rows)
+    return MatrixTable("", text, ("result", "cases", "meaning"), rows)
 
 
-def _matrix_table(title: str, text: str, operators: Sequence[OperatorResults]) -> Table:
+def _matrix_table(title: str, text: str, operators: Sequence[OperatorResults]) -> MatrixTable:
     """Return the table with a row for each operator and a column for each version, and numbers of cases as cells."""
     versions = sorted({int(version) for each in operators for version in each.versions})
     rows = []
     for each in operators:
         cells = [counts_text(each.versions.get(str(version), {})) for version in versions]
         rows.append([each.operator, *cells, counts_text(each.invalid)])
-    return Table(title, text, ("operator", *map(str, versions), "invalid"), rows, True)
+    return MatrixTable(title, text, ("operator", *map(str, versions), "invalid"), rows, True)
 
 
-def _case_tables(title: str, text: str, cases: Sequence[JudgedCase], key: str, head: str) -> list[Table]:
+def _case_tables(title: str, text: str, cases: Sequence[JudgedCase], key: str, head: str) -> list[MatrixTable]:
     """Return a list of one table with these cases, [] if there are none.
 
     A row joins the cases of an operator that have the same result and the same text in the field `key`, whose column is
@@ -306,7 +306,9 @@ def _case_tables(title: str, text: str, cases: Sequence[JudgedCase], key: str, h
         ]
         for (operator, result, why), group in sorted(groups.items())
     ]
-    return [Table(title, text, ("operator", "versions", "types", "cases", "examples", head), rows)] if rows else []
+    return (
+        [MatrixTable(title, text, ("operator", "versions", "types", "cases", "examples", head), rows)] if rows else []
+    )
 
 
 def markdown_text(run: CorpusResults) -> str:
@@ -330,9 +332,9 @@ def html_text(run: CorpusResults) -> str:
     for number, table in enumerate(tables(run), 1):
         rows = [[_html_cell(text, table.matrix and place > 0) for place, text in enumerate(row)] for row in table.rows]
         title = table.title or "Results"
-        shown = frame.Table(f"Table: {title}", table.head, rows, kind="matrix" * table.matrix)
-        parts.append(frame.Part(f"part{number}", title, [table.text] * bool(table.text), [shown]))
-    return frame.page_text(frame.Page(_title(run), None, [], parts))
+        shown = frame.ReportTable(f"Table: {title}", table.head, rows, kind="matrix" * table.matrix)
+        parts.append(frame.ReportPart(f"part{number}", title, [table.text] * bool(table.text), [shown]))
+    return frame.page_text(frame.ReportPage(_title(run), None, [], parts))
 
 
 def _html_cell(text: str, is_count: bool) -> Any:

@@ -26,7 +26,7 @@ from opset.schemas.names import normalize_domain
 from opset.schemas.status import CHOSEN
 from opset.schemas.untrusted_files import file_bytes, parse_json
 from opset.tensor_io.files import read_values
-from opset.workflow.conformance.runtimes import Answer, Request, Runtime, run_requests
+from opset.workflow.conformance.runtimes import Answer, Request, TestedRuntime, run_requests
 
 __all__ = ["BAD", "GOOD", "RESULTS", "Case", "CorpusFolder", "Result", "read_corpus", "run_corpus"]
 
@@ -156,7 +156,7 @@ def _parse_case(entry: Any) -> Case:
 
 def run_corpus(
     corpus: CorpusFolder,
-    runtime: Runtime,
+    runtime: TestedRuntime,
     jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
     on_version: Callable[[str], None] = lambda version: None,

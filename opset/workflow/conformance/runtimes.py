@@ -27,7 +27,7 @@ from opset.model.elements import STRING
 from opset.reference.value_info import ValueInfo
 from opset.tensor_io.files import read_values
 
-__all__ = ["BUILT_IN", "Answer", "Request", "Runtime", "find_runtime", "run_requests"]
+__all__ = ["BUILT_IN", "Answer", "Request", "TestedRuntime", "find_runtime", "run_requests"]
 
 BUILT_IN = ("onnxruntime", "onnx", "opset")
 WORKER = Path(__file__).with_name("worker.py")
@@ -68,7 +68,7 @@ class Answer(NamedTuple):
     why: str = ""
 
 
-class Runtime(NamedTuple):
+class TestedRuntime(NamedTuple):
     """A runtime under test: the command of a worker (`serves`), or another, with limits of time and bytes a case."""
 
     name: str
@@ -87,7 +87,7 @@ def find_runtime(
     providers: Sequence[str] = (),
     seconds: float = 60.0,
     memory: int | None = None,
-) -> Runtime:
+) -> TestedRuntime:
     """Return how to run a runtime: by a worker if it is one of BUILT_IN, else as a command.
 
     Args:
@@ -111,14 +111,14 @@ def find_runtime(
             raise _start_error(text, f"there is no program {python}", help)
         options = [str(WORKER.parents[2])] if text == "opset" else [*providers]
         memory = memory or (None if providers else MEMORY)
-        return Runtime(name or text, (interpreter, str(WORKER), text, *options), True, seconds, memory)
+        return TestedRuntime(name or text, (interpreter, str(WORKER), text, *options), True, seconds, memory)
     if python or providers:
         help = f"they are for the runtimes {', '.join(BUILT_IN)}"
         raise UsageError(Finding("U103", "--python and --provider do not fit a command", help=help))
     if not words or shutil.which(words[0]) is None:
         help = f"name one of {', '.join(BUILT_IN)}, or a program, which is called with MODEL INPUTS OUTPUTS"
         raise _start_error(text, "there is no such program", help)
-    return Runtime(name or text, tuple(words), False, seconds, memory)
+    return TestedRuntime(name or text, tuple(words), False, seconds, memory)
 
 
 def _start_error(name: str, why: str, help: str) -> UsageError:
@@ -127,7 +127,7 @@ def _start_error(name: str, why: str, help: str) -> UsageError:
 
 
 def run_requests(
-    runtime: Runtime,
+    runtime: TestedRuntime,
     requests: Iterable[tuple[int, Request]],
     jobs: int = 1,
     on_version: Callable[[str], None] = lambda version: None,
@@ -179,7 +179,7 @@ class _WorkerRunner:
     A worker first sends a greeting, which says whether it has its runtime.
     """
 
-    def __init__(self, runtime: Runtime, on_version: Callable[[str], None]) -> None:
+    def __init__(self, runtime: TestedRuntime, on_version: Callable[[str], None]) -> None:
         self._runtime, self._welcome = runtime, on_version
         self._process: ChildProcess | None = None
         self._started = False  # the worker has said that it has its runtime
@@ -290,7 +290,7 @@ class _WorkerRunner:
 class _CommandRunner:
     """Runs each case by a command of its own, which gets the paths of the model, the inputs and the outputs."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: TestedRuntime) -> None:
         self._runtime = runtime
         self._process: ChildProcess | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None

@@ -42,7 +42,7 @@ BITS = {16: 16, 21: 4, 22: 4, 23: 4, 25: 2, 26: 2, 27: 6, 28: 6}
 """Bits of an element of the types that numpy lacks, unless they are 8."""
 
 
-class Refused(Exception):
+class NotRun(Exception):
     """The runtime lacks an operator, a version or a type of a model."""
 
 
@@ -121,7 +121,7 @@ class WorkerRuntime:
 
     def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
         """Return (number of the element type, bytes) of a tensor whose type numpy lacks. Raises Refused if unknown."""
-        raise Refused(f"its interface for Python returns the type {array.dtype}")
+        raise NotRun(f"its interface for Python returns the type {array.dtype}")
 
 
 def _decode_text(element: Any) -> str:
@@ -182,8 +182,8 @@ class OnnxRuntime(WorkerRuntime):
         try:
             return super().outputs(model, inputs, data, found)
         except Exception as error:
-            if not isinstance(error, Refused) and any(each in str(error) for each in self.REFUSALS):
-                raise Refused(self.error_text(error)) from error
+            if not isinstance(error, NotRun) and any(each in str(error) for each in self.REFUSALS):
+                raise NotRun(self.error_text(error)) from error
             raise
 
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
@@ -207,13 +207,13 @@ class OnnxRuntime(WorkerRuntime):
         if isinstance(value, np.ndarray) and value.dtype.kind not in "OUS":
             return self._module.OrtValue.ortvalue_from_numpy(value)
         if not isinstance(value, self._module.OrtValue):
-            raise Refused("its interface for Python takes no such value beside one of a type that numpy lacks")
+            raise NotRun("its interface for Python takes no such value beside one of a type that numpy lacks")
         return value
 
     def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
         make = getattr(self._module.OrtValue, "ortvalue_from_numpy_with_onnx_type", None)
         if make is None:
-            raise Refused("its interface for Python takes no value of a type that numpy lacks")
+            raise NotRun("its interface for Python takes no value of a type that numpy lacks")
         # A buffer is taken as it is, whatever its dtype; elements that are packed are at its start.
         buffer = np.zeros(shape, np.uint16 if BITS.get(number) == 16 else np.uint8)
         ctypes.memmove(buffer.ctypes.data, elements, min(len(elements), buffer.nbytes))
@@ -225,7 +225,7 @@ class OnnxRuntime(WorkerRuntime):
         if not result.has_value():
             return {"nothing": True}
         if not result.is_tensor():
-            raise Refused(f"its interface for Python returns no {result.data_type()} beside a type that numpy lacks")
+            raise NotRun(f"its interface for Python returns no {result.data_type()} beside a type that numpy lacks")
         number = result.element_type()
         shape = result.shape()
         if number == STRING or number in NATIVE:
@@ -253,7 +253,7 @@ class Onnx(WorkerRuntime):
         try:
             return self._module.reference.ReferenceEvaluator(self._module.load_from_string(model)).run(None, feeds)
         except self._refusals as error:
-            raise Refused(f"{type(error).__name__}: {error}") from error
+            raise NotRun(f"{type(error).__name__}: {error}") from error
 
     def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
         tensor = self._module.TensorProto(data_type=number, dims=shape, raw_data=elements)
@@ -281,7 +281,7 @@ class Opset(WorkerRuntime):
             return self._module.ReferenceEvaluator(model, seed=0, strict=True).run(None, feeds)
         except self._module.RunError as error:
             if error.code in ("R201", "R205"):
-                raise Refused(str(error)) from error
+                raise NotRun(str(error)) from error
             raise
 
     def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
@@ -301,7 +301,7 @@ def answer(runtime: WorkerRuntime, request: dict[str, Any], data: bytes) -> tupl
     found = bytearray()
     try:
         return {"outputs": runtime.outputs(data[start:end], request["inputs"], data, found)}, bytes(found)
-    except Refused as refusal:
+    except NotRun as refusal:
         return {"refused": str(refusal)[:LONGEST]}, b""
     except MemoryError:
         return {"error": "there is not enough memory"}, b""

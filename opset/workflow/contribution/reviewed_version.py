@@ -24,7 +24,7 @@ from opset.schemas.names import domain_name, normalize_domain
 from opset.schemas.selection import select_operators
 from opset.schemas.yaml.loader import Operator, folder_sets, load_operator, standard_sets
 from opset.version_converter import registration as adapters
-from opset.workflow.examples.examination import Report, examine
+from opset.workflow.examples.examination import Examination, examine
 from opset.workflow.examples.runner import ExampleRunner
 
 LIMITS = Limits(timeout=60)
@@ -104,7 +104,7 @@ class ReviewedVersion:
             raise SchemaError(missing)
         self.lock: Lock = read_lock(self.folder)
         self.runner = ExampleRunner(registry, LIMITS, budget)
-        self._tested: dict[str, Report] = {}
+        self._tested: dict[str, Examination] = {}
 
     @property
     def since(self) -> int:
@@ -193,7 +193,7 @@ class ReviewedVersion:
         left_out = Lookup(layer, self.registry).left_out(self.schema.domain)
         return Evidence(MISSING, left_out or why, place, TRUST if left_out else help)
 
-    def test_part(self, part: str) -> Report:
+    def test_part(self, part: str) -> Examination:
         """Return the report of `opset test` on this version for one part, a key of PARTS; it is run only once."""
         if part not in self._tested:
             budget = self.runner.budget

@@ -33,7 +33,7 @@ from opset.schemas.model import (
 )
 from opset.schemas.names import normalize_domain
 from opset.workflow.examples.conversions import conversion, with_standard
-from opset.workflow.examples.runner import LIMITS, ExampleRunner, Report, disagreements, version_name
+from opset.workflow.examples.runner import LIMITS, Examination, ExampleRunner, disagreements, version_name
 
 MOST = 3
 """Other values of an attribute that are tried on one example."""
@@ -85,7 +85,7 @@ CLAIMS: RuleTable[ClaimResult] = RuleTable("opset.workflow.examples", ("claims",
 """The rules that test claims, by keys of a change block; "moved" is the claim that an operator was renamed."""
 
 
-def check_claims(runner: ExampleRunner, schema: OpSchema, report: Report) -> None:
+def check_claims(runner: ExampleRunner, schema: OpSchema, report: Examination) -> None:
     """Test the claims of a version's `change:` block on its examples, and add the results to a report."""
     versions = runner.registry.versions(schema.name, schema.domain)
     position = versions.index(schema)

@@ -22,9 +22,9 @@ from opset.version_converter.routes import Route, Routes, RouteStep, Verdict, Ve
 from opset.version_converter.targets import Target
 from opset.workflow.examples.runner import (
     LIMITS,
+    Examination,
     ExampleRunner,
     RefusedConversion,
-    Report,
     disagreements,
     error_text,
     limit_finding,
@@ -36,7 +36,7 @@ ULP = 6
 """Units of the last digit that a function body may be apart from the kernel."""
 
 
-def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
+def check_conversions(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
     """Convert an example to other versions and back, and add to a report whether its outputs stay the same."""
     if why := _why_no_values(runner, schema, example):
         report.skip("conversion", why)
@@ -78,7 +78,9 @@ def targets_of(runner: ExampleRunner, schema: OpSchema, example: Example) -> lis
     return sorted(targets - {schema.since_version})
 
 
-def _check_conversion(runner: ExampleRunner, schema: OpSchema, example: Example, target: int, report: Report) -> None:
+def _check_conversion(
+    runner: ExampleRunner, schema: OpSchema, example: Example, target: int, report: Examination
+) -> None:
     """Convert an example to version `target` and back; add to a report whether its outputs stay the same."""
     other = runner.registry.schema(schema.name, target, schema.domain)
     if other is not None and not example_versions(example, (other.since_version,)):
@@ -220,7 +222,7 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
     return sorted({*keys, *(each for each in {*ends, last} if each >= keys[0])})
 
 
-def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
+def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
     """Add to a report whether the function bodies of a version compute the same outputs of an example as its kernel."""
     if not schema.function:
         return

@@ -23,8 +23,8 @@ from opset.workflow.examples.runner import (
     LIMITS,
     PACKAGE_MISSING,
     PARTS,
+    Examination,
     ExampleRunner,
-    Report,
     disagreements,
     error_text,
     limit_finding,
@@ -32,7 +32,7 @@ from opset.workflow.examples.runner import (
     version_name,
 )
 
-__all__ = ["PARTS", "ExampleRunner", "Report", "Subject", "examine", "examine_subject", "subjects"]
+__all__ = ["PARTS", "Examination", "ExampleRunner", "Subject", "examine", "examine_subject", "subjects"]
 
 
 OF_VERSIONS = {"claims", "outcomes"}
@@ -60,7 +60,7 @@ def examine(
     pattern: str = "",
     limits: Limits | None = None,
     budget: Budget | None = None,
-) -> Report:
+) -> Examination:
     """Run the examples of operator versions, and return the report.
 
     Args:
@@ -75,7 +75,7 @@ def examine(
         BudgetExceeded: If the budget is used up.
     """
     runner = ExampleRunner(registry, limits, budget)
-    report = Report()
+    report = Examination()
     for subject in subjects(registry, schemas, parts, pattern):
         report += examine_subject(runner, subject, parts)
     return report
@@ -105,9 +105,9 @@ def subjects(
         yield from (Subject(domain, "", (), "") for domain in domains if has_functions(registry, domain))
 
 
-def examine_subject(runner: ExampleRunner, subject: Subject, parts: Collection[str]) -> Report:
+def examine_subject(runner: ExampleRunner, subject: Subject, parts: Collection[str]) -> Examination:
     """Do one unit of work, and return its report; `parts` are keys of PARTS or "outcomes"."""
-    report = Report()
+    report = Examination()
     runner.clear_values()
     runner.budget.charge()
     if not subject.operator:
@@ -138,7 +138,7 @@ def examine_subject(runner: ExampleRunner, subject: Subject, parts: Collection[s
     return report
 
 
-def _run_check(report: Report, part: str, check: Callable[..., None], *subject: Any) -> None:
+def _run_check(report: Examination, part: str, check: Callable[..., None], *subject: Any) -> None:
     """Call `check` with a subject and the report; an OpsetError becomes findings of `part` in the report."""
     try:
         check(*subject, report)
@@ -146,7 +146,7 @@ def _run_check(report: Report, part: str, check: Callable[..., None], *subject: 
         report.count(part, error.findings)
 
 
-def check_kernel(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
+def check_kernel(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
     """Add to a report whether the kernel of a version computes an example, or refuses it if the example says so."""
     if why := runner.why_no_kernel(schema):
         if schema.function or schema.deprecated or runner.why_kernels_missing(schema):

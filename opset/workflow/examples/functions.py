@@ -13,7 +13,7 @@ from opset.reference import registration as kernels
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name, near_miss
 from opset.version_converter import registration as adapters
-from opset.workflow.examples.runner import Report
+from opset.workflow.examples.runner import Examination
 
 LAYERS: dict[str, tuple[Layer, str]] = {
     "kernel": (kernels.LAYER, "kernel"),
@@ -28,7 +28,7 @@ def has_functions(registry: Registry, domain: str) -> bool:
     return any(registry.files(domain, layer.file) for layer, _ in LAYERS.values())
 
 
-def check_functions(registry: Registry, domain: str, part: str, report: Report) -> None:
+def check_functions(registry: Registry, domain: str, part: str, report: Examination) -> None:
     """Add to a report a finding for each function in Python files of a domain that no operator version calls.
 
     `part`, a key of PARTS, says which kind of functions; other parts have none.

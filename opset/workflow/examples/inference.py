@@ -13,7 +13,7 @@ from opset.inference.engine.result import Inference, infer
 from opset.reference.example_models import model_with_inputs, value_of
 from opset.reference.values import outline, type_of
 from opset.schemas.model import Example, ExampleValue, OpSchema
-from opset.workflow.examples.runner import ExampleRunner, Gap, Report, error_text, version_name
+from opset.workflow.examples.runner import Examination, ExampleRunner, InferenceGap, error_text, version_name
 
 SYMBOLIC, OPEN = "dim_params", "dim_params, no values"
 """Forms in which sizes of inputs are dim_params: integers and flags are known, or nothing is."""
@@ -24,7 +24,7 @@ Structure = Any
 """Type and shape: ("tensor", element, shape), a list of these, {} for a map, None for a value that is left out."""
 
 
-def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, report: Report) -> None:
+def check_inference(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
     """Add to a report whether inference agrees with an example of a version, with known sizes and with dim_params."""
     if why := runner.why_not_inferred(schema):
         report.skip("inference", why)
@@ -76,7 +76,7 @@ class _InferenceRun:
         self.schema = schema
         self.example = example
         self.form = form
-        self.gaps: list[Gap] = []
+        self.gaps: list[InferenceGap] = []
         self.unseen = False
         """Whether a broken constraint is not reported, although all inputs are known."""
 
@@ -104,7 +104,7 @@ class _InferenceRun:
                 yield self._finding("T104", "is contradicted by inference", why)
             elif self.form != OPEN and not _is_complete(inferred, sizes):
                 text = "nothing" if inferred is None else str(inferred)
-                gap = Gap(self.schema.name, self.schema.since_version, self.example.name, self.form, text)
+                gap = InferenceGap(self.schema.name, self.schema.since_version, self.example.name, self.form, text)
                 self.gaps += [gap] if inferred is None or inferred.kind == "tensor" else []
 
     def _check_constraint(self, result: Inference) -> Iterator[Finding]:

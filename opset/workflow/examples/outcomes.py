@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from opset.docgen.outcomes import Outcome, Table, read_table, table_file, transition_id, write_table
+from opset.docgen.outcomes import RecordedOutcome, Table, read_table, table_file, transition_id, write_table
 from opset.errors import Finding, OpsetError
 from opset.model import load
 from opset.model import proto as pb
@@ -105,7 +105,7 @@ def record_outcomes(registry: Registry, schema: OpSchema) -> set[Event]:
     return {event for event in events if event[:2] == (schema.domain, schema.name)}
 
 
-def summarize(events: Iterable[Event]) -> dict[str, Outcome]:
+def summarize(events: Iterable[Event]) -> dict[str, RecordedOutcome]:
     """Return the outcome of all events by transition, such as "13-11"; the events are of one operator."""
     results: dict[str, list[set[str]]] = {}
     refused: dict[str, set[tuple[str, str]]] = {}
@@ -124,7 +124,9 @@ def summarize(events: Iterable[Event]) -> dict[str, Outcome]:
         always = set.intersection(*ways) if ways else set()
         sometimes = set[str]().union(*ways) - always
         why = tuple(sorted(refused[transition]))
-        outcomes[transition] = Outcome(tuple(sorted(always)), tuple(sorted(sometimes)), transition in stays, why)
+        outcomes[transition] = RecordedOutcome(
+            tuple(sorted(always)), tuple(sorted(sometimes)), transition in stays, why
+        )
     return outcomes
 
 
@@ -163,7 +165,7 @@ def write_tables(registry: Registry, operators: Iterable[tuple[str, str]], event
 
 def _outcomes_by_file(
     registry: Registry, operators: Iterable[tuple[str, str]], events: Set[Event]
-) -> dict[tuple[Path, str], dict[str, Outcome]]:
+) -> dict[tuple[Path, str], dict[str, RecordedOutcome]]:
     """Return what adapters did, by transition, for each (path of conversions.json, name of the operator).
 
     Operators of a domain whose Python files were not run are left out.

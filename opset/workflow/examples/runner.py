@@ -42,7 +42,7 @@ PACKAGE_MISSING = "R205"
 
 
 @dataclass
-class Report:
+class Examination:
     """Result of tests. Reports of several operators can be added.
 
     Attributes:
@@ -62,12 +62,12 @@ class Report:
     skipped: Counter[tuple[str, str]] = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    gaps: list[Gap] = field(default_factory=list)
+    gaps: list[InferenceGap] = field(default_factory=list)
     unseen: set[tuple[str, str]] = field(default_factory=set)
     refused: list[RefusedConversion] = field(default_factory=list)
     outcomes: set[Any] = field(default_factory=set)
 
-    def __iadd__(self, other: Report) -> Report:
+    def __iadd__(self, other: Examination) -> Examination:
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
@@ -95,7 +95,7 @@ class Report:
         self.skipped[part, reason] += 1
 
 
-class Gap(NamedTuple):
+class InferenceGap(NamedTuple):
     """An output that inference does not know fully, the form of the example's inputs, and the known type as text."""
 
     operator: str

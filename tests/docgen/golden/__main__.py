@@ -40,9 +40,11 @@ COMMANDS = (
     Guide("paint", "Paint", "$ opset fire f\n", "", ""),
 )
 VERBS = (
-    verb_pages.Verb("fire", "Fires clay.", "opset fire CLAY\n", "Fires *it*.\n\nTwice.", (("--hot", "How hot."),)),
-    verb_pages.Verb("glaze", "Glazes it.", "opset glaze\n", "", (("-o, --output FILE", "Where to."), ("-v", "Tells."))),
-    verb_pages.Verb("break", "Breaks it.", "opset break\n", "Breaks.", ()),
+    verb_pages.VerbPage("fire", "Fires clay.", "opset fire CLAY\n", "Fires *it*.\n\nTwice.", (("--hot", "How hot."),)),
+    verb_pages.VerbPage(
+        "glaze", "Glazes it.", "opset glaze\n", "", (("-o, --output FILE", "Where to."), ("-v", "Tells."))
+    ),
+    verb_pages.VerbPage("break", "Breaks it.", "opset break\n", "Breaks.", ()),
 )
 SECTIONS = [
     Section("opset", "Models", "opset-models", "Of *models*.", (

@@ -7,7 +7,7 @@ import pytest
 from opset.errors import ComparisonError
 from opset.workflow.breaking import approvals
 from opset.workflow.breaking.approvals import KEYS, WHY, approve, read_approvals
-from opset.workflow.breaking.report import Break, Report
+from opset.workflow.breaking.report import Break, ComparisonReport
 
 ENTRY = {
     "rule": "B125",
@@ -110,7 +110,7 @@ BREAK = Break("B125", "ERR", "new version", "com.acme", "Thin", 1, "it changed")
 )
 def test_an_entry_approves_what_it_names_word_for_word(tmp_path, found, approved):
     entries, _ = read(tmp_path / "approved.yaml", ENTRY, without("operator", "versions", domain="com.acme"))
-    report = approve(Report("both", 1, 1, (found,)), entries, (), UNTIL)
+    report = approve(ComparisonReport("both", 1, 1, (found,)), entries, (), UNTIL)
     assert [each.approved for each in report.findings if each.rule == found.rule] == [
         "nobody (until 2027-03-31)" if approved else ""
     ]
@@ -124,7 +124,7 @@ def test_an_entry_that_is_of_no_use_is_reported(tmp_path):
     other = without("operator", "versions", domain="ai.onnx", until="2020-01-01")
     entries, _ = read(path, old, ENTRY, {**ENTRY, "versions": "[3]"}, other)
     fault = Break("B186", "ERR", "none", "approved.yaml", "", 0, "it is not complete")
-    report = approve(Report("both", 1, 1, (BREAK,)), entries, [fault], UNTIL)
+    report = approve(ComparisonReport("both", 1, 1, (BREAK,)), entries, [fault], UNTIL)
     ended, unused = "the approval ended on 2026-12-31", "the approval of B125 matches no finding"
     words = "remove the entry, or copy the message of the finding into it"
     assert set(report.findings) == {
@@ -145,5 +145,5 @@ def test_an_entry_that_is_of_no_use_is_reported(tmp_path):
         Break("B188", "WARN", "none", "com.acme", "Thin", 3, unused, f"{path}:3:3", WHY, words),
         Break("B188", "WARN", "none", "ai", "onnx", 0, unused, f"{path}:4:3", WHY, words),
     }
-    late = approve(Report("both", 1, 1, (BREAK,)), entries[:2], (), UNTIL + datetime.timedelta(1))
+    late = approve(ComparisonReport("both", 1, 1, (BREAK,)), entries[:2], (), UNTIL + datetime.timedelta(1))
     assert [each.rule for each in late.findings] == ["B125", "B187", "B187"] and not late.findings[0].approved

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from opset.inference.axes.carriers.elementwise import require_other
 from opset.inference.axes.places import Blocked, Place, carries, places_in, quotient
-from opset.inference.axes.steps import Step
+from opset.inference.axes.steps import AxisStep
 from opset.inference.building.dimensions import Dim, Size, equal
 from opset.inference.building.shapes import resolve_reshape
 from opset.schemas.constraints.violation import Violation
 
 
 @carries("Reshape", sizes=(1,))
-def reshape(step: Step) -> Place | None:
+def reshape(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Reshape, or None if the data does not have the axis.
 
     If the shape that the node states holds the old size, it is replaced. Raises Blocked if elements of several slices
@@ -42,7 +42,7 @@ def reshape(step: Step) -> Place | None:
     return chosen
 
 
-def _resolves_to(step: Step, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> bool:
+def _resolves_to(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> bool:
     """Whether a Reshape to the sizes `wanted` has the resized axis at `place` of its output, whatever the new size is.
 
     With `zero_is_zero`, 0 in `wanted` means 0, as `allowzero` says.
@@ -55,7 +55,7 @@ def _resolves_to(step: Step, wanted: Sequence[Size], zero_is_zero: bool, place: 
     return len(found) == len(expected) and all(equal(a, b) is True for a, b in zip(found, expected, strict=True))
 
 
-def _replace_stated_shape(step: Step, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> None:
+def _replace_stated_shape(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> None:
     """Replace the sizes `wanted` that a Reshape states by sizes that keep the resized axis at `place` at any size.
 
     With `zero_is_zero`, 0 means 0. Raises Blocked if there are no such sizes.
@@ -79,7 +79,7 @@ def _replace_stated_shape(step: Step, wanted: Sequence[Size], zero_is_zero: bool
 
 
 @carries("Flatten")
-def flatten(step: Step) -> Place | None:
+def flatten(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Flatten, in rows or columns; None if the input lacks it.
 
     Raises Blocked if elements of several slices would stand in one.
@@ -96,7 +96,7 @@ def flatten(step: Step) -> Place | None:
 
 
 @carries("Transpose")
-def transpose(step: Step) -> Place | None:
+def transpose(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Transpose, or None if the input does not have it."""
     place = step.place(0)
     if place is None:
@@ -106,7 +106,7 @@ def transpose(step: Step) -> Place | None:
 
 
 @carries("Unsqueeze")
-def unsqueeze(step: Step) -> Place | None:
+def unsqueeze(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Unsqueeze, or None if the input does not have it.
 
     Axes that are inserted before it move it to the back.
@@ -123,7 +123,7 @@ def unsqueeze(step: Step) -> Place | None:
 
 
 @carries("Squeeze")
-def squeeze(step: Step) -> Place | None:
+def squeeze(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Squeeze, or None if the input does not have it.
 
     Raises Blocked if the node removes the axis, or does so at one size of the axis and not at another.
@@ -151,7 +151,7 @@ def squeeze(step: Step) -> Place | None:
 
 
 @carries("Concat")
-def concat(step: Step) -> Place | None:
+def concat(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Concat, or None if no input has it.
 
     An input without it is repeated. Raises Blocked if inputs are joined along it, or have it in different places.
@@ -168,7 +168,7 @@ def concat(step: Step) -> Place | None:
     return place
 
 
-def repeat_others(step: Step, place: Place, indices: Sequence[int]) -> None:
+def repeat_others(step: AxisStep, place: Place, indices: Sequence[int]) -> None:
     """Repeat the inputs at `indices` that lack the resized axis, along `place`, so that all of them have it.
 
     Raises Blocked if `place` holds more than the resized axis.
@@ -181,7 +181,7 @@ def repeat_others(step: Step, place: Place, indices: Sequence[int]) -> None:
 
 
 @carries("Split")
-def split(step: Step) -> Place | None:
+def split(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in each output of Split, or None if the input does not have it.
 
     Raises Blocked if the node splits along it.
@@ -194,7 +194,7 @@ def split(step: Step) -> Place | None:
 
 
 @carries("Expand", sizes=(1,))
-def expand(step: Step) -> Place | None:
+def expand(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Expand, or None if neither data nor shape follow it.
 
     If the stated shape holds the old size, it is replaced. Raises Blocked if the shape has other sizes that follow the
@@ -222,7 +222,7 @@ def expand(step: Step) -> Place | None:
     return aligned
 
 
-def _place_of_filling(step: Step, wanted: Sequence[Size], available: Sequence[Size]) -> Place | None:
+def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequence[Size]) -> Place | None:
     """Return the place that the resized axis has in the output, as a node repeats its data to a stated shape.
 
     Args:
@@ -250,7 +250,7 @@ def _place_of_filling(step: Step, wanted: Sequence[Size], available: Sequence[Si
 
 
 @carries("ConstantOfShape", sizes=(0,))
-def constant_of_shape(step: Step) -> Place | None:
+def constant_of_shape(step: AxisStep) -> Place | None:
     """Return the place of the size in ConstantOfShape's output that follows the axis, or None if no size does."""
     step.require_shared(0)
     wanted = step.numbers(0) or ()
@@ -258,7 +258,7 @@ def constant_of_shape(step: Step) -> Place | None:
 
 
 @carries("Tile", sizes=(1,))
-def tile(step: Step) -> Place | None:
+def tile(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Tile, or None if neither data nor repeats follow it.
 
     Raises Blocked if slices themselves would be repeated.
@@ -281,7 +281,7 @@ def tile(step: Step) -> Place | None:
 
 
 @carries("Pad")
-def pad(step: Step) -> Place | None:
+def pad(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Pad, or None if the data does not have it.
 
     Raises Blocked if the node pads along it.

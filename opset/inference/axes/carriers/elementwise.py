@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opset.inference.axes.places import Blocked, Place, carries
-from opset.inference.axes.steps import Step
+from opset.inference.axes.steps import AxisStep
 
 UNARY = """
 Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity
@@ -21,7 +21,7 @@ ALONG_ONE = ["CumSum", "Hardmax", "LogSoftmax", "LpNormalization", "Softmax", "T
 CONVERT_FIRST = "convert the model to opset 8 or newer first"
 
 
-def broadcast_place(step: Step, indices: Sequence[int]) -> Place | None:
+def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
     """Return the place of the resized axis in the shape to which inputs broadcast, or None if none of them has it.
 
     `indices` are the inputs. One that has the old size there is cut to one slice if its slices are equal. Raises
@@ -49,7 +49,7 @@ def broadcast_place(step: Step, indices: Sequence[int]) -> Place | None:
 
 
 @carries(*UNARY)
-def unary(step: Step) -> Place | None:
+def unary(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the first input, which is its place in the output; None if it lacks it.
 
     Raises Blocked if another input has it, or if the node draws random numbers.
@@ -65,7 +65,7 @@ def unary(step: Step) -> Place | None:
 
 
 @carries(*BROADCASTING)
-def broadcasting(step: Step) -> Place | None:
+def broadcasting(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the shape to which the inputs broadcast, or None if none has it.
 
     Raises Blocked for versions that broadcast by an attribute.
@@ -78,7 +78,7 @@ def broadcasting(step: Step) -> Place | None:
 
 
 @carries("QuantizeLinear", "DequantizeLinear")
-def quantize(step: Step) -> Place | None:
+def quantize(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
     Raises Blocked if the scales differ along it.
@@ -93,14 +93,14 @@ def quantize(step: Step) -> Place | None:
     return place
 
 
-def require_other(step: Step, place: Place, *axes: int) -> None:
+def require_other(step: AxisStep, place: Place, *axes: int) -> None:
     """Raise Blocked if `axes`, along which a node combines elements, contain the axis at `place`."""
     if place.axis in axes:
         raise Blocked(f"it combines elements along axis {place.axis}, which holds the slices")
 
 
 @carries(*ALONG_ONE)
-def along_one(step: Step) -> Place | None:
+def along_one(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
     Raises Blocked if the operator combines elements along it.
@@ -124,7 +124,7 @@ def along_one(step: Step) -> Place | None:
 
 
 @carries("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss")
-def loss(step: Step) -> Sequence[Place | None] | None:
+def loss(step: AxisStep) -> Sequence[Place | None] | None:
     """Return the places of the resized axis in the losses and the logarithms, or None if no input has it.
 
     Raises Blocked if the losses are reduced, or if the axis counts the classes.
@@ -144,7 +144,7 @@ def loss(step: Step) -> Sequence[Place | None] | None:
 
 
 @carries("LayerNormalization", "RMSNormalization")
-def normalize_behind(step: Step) -> Place | None:
+def normalize_behind(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
     Raises Blocked if it is among the axes that are normalized, from `axis` on.
@@ -163,7 +163,7 @@ ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin Re
 
 
 @carries(*REDUCTIONS)
-def reduce(step: Step) -> Place | None:
+def reduce(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the result of a reduction, or None if the data does not have it.
 
     Raises Blocked if it is reduced.
@@ -177,7 +177,7 @@ def reduce(step: Step) -> Place | None:
 
 
 @carries("ArgMax", "ArgMin")
-def arg_reduce(step: Step) -> Place | None:
+def arg_reduce(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the result of ArgMax or ArgMin, or None if the data does not have it.
 
     Raises Blocked if positions along it are returned.
@@ -185,7 +185,7 @@ def arg_reduce(step: Step) -> Place | None:
     return _place_without(step, [step.axis(step.call.attribute("axis"), len(step.shape(0)))])
 
 
-def _place_without(step: Step, axes: Sequence[int]) -> Place | None:
+def _place_without(step: AxisStep, axes: Sequence[int]) -> Place | None:
     """Return the place of the resized axis in the output of a node that reduces `axes`; None if the data lacks it.
 
     Raises Blocked if it is one of `axes`.
@@ -202,7 +202,7 @@ def _place_without(step: Step, axes: Sequence[int]) -> Place | None:
 
 
 @carries("MeanVarianceNormalization")
-def normalize_axes(step: Step) -> Place | None:
+def normalize_axes(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
     Raises Blocked if it is one of the attribute `axes`, which are normalized.

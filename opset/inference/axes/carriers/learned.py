@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from opset.inference.axes.carriers.elementwise import require_other
 from opset.inference.axes.places import Blocked, Place, carries
-from opset.inference.axes.steps import Step
+from opset.inference.axes.steps import AxisStep
 
 ML = "ai.onnx.ml"
 
 
 @carries("Binarizer", "Imputer", "LabelEncoder", "CategoryMapper", "Scaler", "OneHotEncoder", domain=ML)
-def per_feature(step: Step) -> Place | None:
+def per_feature(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
     Raises Blocked if it is the last axis and the operator treats each feature differently.
@@ -28,7 +28,7 @@ TreeEnsembleRegressor
 
 
 @carries(*PER_ROW, domain=ML)
-def per_row(step: Step) -> Place | None:
+def per_row(step: AxisStep) -> Place | None:
     """Return the place of the resized axis, which must be the rows of a matrix, or None if the input does not have it.
 
     Raises Blocked for any other axis.
@@ -42,7 +42,7 @@ def per_row(step: Step) -> Place | None:
 
 
 @carries("ArrayFeatureExtractor", domain=ML)
-def array_feature_extractor(step: Step) -> Place | None:
+def array_feature_extractor(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the data and the output, or None if the data does not have it.
 
     Raises Blocked if it is the last axis, along which features are picked.
@@ -57,7 +57,7 @@ def array_feature_extractor(step: Step) -> Place | None:
 
 
 @carries("FeatureVectorizer", domain=ML)
-def feature_vectorizer(step: Step) -> Place | None:
+def feature_vectorizer(step: AxisStep) -> Place | None:
     """Return the first axis as the place of the resized axis, or None if no input has it.
 
     Raises Blocked unless all inputs are matrices and have it in their rows.
@@ -71,7 +71,7 @@ def feature_vectorizer(step: Step) -> Place | None:
 
 
 @carries("ZipMap", domain=ML)
-def zip_map(step: Step) -> Place | None:
+def zip_map(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the list of maps, one for each row; None if the input does not have it.
 
     Raises Blocked if it is not the rows.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from opset.inference.axes.carriers.arranging import repeat_others
 from opset.inference.axes.carriers.elementwise import require_other
 from opset.inference.axes.places import Blocked, Place, carries
-from opset.inference.axes.steps import Step
+from opset.inference.axes.steps import AxisStep
 from opset.inference.building.dimensions import Size, equal
 
 FAR = 2**31 - 1
@@ -16,7 +16,7 @@ END = 2**63 - 1
 
 
 @carries("Slice", sizes=(2,))
-def slice_(step: Step) -> Place | None:
+def slice_(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Slice, or None if the data does not have it.
 
     An end that is the old size is replaced. Raises Blocked if a part along the axis is taken.
@@ -44,7 +44,7 @@ def slice_(step: Step) -> Place | None:
     return place
 
 
-def _keep_end(step: Step, place: Place, ends: Sequence[Size], position: int, whole: Size) -> None:
+def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int, whole: Size) -> None:
     """Replace the end at `position` of a Slice along the resized axis, if it is the old size, so that all is taken.
 
     Args:
@@ -75,7 +75,7 @@ def _keep_end(step: Step, place: Place, ends: Sequence[Size], position: int, who
 
 
 @carries("Gather")
-def gather(step: Step) -> Place | None:
+def gather(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Gather, or None if neither data nor indices have it.
 
     Raises Blocked if both have it, or if slices are picked along it.
@@ -95,7 +95,7 @@ def gather(step: Step) -> Place | None:
 
 
 @carries("GatherElements")
-def gather_elements(step: Step) -> Place | None:
+def gather_elements(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in data, indices and output, or None if no input has it.
 
     An input without it is repeated. Raises Blocked if elements are picked along it.
@@ -104,7 +104,7 @@ def gather_elements(step: Step) -> Place | None:
 
 
 @carries("ScatterElements", "Scatter")
-def scatter_elements(step: Step) -> Place | None:
+def scatter_elements(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in data, indices, updates and output, or None if no input has it.
 
     An input without it is repeated. Raises Blocked if elements are written along it.
@@ -112,7 +112,7 @@ def scatter_elements(step: Step) -> Place | None:
     return _same_place(step, step.call.attribute("axis"))
 
 
-def _same_place(step: Step, along: int) -> Place | None:
+def _same_place(step: AxisStep, along: int) -> Place | None:
     """Return the place of the resized axis, which must be the same in all inputs, or None if no input has it.
 
     An input without it is repeated. Raises Blocked if places differ, or if it is `along`, the axis on which the
@@ -130,7 +130,7 @@ def _same_place(step: Step, along: int) -> Place | None:
 
 
 @carries("GatherND")
-def gather_nd(step: Step) -> Place | None:
+def gather_nd(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of GatherND, or None if neither data nor indices have it.
 
     It may be one of the `batch_dims` of both, an axis of the indices only, or an axis of the data behind the indexed
@@ -154,7 +154,7 @@ def gather_nd(step: Step) -> Place | None:
 
 
 @carries("OneHot")
-def one_hot(step: Step) -> Place | None:
+def one_hot(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of OneHot, or None if the indices do not have it.
 
     An axis that is inserted before it moves it to the back.
@@ -168,7 +168,7 @@ def one_hot(step: Step) -> Place | None:
 
 
 @carries("Trilu")
-def trilu(step: Step) -> Place | None:
+def trilu(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
     Raises Blocked if it is one of the last two axes, rows and columns of a matrix.
@@ -182,7 +182,7 @@ def trilu(step: Step) -> Place | None:
 
 
 @carries("ReverseSequence")
-def reverse_sequence(step: Step) -> Place | None:
+def reverse_sequence(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the data and the output, or None if no input has it.
 
     Lengths without it are repeated. Raises Blocked if it is not `batch_axis`.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from opset.inference.axes.carriers.elementwise import CONVERT_FIRST, require_other
 from opset.inference.axes.places import Blocked, Place, carries
-from opset.inference.axes.steps import Step
+from opset.inference.axes.steps import AxisStep
 
 
 @carries("MatMul", "MatMulInteger", "QLinearMatMul")
-def matmul(step: Step) -> Place | None:
+def matmul(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in a product of matrices, or None if neither factor has it.
 
     It may count stacked matrices, rows of the left or columns of the right factor. Raises Blocked if it is summed over,
@@ -65,7 +65,7 @@ def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int)
 
 
 @carries("Gemm")
-def gemm(step: Step) -> Place | None:
+def gemm(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Gemm, or None if neither A nor B has it.
 
     It is the rows of A or the columns of B. Raises Blocked if it is summed over, or if C has other slices along it.
@@ -97,7 +97,7 @@ def gemm(step: Step) -> Place | None:
 
 
 @carries("Einsum")
-def einsum(step: Step) -> Place | None:
+def einsum(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Einsum, or None if no input has it.
 
     Raises Blocked unless one letter of the equation stands for it in all inputs, and stays in the output.
@@ -124,7 +124,7 @@ def einsum(step: Step) -> Place | None:
 
 
 @carries("Det")
-def determinant(step: Step) -> Place | None:
+def determinant(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the determinants, or None if the matrices do not have it.
 
     Raises Blocked if it is one of the last two axes, rows and columns of a matrix.

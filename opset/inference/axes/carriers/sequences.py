@@ -6,37 +6,37 @@ from collections.abc import Sequence
 
 from opset.inference.axes.carriers.elementwise import require_other
 from opset.inference.axes.places import Blocked, Place, carries
-from opset.inference.axes.steps import Step
+from opset.inference.axes.steps import AxisStep
 
 
 @carries("SequenceConstruct")
-def construct(step: Step) -> Place | None:
+def construct(step: AxisStep) -> Place | None:
     """Return the place in all elements."""
     return _common_place(step, range(step.count))
 
 
 @carries("SequenceInsert")
-def insert(step: Step) -> Place | None:
+def insert(step: AxisStep) -> Place | None:
     """Return the place in the elements and in the new one; an empty sequence takes any."""
     step.require_shared(*range(2, step.count))
     return step.place(1) if step.is_empty_sequence(0) else _common_place(step, (0, 1))
 
 
 @carries("SequenceAt", "SequenceErase")
-def take(step: Step) -> Place | None:
+def take(step: AxisStep) -> Place | None:
     """Return the place in the elements."""
     step.require_shared(*range(1, step.count))
     return step.place(0)
 
 
 @carries("SequenceLength")
-def length(step: Step) -> Place | None:
+def length(step: AxisStep) -> Place | None:
     """Return None: how many elements there are does not depend on their sizes."""
     return None
 
 
 @carries("ConcatFromSequence")
-def join(step: Step) -> Place | None:
+def join(step: AxisStep) -> Place | None:
     """Return the place in the elements, which are joined along another axis, or along a new one."""
     place = step.place(0)
     if place is None:
@@ -49,7 +49,7 @@ def join(step: Step) -> Place | None:
 
 
 @carries("SplitToSequence")
-def split(step: Step) -> Place | None:
+def split(step: AxisStep) -> Place | None:
     """Return the place in the parts, if they are cut along another axis."""
     step.require_shared(*range(1, step.count))
     place = step.place(0)
@@ -61,7 +61,7 @@ def split(step: Step) -> Place | None:
     return place._replace(axis=place.axis - (drops and place.axis > axis))
 
 
-def _common_place(step: Step, indices: Sequence[int]) -> Place | None:
+def _common_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
     """Return the place that all inputs have. Raises Blocked if they have different ones."""
     found = {step.place(index) for index in indices}
     if len(found) > 1:

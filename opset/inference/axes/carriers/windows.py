@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from opset.inference.axes.carriers.elementwise import require_other
 from opset.inference.axes.places import Blocked, Place, carries
-from opset.inference.axes.steps import Step
+from opset.inference.axes.steps import AxisStep
 from opset.inference.building.dimensions import equal
 
 PER_IMAGE = """
@@ -17,7 +17,7 @@ Col2Im STFT
 
 
 @carries(*PER_IMAGE)
-def per_image(step: Step) -> Place | None:
+def per_image(step: AxisStep) -> Place | None:
     """Return the place of the resized axis, which must be the first axis of the first input; None if that lacks it.
 
     Raises Blocked if it is another axis there, or if another input has it.
@@ -30,7 +30,7 @@ def per_image(step: Step) -> Place | None:
 
 
 @carries("MaxPool")
-def max_pool(step: Step) -> Place | None:
+def max_pool(step: AxisStep) -> Place | None:
     """Return the place of the resized axis, which must be the first axis of the input, or None if it lacks it.
 
     Raises Blocked for another axis, and if the node has the second output, whose positions count elements of all
@@ -45,7 +45,7 @@ def max_pool(step: Step) -> Place | None:
 
 
 @carries("BatchNormalization")
-def batch_normalization(step: Step) -> Place | None:
+def batch_normalization(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
     Raises Blocked if it counts channels, or if statistics are computed from the input.
@@ -63,7 +63,7 @@ def batch_normalization(step: Step) -> Place | None:
 
 
 @carries("DFT")
-def dft(step: Step) -> Place | None:
+def dft(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
     Raises Blocked if it is transformed, or is the last axis, of real and imaginary parts.
@@ -81,7 +81,7 @@ def dft(step: Step) -> Place | None:
 
 
 @carries("GridSample")
-def grid_sample(step: Step) -> Place | None:
+def grid_sample(step: AxisStep) -> Place | None:
     """Return the first axis as the place of the resized axis, or None if neither images nor grids have it.
 
     An input without it is repeated. Raises Blocked if an input has it as another axis.
@@ -98,7 +98,7 @@ def grid_sample(step: Step) -> Place | None:
 
 
 @carries("RNN", "GRU", "LSTM")
-def recurrent(step: Step) -> Sequence[Place | None] | None:
+def recurrent(step: AxisStep) -> Sequence[Place | None] | None:
     """Return the places of the resized axis in the three outputs, or None if the input sequences do not have it.
 
     Initial states and lengths without it are repeated. Raises Blocked if it is not the batch.
@@ -123,7 +123,7 @@ def recurrent(step: Step) -> Sequence[Place | None] | None:
 
 
 @carries("Resize", "Upsample", sizes=(3,))
-def resize(step: Step) -> Place | None:
+def resize(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
     A stated size along it is replaced. Raises Blocked if the node itself scales along it.
@@ -155,7 +155,7 @@ def resize(step: Step) -> Place | None:
 
 
 @carries("Attention")
-def attention(step: Step) -> Sequence[Place | None]:
+def attention(step: AxisStep) -> Sequence[Place | None]:
     """Return the first axis as the place of the resized axis in each output.
 
     Queries, keys, values and past ones without it are repeated; a mask is broadcast. Raises Blocked if an input has it
