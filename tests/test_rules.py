@@ -52,14 +52,11 @@ def test_two_rules_about_a_type_cannot_have_one_code(table):
 def test_a_rule_has_the_title_of_its_code(table):
     assert table.by_code["S203"].title == CODES["S201"]
 
-    def told(thing):
-        """What it finds.
-
-        More of it."""
+    def check(thing):
         return iter(())
 
-    assert Rule(("it",), int, told).title == "What it finds"
-    assert Rule(("it",), int, lambda thing: iter(())).title == ""
+    assert Rule(("it",), int, check, phrase="it is so").title == "it is so"
+    assert Rule(("it",), int, check).title == ""
 
 
 def test_every_code_of_lint_is_of_a_rule():

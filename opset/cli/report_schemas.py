@@ -39,7 +39,7 @@ OTHERS: Mapping[str, tuple[str, ...]] = {
     "check-contribution": ("workflow.contribution.checklist:ContributionReport",),
     "targets": ("cli.targets:TargetReport",),
     "diff": ("cli.model_versions:ModelDifference", "catalog:OperatorSetDifference", "cli.operators:OperatorDifference"),
-    "show": ("cli.show:ModelContents", "catalog:OperatorSet", "cli.operators:OperatorDescription"),
+    "show": ("cli.show:ModelContents", "catalog:OperatorSetFacts", "cli.operators:OperatorDescription"),
     "import": ("cli.import_:ImportReport",),
     "new": ("cli.new:AuthoringReport",),
     "bump": ("cli.new:AuthoringReport", "cli.bump:LockReport"),

@@ -43,7 +43,9 @@ DECIDED = {
         inference/axes/carriers/elementwise.unary inference/axes/carriers/learned.feature_vectorizer
         inference/axes/carriers/moving._same_place inference/axes/carriers/products.einsum
         inference/axes/carriers/products.matmul inference/axes/carriers/windows.batch_normalization
-        inference/axes/carriers/windows.per_image
+        inference/axes/carriers/windows.per_image inference/axes/carriers/sequences.construct
+        inference/axes/carriers/sequences.insert inference/axes/carriers/sequences.split
+        inference/axes/carriers/sequences.take inference/axes/graphs._scan
         inference/families/control_flow.scan_9 inference/families/control_flow.scan_8
         inference/families/control_flow._numbers_of_attribute inference/building/einsum.parse_equation
         inference/building/elements.broadcast_shape inference/engine/engine._abandon_rest

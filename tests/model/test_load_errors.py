@@ -75,7 +75,7 @@ def test_files_of_other_kinds_are_recognised():
     }
     for head, words in heads.items():
         assert words in error_of(head + b"\n" * 40).help
-    assert error_of(b"\x89PNG\r\n").help == "fetch or export the model itself"
+    assert error_of(b"\x89PNG\r\n").help == "fetch the model itself, or export it again"
 
 
 class Fed(io.BytesIO):

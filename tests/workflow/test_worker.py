@@ -188,7 +188,7 @@ class Values:
 def test_what_an_interface_for_python_lacks_is_refused(call, why):
     runtime = worker.OnnxRuntime.__new__(worker.OnnxRuntime)
     runtime._module = Values
-    with pytest.raises(worker.Refused) as caught:
+    with pytest.raises(worker.NotRun) as caught:
         call(runtime)
     assert f"its interface for Python {why}" in str(caught.value)
 
