@@ -53,7 +53,7 @@ def models_page(
     title = "Refusals" if verb in _REFUSALS else "Findings"
     parts += [*_total_parts(document.get("totals", ()), title)] if several else [*finding_parts(models, title)]
     if not several:
-        parts += [*_mend_parts(models[0])]
+        parts += [*_blocker_parts(models[0]), *_mend_parts(models[0])]
     done = [each for each in models if not several or each["status"] != "refused"]
     kinds = kinds_of(done)
     is_refused = not several and models[0]["status"] == "refused"
@@ -201,6 +201,30 @@ def _total_parts(totals: Sequence[Mapping[str, Any]], title: str) -> Iterator[Re
     if rows:
         head = ["operator", "code", "times", "models", "why", "help"]
         yield ReportPart("findings", f"{title} by operator", tables=[first_rows(f"{title} of all models", head, rows)])
+
+
+def _blocker_parts(model: Mapping[str, Any]) -> Iterator[ReportPart]:
+    """Yield the section on what stands in the way of a model: a row for each operator and reason, none without any."""
+    rows = [
+        [
+            Cell(each["code"], BAD),
+            Cell(_operator_words(each)),
+            number_cell(f"{each['nodes']:,}"),
+            Cell(each["place"]),
+            Cell(each["message"], lines=[each["why"]] if each["why"] else []),
+            Cell(each["help"]),
+        ]
+        for each in model.get("blockers", ())
+    ]
+    if rows:
+        head = ["finding", "operator", "nodes", "where first", "what and why", "help"]
+        yield ReportPart("blockers", "Blockers", tables=[first_rows("Blockers by operator and reason", head, rows)])
+
+
+def _operator_words(blocker: Mapping[str, Any]) -> str:
+    """Return the operator of a blocker with its version; "" if the whole model is refused."""
+    name = blocker["operator"] if blocker["domain"] in ("", "ai.onnx") else f"{blocker['domain']}.{blocker['operator']}"
+    return f"{name} {blocker['version']}" if blocker["version"] else name
 
 
 def _mend_parts(model: Mapping[str, Any]) -> Iterator[ReportPart]:

@@ -389,6 +389,7 @@ def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task,
     for body in bodies:
         if body.body is index.main or body.body.function:
             set_imports(proto if body.body is index.main else body.message, task.target.opsets, body.versions)
+    conversion.notes += _withdrawn_notes(conversion, task.registry)
     for _, op_type in conversion.passed:
         if (alias := quirks.alias(op_type, index.opsets.get("", 0))) is not None:
             conversion.notes.append(f"{op_type} is no operator of the standard at this version: {alias.what}")
@@ -405,6 +406,19 @@ def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task,
         conversion.changes = True
         conversion.model = model.with_proto(proto, changed=True)
     return conversion
+
+
+def _withdrawn_notes(conversion: Conversion, registry: Registry) -> Iterator[str]:
+    """Yield a note for each operator whose nodes are kept although both versions of the model lack it."""
+    counts: Counter[tuple[str, str, int]] = Counter()
+    for (domain, op_type, _, version), count in conversion.kept.items():
+        counts[domain, op_type, version] += count
+    for (domain, op_type, version), count in sorted(counts.items()):
+        schema = registry.schema(op_type, version, domain)
+        if schema is not None and schema.deprecated:
+            nodes = "1 node" if count == 1 else f"{count:,} nodes"
+            use = f"; {schema.replacement} takes its place" if schema.replacement else ""
+            yield f"not valid: {nodes} of {op_type}, which was withdrawn with version {schema.since_version}{use}"
 
 
 def _inexact_notes(conversion: Conversion) -> Iterator[str]:

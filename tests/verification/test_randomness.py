@@ -9,9 +9,10 @@ from opset.verification.branches import Branches
 from opset.verification.randomness import random_outputs, without_seeds
 
 HEAD = '<ir_version: 8, opset_import: ["": 17, "f": 1]> g '
-IF = """(float[2] x, bool c) => (float[2] y, float[2] z) {{ {before} y = If (c) <
+IF = """(float[2] x, bool c, float p, bool t) => (float[2] y, float[2] z) {{ {before} y = If (c) <
     then_branch = t () => (float[2] a) {{ a = {then} }},
     else_branch = e () => (float[2] b) {{ b = Neg (x) }}> z = Abs (x) }}"""
+TRAINED = "(float[2] x, float p, bool t) => (float[2] y, float[2] z) "
 CALL = """(float[2] x) => (float[2] y, float[2] z) {{ y = f.G (x) z = f.H (x) }}
     <domain: "f", opset_import: ["": 17, "f": 1]> G (a) => (b) {{ c = Exp (a) b = {} }}
     <domain: "f", opset_import: ["": 17]> H (a) => (b) {{ b = Abs (a) }}
@@ -22,15 +23,16 @@ CALL = """(float[2] x) => (float[2] y, float[2] z) {{ y = f.G (x) z = f.H (x) }}
     ("text", "certain", "doubtful"),
     [
         ("(float[2] x) => (float[2] y, float[2] z) { y = Bernoulli (x) z = Neg (x) }", "y", ""),
-        ("(float[2] x) => (float[2] y, float[2] z) { a = Bernoulli (x) y = Neg (a) z = Dropout (x) }", "y", "z"),
-        ("(float[2] x) => (float[2] y, float[2] z) { a = Dropout (x) z = RandomNormalLike (a) y = Neg (a) }", "z", "y"),
+        (TRAINED + "{ a = Bernoulli (x) y = Neg (a) z = Dropout (x, p, t) }", "y", "z"),
+        (TRAINED + "{ a = Dropout (x, p, t) z = RandomNormalLike (a) y = Neg (a) }", "z", "y"),
         ("(float[2] x) => (float[2] y, float[2] z) { y = f.Bernoulli (x) z = Neg (x) }", "", ""),
         (IF.format(before="", then="RandomNormalLike (x)"), "y", ""),
-        (IF.format(before="", then="Dropout (x)"), "", "y"),
+        (IF.format(before="", then="Dropout (x, p, t)"), "", "y"),
+        (IF.format(before="", then="Dropout (x)"), "", ""),
         (IF.format(before="r = RandomNormalLike (x)", then="Neg (r)"), "y", ""),
         (IF.format(before="", then="Neg (x)"), "", ""),
         (CALL.format("f.R (c)"), "y", ""),
-        (CALL.format("Dropout (c)"), "", "y"),
+        (CALL.format("Dropout (c, a, a)"), "", "y"),
         (CALL.format("Neg (c)"), "", ""),
     ],
 )

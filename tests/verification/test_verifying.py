@@ -348,7 +348,9 @@ def test_few_inputs_are_drawn_once_a_difference_is_found_or_a_limit_is_reached(m
     one, other = model(LINEAR.format("Add", 1)), model(LINEAR.format("Mul", 1))
     assert len(opset.verify(one, other).runs) == 3
     tried = []
-    monkeypatch.setattr(ReferenceRunner, "run", lambda *each, run=ReferenceRunner.run: tried.append(0) or run(*each))
+    monkeypatch.setattr(
+        ReferenceRunner, "run", lambda *each, run=ReferenceRunner.run, **more: tried.append(0) or run(*each, **more)
+    )
     found = opset.verify(one, one, limits=Limits(max_steps=2))
     assert len(tried) == 1  # of other sizes as well, it would do more steps
     assert [run.verdict for run in found.runs] == ["not compared"]

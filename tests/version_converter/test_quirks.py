@@ -411,3 +411,14 @@ def test_attributes_without_a_type_are_of_the_type_of_their_value(kinds):
     proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 9)], ir_version=4)
     refusals = opset.plan(proto, 20).refusals
     assert [each.code for each in refusals] == ["C103"] * kinds.count("f")
+
+
+@pytest.mark.parametrize(("to", "notes"), [(18, 1), (9, 0)])
+def test_nodes_of_a_withdrawn_operator_are_kept_and_noted(to, notes):
+    text = (
+        '<ir_version: 8, opset_import: ["": 17]> main (float[2] x, float[1] s) => (float[4] y) { y = Upsample (x, s) }'
+    )
+    converted = opset.plan(opset.parse_model(text), to)
+    assert not converted.refusals
+    note = "not valid: 1 node of Upsample, which was withdrawn with version 10; Resize takes its place"
+    assert [each for each in converted.notes if "not valid" in each] == [note] * notes
