@@ -222,7 +222,11 @@ def _runtimes_data(site: Site, key: Key, root: str) -> list[dict[str, str]]:
 
 
 def _kernels_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any] | None:
-    """Return which releases of a runtime have a kernel of each version; None for an operator that is not standard."""
+    """Return the data of the table of kernels, None for an operator that is not standard.
+
+    These are the name of a runtime, its execution provider and its known releases, and a row for each version, the
+    newest first, which says in which of the releases the version has a kernel.
+    """
     if not registry.is_standard(versions[0].name, versions[0].domain):
         return None
     known = [kernels_data(schema) for schema in reversed(versions)]
@@ -287,7 +291,8 @@ def _section_data(
     Args:
         schema: The version.
         data: The plain data of the version.
-        newer: The plain data of the next newer version, None for the newest. Equal prose is shown there only.
+        newer: The plain data of the next newer version, None for the newest. Text that both versions
+            have is shown in the section of the newer version only.
         links: Addresses of operators' pages.
     """
     since = schema.since_version
@@ -365,7 +370,11 @@ def signature(data: Mapping[str, Any]) -> str:
 
 
 def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]) -> dict[str, Any]:
-    """Return the list entry of an attribute: type, default, legal values; `ids` has the HTML ids of constraints."""
+    """Return the list entry of an attribute: type, default, legal values.
+
+    `anchor` is the HTML id of the version's section, with which the id of the entry begins; `ids` has the HTML ids of
+    constraints by label.
+    """
     default = data["default"]
     facts = [data["type"] if default is None else f"{data['type']} = {default_text(default)}"]
     facts += ["required"] if data["required"] else ["optional"] if default is None else []

@@ -123,16 +123,17 @@ class RuntimeFacts:
                 yield Row(tuple(versions), run, taken)
 
     def _support_of(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the kernels of an operator by its version, for each listed release. Cached.
+        """Return the kernels of an operator: for each version, a list with an entry for each listed release. Cached.
 
-        If the runtime knows operators only by name, ALL stands for all versions.
+        An entry has the limits of each kernel that the release has. If the runtime knows operators only by name, ALL
+        is the only key and stands for all versions.
         """
         if key not in self._support:
             self._support[key] = self._shared_support(key) if self.shares_kernels else self._find_support(key)
         return self._support[key]
 
     def _shared_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the kernels of an operator by version, for each listed release, taken from the runtime that it shares.
+        """Return what `_support_of` returns, from the kernels of the other runtime that this one shares.
 
         Each release has the kernels of the release of the other runtime that it contains.
         """
@@ -147,10 +148,7 @@ class RuntimeFacts:
         return {since: [by_release[number] for number in numbers] for since, by_release in support.items()}
 
     def _find_support(self, key: Key) -> dict[int, list[tuple[Taken, ...]]]:
-        """Return the runtime's own kernels of an operator by its version, for each listed release; not cached.
-
-        If the runtime knows operators only by name, ALL stands for all versions.
-        """
+        """Return what `_support_of` returns, from the runtime's own kernels; not cached."""
         versions = self._registry.versions(key[1], key[0])
         newest = self._registry.domains.get(key[0], 0)
         ends = [*(schema.since_version - 1 for schema in versions[1:]), newest]

@@ -203,7 +203,7 @@ class Availability:
         return lack is None or is_wrong
 
     def runs_all(self, op_type: str, domain: str, opset: int) -> bool:
-        """Whether the runtime itself runs every node of an operator rightly, whatever its types, attributes and inputs.
+        """Whether the runtime itself runs every node of an operator correctly, with any types, attributes and inputs.
 
         It is True for operators without schemas, of which nothing is known, and for Constant, which becomes an
         initializer.

@@ -53,9 +53,9 @@ class LazyInference:
 
     @cached_property
     def _engine_and_scopes(self) -> tuple[Engine, dict[Body, list[Scope]]]:
-        """The inference engine after its run, and the scopes of each body: one for each run of the body.
+        """The inference engine, which has run, and the list of scopes of each body: one for each run that it followed.
 
-        A body that may have runs not inferred has no scopes.
+        For example, a function has a run for each of its calls. The list is empty if the engine may have missed a run.
         """
         from opset.inference.building.work import default_budget
         from opset.inference.engine.engine import Engine

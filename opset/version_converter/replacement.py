@@ -15,9 +15,10 @@ from opset.version_converter.rewrite import Builder, Node, Refusal
 
 
 def bind_outputs(node: Node, results: tuple[str, ...], op: Builder, values: ValueFacts) -> list[tuple[Any, int]]:
-    """Return the new nodes, with values renamed so that they compute the old node's outputs under their old names.
+    """Return the new nodes that the builder made, with outputs that have the names of the old node's outputs.
 
-    The result is a list of (node, opset). An Identity is added if a value cannot be renamed.
+    The result is a list of (node, version of its domain for which it is written). Values are renamed; an Identity is
+    added if a value cannot be renamed.
 
     Args:
         node: The old node.

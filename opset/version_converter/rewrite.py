@@ -531,9 +531,9 @@ class Builder:
         return held or name
 
     def _cast(self, tensor: Any, name: str) -> str:
-        """Return the name of a constant of integers or booleans, made by a Cast from a Constant of doubles.
+        """Add a Constant of doubles, and a Cast from it to the integers or booleans of `tensor`; return `name`.
 
-        Raises Refusal C202 if doubles cannot hold the values exactly.
+        `name` becomes the name of the Cast's output. Raises Refusal C202 if doubles cannot hold the values exactly.
         """
         constant, element = self._values.elements(tensor), element_name(tensor.data_type)
         if constant is None or not all(isinstance(each, int) and abs(each) <= 2**53 for each in constant.values):

@@ -384,7 +384,10 @@ class FormsConversion(BodyConversion):
             self._released[index] = self._crossing.released
 
     def _is_removable(self, refused: set[int]) -> bool:
-        """Whether one of the nodes `refused` may compute only values that nothing reads after the conversion."""
+        """Whether a conversion of the whole body might remove one of the nodes `refused`, which are indices.
+
+        It might if the node helps to compute an input that a converted node no longer reads.
+        """
         body = self.body
         pending: list[str] = []
         for each in self._nodes:

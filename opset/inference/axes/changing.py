@@ -321,7 +321,7 @@ def _check_resized(engine: Engine, resized: Model, registry: Registry, axes: Seq
 
 
 def _faults_of(engine: Engine) -> Iterator[tuple[str, str]]:
-    """Yield (place, reason) for each contradiction and each misfit that an inference found."""
+    """Yield (place, reason) for each value whose stated type is contradicted, and each node with a problem."""
     for scope in engine.all_scopes():
         if scope.unused:
             continue

@@ -389,7 +389,10 @@ def _only_atom(size: Size) -> Atom | None:
 
 
 def _flatten(name: str, sizes: Iterable[Size]) -> Iterator[Size]:
-    """Yield `sizes`; in place of a size that is a function called `name`, such as "max", its arguments are yielded."""
+    """Yield `sizes`; in place of a size that is a function called `name`, such as "max", its arguments are yielded.
+
+    Among these arguments, functions of the same name stay as they are.
+    """
     for size in sizes:
         atom = _only_atom(size)
         yield from atom.arguments if isinstance(atom, Function) and atom.name == name else (size,)

@@ -109,9 +109,9 @@ def _lowest_bits(number: int, target: str) -> int:
 
 @data("BitCast")
 def bit_cast_26_data(call: Call) -> Any:
-    """Return the input's elements with their bits read as the type `to`, or None if a type is not followed.
+    """Return the input's elements with their bits read as the type `to`; an element is None if it is unknown.
 
-    A single element is None if it is unknown; all are if the input is.
+    The result is None if not even the number of elements is known, or if the bits of one of the types are not modeled.
     """
     elements = call.elements(0)
     source = call.dtype(0)

@@ -257,7 +257,7 @@ def check_declared_difference(operator: Operator, context: LintContext) -> Itera
 
 @LINT.rule("S202", Operator)
 def check_order_of_versions(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S202 for each version that stands below an older one."""
+    """Yield a finding S202 for each version that its file lists after an older one."""
     nodes = operator.root.value["versions"].value
     sinces = [node.value["since"].value for node in nodes]
     for before, after in itertools.pairwise(sinces):
@@ -316,7 +316,7 @@ def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding
 def check_removed_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S208 for each removed attribute that is not declared as ignored, renamed or turned into an input.
 
-    Transitions whose adapter up is not derived pass.
+    No attribute is reported if the adapter to the newer version is not derived.
     """
     for name, declared, step in changed_attributes(operator):
         renamed = (change.renamed for change in step.change.attributes.values())
@@ -332,7 +332,7 @@ def check_removed_attributes(operator: Operator, context: LintContext) -> Iterat
 def check_added_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S209 for each added attribute that is required and has no `old` value declared.
 
-    Transitions whose adapter up is not derived pass.
+    No attribute is reported if the adapter to the newer version is not derived.
     """
     for name, declared, step in changed_attributes(operator):
         is_new = name in step.new.attributes and name not in step.old.attributes and not declared.renamed

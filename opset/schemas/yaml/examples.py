@@ -308,7 +308,7 @@ class Examples(Likeness):
         return None
 
     def map_key(self, node: YamlNode, element: str) -> str | int:
-        """Return the key of a map as a str or int, by its type `element`; if wrong, add a finding and return 0."""
+        """Return a map's key as a str or int, by the type `element` of keys; if wrong, add a finding and return 0."""
         text = str(node.value)
         if element == "string":
             return text

@@ -176,7 +176,7 @@ def _bodies(key: str, value: list[Any]) -> list[str]:
 
 
 def _formula(key: str, value: str) -> list[str]:
-    """Return the YAML lines of a LaTeX formula: a block below its key, in which backslashes need no escape."""
+    """Return the YAML lines of a key and its LaTeX formula, a block below the key: backslashes need no escape there."""
     if value != value.strip() or not all(line.isprintable() and line == line.strip() for line in value.split("\n")):
         return _entry(key, value)
     lines = value.split("\n")

@@ -56,7 +56,7 @@ def _report_text(rule: Rule[Any]) -> str:
     head = f"as {_SEVERITIES[rule.severity]}."
     needs = _REQUIREMENTS.get(rule.requires, "Only the number of the version must be corrected.")
     if rule.requires not in _REQUIREMENTS and rule.clause == CLARIFIED:
-        return f"{head} No new version is needed, since no behavior changes."
+        return f"{head} No new version is needed, since the same nodes are valid and compute the same results."
     if rule.requires not in _REQUIREMENTS and rule.clause == BEHAVIOUR:
         needs = "The edit needs a new version only if the behavior changes."
     return f"{head} {needs} The standard says that {rule.clause}."

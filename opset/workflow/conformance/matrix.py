@@ -190,7 +190,7 @@ def read_report(path: str) -> dict[str, str]:
 def compare_results(results: Sequence[Result], before: Mapping[str, str]) -> ResultChanges:
     """Return the cases whose results are worse or better than in `before`, the results of an earlier run by name.
 
-    A good result is better than a refusal, and a refusal better than a bad result.
+    A good result is better than a refusal, and a refusal better than a bad result. Cases of one run alone are left out.
     """
     ranks = dict.fromkeys(RESULTS, 2) | dict.fromkeys(GOOD, 0) | dict.fromkeys((REFUSED, ACCEPTED), 1)
     changed = ResultChanges([], [])

@@ -58,7 +58,7 @@ def _quotation(finding: Finding) -> Evidence:
 
 @POINTS.rule("function", ReviewedVersion, clause=PROPOSAL, phrase="A function body, where other operators express it")
 def check_function_body(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether the version has a function body, which it needs if other operators express it."""
+    """Yield evidence of whether the version has a function body, which it needs if other operators express it."""
     if version.schema.function:
         count = len(version.schema.function)
         why = f"it has {count} function bod{'y' if count == 1 else 'ies'}"
@@ -87,7 +87,7 @@ def check_frameworks(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("numpy", ReviewedVersion, clause=PROPOSAL, phrase="The semantics of numpy, where numpy has it")
 def check_numpy(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether `counterparts` names numpy, whose semantics count if it has the operator."""
+    """Yield evidence of whether `counterparts` names numpy, whose semantics count if it has the operator."""
     text = version.docs.counterparts.get("numpy")
     if text:
         yield Evidence(PASSED, f"numpy: {text}", version.place_of("counterparts", "numpy"))
@@ -132,7 +132,7 @@ def check_generality(version: ReviewedVersion) -> Iterator[Evidence]:
     "doc", ReviewedVersion, clause=DESCRIPTION, applies=is_any, phrase="A description that leaves nothing open"
 )
 def check_description(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether the version, its parameters and its special cases have prose."""
+    """Yield evidence of whether the version, its parameters and its special cases have prose."""
     gaps = [each._replace(help="write 'doc:'") for each in quote_rules(version, "S212", "S213")]
     if not version.schema.deprecated:
         gaps += map(_quotation, LINT.by_code["S239"].check(version.operator, None))  # lint demands it of the standard
@@ -142,7 +142,7 @@ def check_description(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("page", ReviewedVersion, clause=DESCRIPTION, phrase="Examples in the description")
 def check_examples_on_page(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether an example with outputs holds for the version, so that its page shows one."""
+    """Yield evidence of whether an example with outputs holds for the version, so that its page shows one."""
     examples = [*version.examples_with_outputs]
     if examples:
         yield Evidence(PASSED, f"{count_text(len(examples))} on its page", version.example_place(examples[0]))
@@ -153,7 +153,7 @@ def check_examples_on_page(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("counterparts", ReviewedVersion, clause=DESCRIPTION, phrase="Its counterparts in frameworks")
 def check_counterparts(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether the version names its counterparts in frameworks, by the key `counterparts`."""
+    """Yield evidence of whether the version names its counterparts in frameworks, by the key `counterparts`."""
     if version.docs.counterparts:
         yield Evidence(PASSED, f"it names {', '.join(version.docs.counterparts)}", version.place_of("counterparts"))
     else:
@@ -163,7 +163,7 @@ def check_counterparts(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("formula", ReviewedVersion, clause=DESCRIPTION, phrase="A formula or pseudo-code")
 def check_formula(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether the version has a formula, or a function body in place of one."""
+    """Yield evidence of whether the version has a formula, or a function body in place of one."""
     if version.docs.formula:
         yield Evidence(PASSED, "it has a formula", version.place_of("formula"))
     elif version.schema.function:
@@ -178,7 +178,7 @@ def check_formula(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("kernel", ReviewedVersion, clause=REFERENCE, phrase="A reference implementation")
 def check_kernel(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether a kernel is registered for the version."""
+    """Yield evidence of whether a kernel is registered for the version."""
     if origin := version.function_origin(KERNELS, "kernel"):
         yield Evidence(PASSED, "it has a kernel", origin)
     else:
@@ -188,7 +188,7 @@ def check_kernel(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("computed", ReviewedVersion, clause=REFERENCE, phrase="Examples that the kernel computes")
 def check_computed_examples(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether the kernel computes the outputs of the examples."""
+    """Yield evidence of whether the kernel computes the outputs of the examples."""
     yield from _test_results(version, "kernel", "computed by the kernel")
 
 
@@ -214,7 +214,7 @@ def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Ev
 
 @POINTS.rule("since", ReviewedVersion, clause=VERSION, applies=is_any, phrase="The version number")
 def check_version_number(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether the version is locked, or its number follows the domain's newest released version."""
+    """Yield evidence of whether the version is locked, or its number follows the domain's newest released version."""
     domain = domain_name(version.schema.domain)
     locked = version.lock.get(domain, {})
     place = version.place_of("since")
@@ -240,7 +240,7 @@ _CHANGE_RULES = ("S201", "S205", "S208", "S209", "S210", "S229")
 
 @POINTS.rule("change", ReviewedVersion, clause=VERSION, applies=is_any, phrase="What changed from the version before")
 def check_change_block(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether the `change:` block says what differs from the version before."""
+    """Yield evidence of whether the `change:` block says what differs from the version before."""
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
         return
@@ -281,7 +281,7 @@ def check_adapters(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("upgrade", ReviewedVersion, clause=CONVERSION, applies=is_any, phrase="Examples that are converted up")
 def check_upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether examples of the version before, converted to this version, give the same outputs."""
+    """Yield evidence of whether examples of the version before, converted to this version, give the same outputs."""
     if version.transition is None:
         why = "it is the first version; its examples go up once there is a newer one"
         yield Evidence(NOT_APPLICABLE, why, version.place_of())
@@ -291,7 +291,7 @@ def check_upgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("downgrade", ReviewedVersion, clause=CONVERSION, applies=is_any, phrase="Examples that are converted down")
 def check_downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether examples of this version, converted to the version before, give the same outputs."""
+    """Yield evidence of whether examples of this version, converted to the version before, give the same outputs."""
     if version.transition is None:
         yield Evidence(NOT_APPLICABLE, "it is the first version", version.place_of())
     elif version.schema.deprecated:
@@ -303,7 +303,7 @@ def check_downgrade(version: ReviewedVersion) -> Iterator[Evidence]:
 def _conversion_results(
     version: ReviewedVersion, source: OpSchema, target: OpSchema, declared: str
 ) -> Iterator[Evidence]:
-    """Yield evidence whether examples of `source`, converted to the version `target`, give the same outputs.
+    """Yield evidence of whether examples of `source`, converted to the version `target`, give the same outputs.
 
     `declared` is how the `change:` block says that the adapter is made.
     """
@@ -351,7 +351,7 @@ def check_documentation(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("test_data", ReviewedVersion, clause=DOCUMENTATION, phrase="Test data, generated")
 def check_test_data(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether cases of a test corpus can be made from the examples."""
+    """Yield evidence of whether cases of a test corpus can be made from the examples."""
     schema = version.schema
     versions = version.registry.versions(schema.name, schema.domain)
     picks = pick_cases(version.registry, [versions], True, {(schema.domain, schema.name): {version.since}})
@@ -373,7 +373,7 @@ def check_test_data(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("inference", ReviewedVersion, clause=INFERENCE, phrase="A rule or function for its outputs")
 def check_inference_rule(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether inference has a rule or a function for the outputs of the version."""
+    """Yield evidence of whether inference has a rule or a function for the outputs of the version."""
     if version.schema.shape:
         yield Evidence(PASSED, f"by the rule {version.schema.shape}", version.place_of("shape"))
     elif origin := version.function_origin(RULES, "infer"):
@@ -385,13 +385,16 @@ def check_inference_rule(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("inferred", ReviewedVersion, clause=INFERENCE, phrase="Tests of the inference")
 def check_inferred_examples(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether inference agrees with the examples, with known sizes and with dim_params."""
+    """Yield evidence of whether inference agrees with the examples.
+
+    It runs once with the sizes as numbers, and once with dim_params in their place.
+    """
     yield from _test_results(version, "inference", "inferred, with sizes and with dim_params")
 
 
 @POINTS.rule("rank", ReviewedVersion, clause=INFERENCE, phrase="The rank at least")
 def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether inference knows at least the rank of every output in the examples."""
+    """Yield evidence of whether inference knows at least the rank of every output in the examples."""
     report = version.test_part("inference")
     gaps = {each.example: each for each in report.gaps if "[" not in each.known}
     for each in version.examples:
@@ -411,7 +414,7 @@ def check_rank(version: ReviewedVersion) -> Iterator[Evidence]:
     "replacement", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn, phrase="An operator that replaces it"
 )
 def check_replacement(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether a withdrawn version names an existing operator that replaces it."""
+    """Yield evidence of whether a withdrawn version names an existing operator that replaces it."""
     why = f"{version.schema.replacement} replaces it"
     yield from [*quote_rules(version, "S214")] or [Evidence(PASSED, why, version.place_of("replacement"))]
 
@@ -424,7 +427,7 @@ def check_replacement(version: ReviewedVersion) -> Iterator[Evidence]:
     phrase="Documentation that leads to the replacement",
 )
 def check_replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether the description names the operator that replaces this one."""
+    """Yield evidence of whether the description names the operator that replaces this one."""
     if version.schema.replacement and re.search(rf"\b{re.escape(version.schema.replacement)}\b", version.docs.doc):
         yield Evidence(PASSED, f"'doc' names {version.schema.replacement}", version.place_of("doc"))
     else:

@@ -114,7 +114,7 @@ def _evidence_without_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("empty", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of an empty tensor")
 def check_empty_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether an example has an empty tensor."""
+    """Yield evidence of whether an example has an empty tensor."""
     examples = (each for each in version.examples if any(0 in (value.shape or ()) for value in input_tensors(each)))
     help = "add one: inputs: [{float: [], shape: [0, 2]}]"
     yield from [*_evidence_without_tensors(version)] or [_edge_evidence(version, "an empty tensor", examples, help)]
@@ -122,7 +122,7 @@ def check_empty_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("scalar", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of a scalar")
 def check_scalars(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether an example has a scalar as first tensor input, or that a constraint forbids it."""
+    """Yield evidence of whether an example has a scalar as first tensor input, or that a constraint forbids it."""
     if version.first_tensor is None:
         yield from _evidence_without_tensors(version)
         return
@@ -180,7 +180,7 @@ def _has_negative(value: Any) -> bool:
     "not_numbers", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of NaN and infinities"
 )
 def check_nan_and_infinities(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether an example has NaN or infinities, if an input may have floats."""
+    """Yield evidence of whether an example has NaN or infinities, if an input may have floats."""
     schema = version.schema
     if not any(type_.startswith(FLOATS) for each in schema.inputs for type_ in schema.allowed_types(each)):
         yield Evidence(NOT_APPLICABLE, "none of its inputs is of floats", version.place_of("types"))
@@ -203,7 +203,7 @@ def _is_special(value: ExampleValue) -> bool:
 
 @POINTS.rule("broadcast", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of broadcasting")
 def check_broadcasting(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether an example has inputs of different shapes, if the operator broadcasts."""
+    """Yield evidence of whether an example has inputs of different shapes, if the operator broadcasts."""
     named = {condition.subject for condition in version.schema.conditions if condition.kind == BROADCAST}
     if not named and not re.match(r"broadcast|onto", version.schema.shape):
         yield Evidence(NOT_APPLICABLE, "it does not broadcast", version.place_of("shape"))

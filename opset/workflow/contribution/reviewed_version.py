@@ -213,7 +213,10 @@ def input_tensors(example: Example) -> Iterator[ExampleValue]:
 
 
 def values_of_input(example: Example, index: int, variadic: bool = False) -> tuple[ExampleValue | None, ...]:
-    """Return the values that an example has for the input at `index`: at most one, or all that follow if `variadic`."""
+    """Return the values that an example has for the input at `index`; if `variadic`, all from `index` on.
+
+    An input that the example leaves out has the value None, or no value if it is behind the last one.
+    """
     return example.inputs[index:] if variadic else example.inputs[index : index + 1]
 
 

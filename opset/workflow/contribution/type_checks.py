@@ -51,7 +51,7 @@ class CastResult(NamedTuple):
     phrase="A kernel for every type, which computes the same values in each",
 )
 def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence whether the kernel computes every type that the version allows, with the same values in each.
+    """Yield evidence of whether the kernel computes every type that the version allows, with the same values in each.
 
     The evidence is from examples of a type, or from examples cast to it.
     """

@@ -207,10 +207,11 @@ def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int
 
 
 def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
-    """Return the opsets at which the function bodies of a version are tested: the first and the last of each body.
+    """Return the opsets of ai.onnx at which the function bodies of a version are tested, in ascending order.
 
-    For an operator of ai.onnx, the opset before the version is added if a body holds there. For other domains, the last
-    body is tested at the newest opset of ai.onnx.
+    They are the first and the last opset at which each body is used. The newest body is used up to the last opset of
+    the version, or in another domain than ai.onnx, up to the newest opset. For an operator of ai.onnx, the opset before
+    the version's own is tested as well, if a body is written for it or for an older one.
     """
     last = RELEASES[-1].opset
     keys = sorted({body.opset for body in schema.function})

@@ -278,7 +278,10 @@ def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequ
 
 
 def _example_of_type(schema: OpSchema, example: Example, name: str, type_: str) -> Example:
-    """Return a copy of an example with inputs of the type constraint `name` in the type `type_`, elements unchanged."""
+    """Return a copy of an example whose inputs of the type constraint `name` have the type `type_`.
+
+    Elements of inputs stay as they are, and so do outputs.
+    """
     formals = schema.inputs
     inputs = tuple(
         value._replace(type=type_)
