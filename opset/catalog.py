@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from opset.errors import OpsetError
+from opset.errors import InferenceError, OpsetError
 from opset.inference.engine.result import infer
 from opset.model.types import nest_elements
 from opset.opsets.amendments import amendments_of
@@ -197,12 +197,15 @@ def _is_found_without_values(registry: Registry, domain: str, operator: str, nam
     assert schema is not None  # a version of its own
     if any(misfit.constraint == example.error for misfit in constraint_misfits(schema, example.attributes)):
         return True
-    with suppress(OpsetError):  # an example that is not right is a finding of `opset test`
-        values = {index: value_of(each) for index, each in enumerate(example.inputs) if each is not None}
-        model, _ = model_with_inputs(schema, example, values, lambda value: False, symbolic=False)
+    values = {index: value_of(each) for index, each in enumerate(example.inputs) if each is not None}
+    model, _ = model_with_inputs(schema, example, values, lambda value: False, symbolic=False)
+    try:
         findings = infer(model, schemas=registry, strict=True).findings
-        return any(each.why.startswith(f"{example.error}: ") for each in findings)
-    return False
+    except InferenceError:  # a file of rules cannot be used
+        raise
+    except OpsetError:  # an example that is not right is a finding of `opset test`
+        return False
+    return any(each.why.startswith(f"{example.error}: ") for each in findings)
 
 
 class TransitionFacts(NamedTuple):

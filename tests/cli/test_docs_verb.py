@@ -78,7 +78,9 @@ def test_what_is_wrong_with_a_call(acme, folder):
     assert "error[U103] the folder to write to has no name" in docs("-o", "").stderr
 
 
-def test_hooks_run_where_they_are_trusted_alone(acme, folder):
+def test_hooks_run_where_they_are_trusted_alone(folder):
+    breaking = domains.operator(examples=[{"name": "none", "since": 2, "inputs": [{"float": [1]}], "error": "C1"}])
+    acme = domains.write(folder / "schemas", "com.acme", breaking)
     (acme / "com.acme/inference.py").write_text("raise RuntimeError('x')\n")
     assert "error[I301]" in docs().stderr
     assert docs("--no-hooks").exit_code == 0
