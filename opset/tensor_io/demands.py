@@ -216,15 +216,27 @@ def _divisor(use: Use) -> Demand | None:
 
 
 def _words(*attributes: str) -> Rule:
-    """Return the rule that demands elements of one of the attributes."""
+    """Return the rule that demands elements of one of the attributes, and one that is not among them."""
 
     def rule(use: Use) -> Demand | None:
         for name in attributes:
             if found := use.attribute(name):
-                return Demand(choices=tuple(found))
+                known = tuple(found)
+                takes_others = use.attribute("zeros") != 0  # a OneHotEncoder may take nothing else
+                return Demand(choices=(*known, _other_than(known)) if takes_others else known)
         return None
 
     return rule
+
+
+def _other_than(known: tuple[Any, ...]) -> Any:
+    """Return a text or number that is not among some texts or numbers."""
+    if isinstance(known[0], str | bytes):
+        longest = max(known, key=len)
+        return longest + (b"x" if isinstance(longest, bytes) else "x")
+    numbers = [each for each in known if math.isfinite(each)]
+    highest = max(numbers, default=0)
+    return highest + 1 if highest < 2**63 - 1 else min(numbers) - 1
 
 
 def _scores(use: Use) -> Demand | None:

@@ -11,7 +11,7 @@ from opset.model import proto as pb
 from opset.opsets.registry import default_registry
 from opset.reference.engine.evaluator import ReferenceEvaluator
 from opset.reference.example_models import type_proto
-from opset.tensor_io.demands import Demand, demands_for
+from opset.tensor_io.demands import Demand, _other_than, demands_for
 from opset.tensor_io.random_inputs import random_inputs
 
 HEAD = '<ir_version: 8, opset_import: ["": {}, "ai.onnx.ml": 3, "f": 1]> g '
@@ -83,7 +83,7 @@ def test_two_demands_are_met_together_if_they_can_be(one, other, met):
         ("(int64[3] a, int64[3] b) => (int64[A] y) { y = Div (a, b) }", "b", Demand(1, 3)),
         ("(string[3] x) => (int64[A] y) "
          '{ y = ai.onnx.ml.LabelEncoder <keys_strings = ["a", "b"], values_int64s = [1, 2]> (x) }',
-         "x", Demand(choices=("a", "b"))),
+         "x", Demand(choices=("a", "b", "ax"))),
         ("(float[4] x, float[4] m) => (float[A] y) { s = Add (x, m) t = Softmax (s) y = Abs (t) }", "m",
          Demand(mask=True)),
         ("(int64[4] x) => (bool[A] y) { y = Cast <to = 9> (x) }", "x", Demand(0, 1)),
@@ -323,3 +323,11 @@ def test_quantized_operators_get_bytes_and_small_scales(operator, scale_of_outpu
     scale = Demand(0.05, 0.3, whole=False)
     every = {"a": Demand(-128, 255), "b": Demand(-128, 255)}
     assert found == (every | {"as": scale, "bs": scale, "ys": Demand(5, 40, whole=False)} if scale_of_output else every)
+
+
+@pytest.mark.parametrize(
+    ("known", "other"),
+    [((b"a", b"bc"), b"bcx"), ((3, -1), 4), ((2**63 - 1, 5), 4), ((1.5, float("inf")), 2.5), ((float("nan"),), 1)],
+)
+def test_a_word_or_number_that_is_not_known(known, other):
+    assert _other_than(known) == other
