@@ -60,6 +60,12 @@ def found(text):
             [("W604", "graph 'main', value_info 't'"), ("I101", "graph 'main', node number 0 (Relu)")],
             id="a stated rank beyond all that is followed",
         ),
+        pytest.param(
+            "main (float[2] x, bool c) => (float[2] y) { b = If (c) <then_branch = t () => (t1) { t1 = Neg (x) }, "
+            "else_branch = e () => (e1) { e1 = IsNaN (x) }> y = Identity (b) }",
+            [("I201", "graph 'main', node number 0 (If)")],
+            id="branches that give other element types",
+        ),
     ],
 )
 def test_what_does_not_follow_is_found_with_its_place(text, expected):

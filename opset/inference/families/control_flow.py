@@ -40,7 +40,8 @@ _FOLLOWED = ("int64", "int32", "bool")  # element types of states whose elements
 def if_1(call: Call) -> GraphRule:
     """Return the output types of an If: of the branch that runs, or what both branches have in common.
 
-    Requests to infer the branches are yielded. Raises Violation C2 if no branch has enough outputs.
+    Requests to infer the branches are yielded. Raises Violation C2 if no branch has enough outputs, and Violation if
+    both may run and give tensors of different element types.
     """
     branches = {name: _graph_of_attribute(call, name) for name in ("then_branch", "else_branch")}
     check_graphs("If", call.version, 0, 0, branches)
@@ -62,6 +63,9 @@ def if_1(call: Call) -> GraphRule:
             results.append(outputs)
     if len(results) == 1:
         return results[0]
+    for index, left, right in zip(range(call.output_count), results[0], results[1], strict=False):
+        if None not in (one := _element_of(left), other := _element_of(right)) and one != other:
+            raise Violation("", f"output {index} has {one} in one branch, and {other} in the other")
     result = _join_outputs(call, results[0], results[1], "the branches differ in {}, or that of one is not known")
     return Outputs(result[: call.output_count], result.data[: call.output_count])
 
@@ -300,6 +304,11 @@ def _drop_lost_parts(type_: Type | None, before: Type | None, after: Type | None
 def _widen_type(type_: Type | None, rankless: bool) -> Type | None:
     """Return a type with all sizes unknown, or with all ranks unknown if `rankless`."""
     return drop_shapes(type_) if rankless else map_sizes(type_, lambda size: None)
+
+
+def _element_of(type_: Type | None) -> str | None:
+    """Return the element type of a tensor, None if it is unknown or the value is no tensor."""
+    return type_.element if type_ is not None and type_.kind == "tensor" else None
 
 
 def _join_outputs(call: Call, left: Outputs, right: Outputs, why: str) -> Outputs:
