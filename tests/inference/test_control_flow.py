@@ -34,7 +34,6 @@ def branches(then, other, cond="c"):
         ("Relu (x)", "Concat <axis = 1> (x, x)", "float[N, y_d1]"),
         ("Relu (x)", "Flatten <axis = 0> (x)", "float[y_d0, y_d1]"),
         ("Relu (x)", "ReduceSum <keepdims = 0> (x)", "float"),
-        ("Relu (x)", "Shape (x)", "?"),
     ],
 )
 def test_branches_are_merged(then, other, expected):
@@ -42,6 +41,15 @@ def test_branches_are_merged(then, other, expected):
     assert not found.findings
     assert str(found.type("y") or "?") == expected
     assert bool(found.gaps) == (found.type("y") is None or found.shape("y") is None)
+
+
+def test_branches_give_one_element_type_unless_the_condition_is_known():
+    nodes = branches("Relu (x)", "Shape (x)")
+    found = infer(model(nodes, "bool c, float[N, 4] x"))
+    assert [each.why for each in found.findings] == ["output 0 has float in one branch, and int64 in the other"]
+    assert found.type("y") is None
+    found = infer(model("c = Constant <value = bool {1}> () " + nodes, "float[N, 4] x"))
+    assert not found.findings and str(found.type("y")) == "float[N, 4]"
 
 
 def test_a_constant_condition_takes_its_branch_with_its_elements():
