@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from opset.advice import PAGES
+from opset.advice import PAGES, advice_of
 from opset.errors import (
     CODES,
     KEPT,
@@ -173,3 +173,9 @@ def test_findings_in_a_line():
     assert repr(FindingList([refusal("n"), Finding("M101", "a"), refusal("m")], 2000)) == (
         "<FindingList of 3 and 2,000 more: C204, M101>"
     )
+
+
+def test_an_error_needs_no_page(monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr("opset.advice.PAGES", tmp_path / "file")  # nothing below it can be read
+    assert advice_of.__wrapped__("M101") == ""
