@@ -614,7 +614,7 @@ class OpsetError(Exception):
         self.findings, self.omitted = tuple(findings), findings.omitted
         first = self.findings[0]
         self.code, self.message, self.place = first.code, first.message, first.place
-        self.why, self.help, self.file = first.why, first.advice, first.file
+        self.why, self.file = first.why, first.file
         super().__init__()
 
     def __str__(self) -> str:
@@ -622,6 +622,11 @@ class OpsetError(Exception):
         more = max(len(kinds) - SHOWN, 0) + self.omitted
         lines = [str(finding) for finding in kinds[:SHOWN]]
         return "\n".join([*lines, f"… and {more:,} more"] if more > 0 else lines)
+
+    @property
+    def help(self) -> str:
+        """What to do about the first finding."""
+        return self.findings[0].advice
 
     @property
     def finding_list(self) -> FindingList:

@@ -18,6 +18,7 @@ from opset.cli.target_options import TargetChoice, target_options
 from opset.errors import FindingList, brief_name, listing, safe_text
 from opset.opsets.registry import Registry
 from opset.plain_text import prose_lines
+from opset.schemas.names import qualified_name
 from opset.version_converter import Target, convert_model
 from opset.version_converter.blockers import (
     Blocker,
@@ -174,8 +175,7 @@ def _reason_lines(blocker: Blocker | TotalBlocker) -> Iterator[str]:
 
 
 def _name_of(blocker: Blocker | TotalBlocker) -> str:
-    name = blocker.operator if blocker.domain == "ai.onnx" else f"{blocker.domain}.{blocker.operator}"
-    return brief_name(name)
+    return brief_name(qualified_name(blocker.domain, blocker.operator))
 
 
 def _count(number: int, noun: str) -> str:

@@ -14,13 +14,12 @@ from opset.cli.new import (
     domain_option,
     folder_option,
     operator_arguments,
-    qualified_name,
     quote_path,
     since_option,
     write_files_report,
 )
 from opset.errors import safe_text
-from opset.schemas.names import domain_name
+from opset.schemas.names import domain_name, qualified_name
 from opset.schemas.yaml.printer import flow
 from opset.workflow.authoring.bump import LockComparison, bump, compare_with_lock
 

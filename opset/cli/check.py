@@ -29,7 +29,7 @@ SUFFIX = "mended"
 DOCUMENT = ".onnxopset"
 """The suffix of operator-set documents."""
 UNREADABLE = ("S301", "S302")
-"""Codes of what is no document, or is damaged."""
+"""Codes of a file that is damaged, or no document at all."""
 WORDS = {"clean": "clean", "warned": "with warnings", "broken": "with errors", "failed": "failed"}
 VERB = Verb(WORDS, "the model was not checked", ("inference.py",), "I401")
 

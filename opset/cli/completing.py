@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 from opset.errors import CODES, UsageError
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import RELEASES
-from opset.schemas.names import domain_name
+from opset.schemas.names import domain_name, qualified_name
 
 
 def complete_names(command: click.Command) -> None:
@@ -55,9 +55,7 @@ def _operators(text: str) -> Iterable[str]:
     if at:
         domain, _, op_type = name.rpartition(".")
         return [f"{name}@{schema.since_version}" for schema in registry.versions(op_type, domain)]
-    return [
-        f"{domain}.{each}" if domain else each for domain in registry.domains for each in registry.operators(domain)
-    ]
+    return [qualified_name(domain, each) for domain in registry.domains for each in registry.operators(domain)]
 
 
 def _runtimes(text: str) -> Iterable[str]:

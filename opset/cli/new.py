@@ -13,7 +13,7 @@ import click
 from opset.cli import output
 from opset.errors import safe_text
 from opset.plain_text import table_lines
-from opset.schemas.names import domain_name
+from opset.schemas.names import domain_name, qualified_name
 from opset.workflow.authoring.new import FUNCTION, WrittenOperator, new_operator
 
 folder_option = click.option(
@@ -68,11 +68,6 @@ def command(
 def quote_path(path: Path | str) -> str:
     """Return a path as a shell reads it."""
     return shlex.quote(str(path))
-
-
-def qualified_name(domain: str, name: str) -> str:
-    """Return the name of an operator with its domain."""
-    return f"{domain}.{name}" if domain else name
 
 
 def operator_arguments(result: WrittenOperator) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from opset.cli import output
 from opset.cli.inputs import STREAM
 from opset.errors import CODES, Finding, FindingList, NodeLocation, NodeReference, safe_text
+from opset.schemas.names import qualified_name
 
 Result = TypeVar("Result")
 MOST_TOTALS = 1000
@@ -140,7 +141,7 @@ class Totals:
         seen = set()
         for finding in findings:
             at = getattr(finding.place, "at", None)
-            operator = (f"{at.domain}.{at.op_type}" if at.domain else at.op_type) if at is not None else ""
+            operator = qualified_name(at.domain, at.op_type) if at is not None else ""
             key = (operator, finding.code, *finding.kind[2:4])
             total = self._sums.get(key)
             if total is None:

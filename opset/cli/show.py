@@ -39,7 +39,7 @@ from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
 from opset.plain_text import style_text, table_lines
 from opset.schemas.model import example_versions
-from opset.schemas.names import normalize_domain
+from opset.schemas.names import normalize_domain, qualified_name
 
 
 @dataclass(frozen=True)
@@ -218,8 +218,7 @@ def operator_rows(operators: Sequence[UsedOperator], functions: Sequence[CalledF
     """Return the rows of a table of operators and functions with the numbers of their nodes."""
     rows = [["operator", "since", "nodes"]]
     for domain, operator, since, nodes in operators:
-        name = operator if domain == "ai.onnx" else f"{domain}.{operator}"
-        rows.append([brief_name(name), str(since or "unknown"), str(nodes)])
+        rows.append([brief_name(qualified_name(domain, operator)), str(since or "unknown"), str(nodes)])
     for domain, function, calls in functions:
         rows.append([brief_name(f"{domain}.{function}"), "function", str(calls)])
     return rows

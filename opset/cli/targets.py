@@ -40,7 +40,7 @@ from opset.opsets.runtimes.names import (
 )
 from opset.opsets.runtimes.wording import UNION, fault_text, limits_text, opsets_text, types_text, versions_text
 from opset.plain_text import prose_lines, table_lines
-from opset.schemas.names import domain_name, near_miss, normalize_domain
+from opset.schemas.names import domain_name, near_miss, normalize_domain, qualified_name
 
 ACTIONS = ["list", "show", "probe"]
 _INDENT = 14
@@ -379,7 +379,7 @@ def _operator_lines(operators: Sequence[TargetOperator], runtime: Runtime) -> li
     """Return a table of operators of a runtime with a row for each kernel."""
     cells = [["operator", "versions", "types", "limits"]]
     for each in operators:
-        name = _full_name(each)
+        name = qualified_name(each.domain, each.operator)
         for kernel in runtime.kernels(each.operator, each.domain):
             cells.append([name, versions_text(kernel, runtime.match), types_text(kernel), limits_text(kernel)])
             name = ""
@@ -392,16 +392,15 @@ def _fault_lines(operators: Sequence[TargetOperator], runtime: Runtime) -> Itera
     for each in operators:
         for fault in runtime.faults(each.operator, each.domain):
             versions = versions_text(fault.nodes, RANGE)
-            name = _full_name(each) if versions == "all" else f"{_full_name(each)} {versions}"
+            name = (
+                qualified_name(each.domain, each.operator)
+                if versions == "all"
+                else f"{qualified_name(each.domain, each.operator)} {versions}"
+            )
             nodes = ", ".join(filter(None, (name, fault_text(fault))))
             words = f"{nodes}: {fault.result}, {fault.gives}"
             first, *rest = prose_lines(words, "  ")
             yield from (first, *(f"  {line}" for line in rest))
-
-
-def _full_name(operator: TargetOperator) -> str:
-    domain = operator.domain
-    return operator.operator if domain == "ai.onnx" else f"{domain}.{operator.operator}"
 
 
 def _opsets_text(opsets: Mapping[str, VersionLimits]) -> str:

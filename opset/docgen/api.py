@@ -154,7 +154,7 @@ def _public_classes() -> frozenset[type]:
 
 
 def _members(cls: type, anchor: str, module: ModuleType) -> Iterator[PublicName]:
-    """Yield the public methods and properties of a class; those of a base class that is public, too, are left out."""
+    """Yield the public methods and properties of a class, without what a public base class defines."""
     seen = set()
     for base in cls.__mro__:
         if not base.__module__.startswith("opset.") or (base in _public_classes() and base is not cls):

@@ -87,7 +87,7 @@ def pages(registry: Registry, domains: Sequence[str], progress: Progress | None 
 
 
 def _file_names(domains: Sequence[str]) -> dict[str, str]:
-    """Return the name of each domain's file, without ".md", different from those of all other files."""
+    """Return a file name without ".md" for each domain; no two files have the same name."""
     taken = [each.removesuffix(".md") for each in (INDEX, COVERAGE)]
     odd = [domain for domain in domains if domain.lower().startswith(CHANGELOG)]
     plain = unique_slugs((domain_name(domain) for domain in domains if domain not in odd), taken)

@@ -274,7 +274,7 @@ def _implementations_data(data: Mapping[int, Mapping[str, Any]]) -> list[dict[st
 
 
 def _badges(data: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the tags of a version, such as withdrawn, experimental, function, with the anchors of what they mean."""
+    """Return the tags of a version, such as "withdrawn", each with the anchor of its explanation."""
     badges = ["withdrawn"] if data["deprecated"] else []
     badges += ["experimental"] if data["experimental"] else []
     badges += [f"{data['unknown']} unknown"] if data["unknown"] else []

@@ -61,7 +61,7 @@ def runtimes_index(site: Site) -> IndexPage:
     ways = [f"{how}: {words}" for how, words in HOW.items()]
     parts = [
         part(table=table(head, rows)),
-        part("How it is known", names=[_unlinked(each) for each in ways], described=True),
+        part("How it is known", names=[_text_entry(each) for each in ways], described=True),
     ]
     return index_page(INDEX, "index", "Runtimes", lead=lead, text=lead, parts=parts)
 
@@ -136,7 +136,7 @@ def _file_of(name: str) -> str:
     return Paths.runtime(name).rpartition("/")[2]
 
 
-def _unlinked(text: str) -> dict[str, str]:
+def _text_entry(text: str) -> dict[str, str]:
     """Return an entry for a list of links that has only a text, and no address."""
     return {"name": escape_text(text), "href": "", "note": ""}
 

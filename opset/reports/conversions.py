@@ -22,6 +22,7 @@ from opset.reports.frame import (
     number_cell,
     words_cell,
 )
+from opset.schemas.names import qualified_name
 from opset.version_converter.report import FEW
 
 MOST_PICTURES: Final = 60
@@ -44,8 +45,7 @@ class EffectKind:
     @property
     def operator(self) -> str:
         """The operator, with its domain if that is not ai.onnx."""
-        domain, name = self.group["domain"], self.group["operator"]
-        return name if domain == "ai.onnx" else f"{domain}.{name}"
+        return qualified_name(self.group["domain"], self.group["operator"])
 
     @property
     def versions(self) -> str:

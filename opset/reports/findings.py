@@ -9,6 +9,7 @@ from typing import Any, Final
 from opset.description.structure.folding import fold_names
 from opset.errors import CODES, Finding
 from opset.reports.frame import BAD, WARN, Cell, ReportPart, first_rows, lines_cell, number_cell, words_cell
+from opset.schemas.names import qualified_name
 
 _QUOTED: Final = re.compile(r"'[^']*'")
 SEVERITIES: Final = {"error": BAD, "warning": WARN}
@@ -62,4 +63,4 @@ def operator_of(finding: Mapping[str, Any]) -> str:
     at = finding.get("at")
     if at is None:
         return ""
-    return f"{at['domain']}.{at['op_type']}" if at["domain"] not in ("", "ai.onnx") else str(at["op_type"])
+    return qualified_name(at["domain"], at["op_type"])

@@ -23,6 +23,7 @@ from opset.reports.frame import (
     page_text,
 )
 from opset.reports.verifications import KINDS, verification_parts
+from opset.schemas.names import qualified_name
 
 _TITLES: Final = {
     "convert": "Conversion", "lower": "Lowering", "inline": "Inlining", "blockers": "Blockers", "check": "Check",
@@ -223,7 +224,7 @@ def _blocker_parts(model: Mapping[str, Any]) -> Iterator[ReportPart]:
 
 def _operator_words(blocker: Mapping[str, Any]) -> str:
     """Return the operator of a blocker with its version; "" if the whole model is refused."""
-    name = blocker["operator"] if blocker["domain"] in ("", "ai.onnx") else f"{blocker['domain']}.{blocker['operator']}"
+    name = qualified_name(blocker["domain"], blocker["operator"])
     return f"{name} {blocker['version']}" if blocker["version"] else name
 
 

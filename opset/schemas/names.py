@@ -20,6 +20,11 @@ def domain_name(domain: str) -> str:
     return domain or "ai.onnx"
 
 
+def qualified_name(domain: str, name: str) -> str:
+    """Return the name of an operator, with its domain in front unless that is `ai.onnx` or ""."""
+    return f"{domain}.{name}" if normalize_domain(domain) else name
+
+
 def near_miss(name: str, known: Iterable[str]) -> str:
     """Return "did you mean …?" with the names in `known` that are most similar to `name`; "" if none is similar."""
     import difflib  # slow to import, and needed for errors alone

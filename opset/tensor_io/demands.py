@@ -9,6 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from opset.budget import Limits
@@ -234,9 +235,8 @@ def _other_than(known: tuple[Any, ...]) -> Any:
     if isinstance(known[0], str | bytes):
         longest = max(known, key=len)
         return longest + (b"x" if isinstance(longest, bytes) else "x")
-    numbers = [each for each in known if math.isfinite(each)]
-    highest = max(numbers, default=0)
-    return highest + 1 if highest < 2**63 - 1 else min(numbers) - 1
+    taken = {*known}
+    return next(each for each in count() if each not in taken)
 
 
 def _scores(use: Use) -> Demand | None:

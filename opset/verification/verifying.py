@@ -271,19 +271,19 @@ class _Verifying:
                     if error.findings[0].code[:2] in ("R3", "R1") or error.findings[0].code in (*_STOPPED, "R206"):
                         break
                     continue
-                self._note_failures(failures)
+                if failures:
+                    self._note_failure(*failures[0])
                 yield drawn, outputs
                 return
             if failures and failures[-1][1].findings[0].code in _STOPPED:
                 break
         self._fail(*failures[0])
 
-    def _note_failures(self, failures: Sequence[tuple[Drawn, RunError]]) -> None:
-        """Note sizes with which the first model does not run."""
-        for drawn, error in failures[:1]:
-            if drawn.sizes:
-                sizes = ", ".join(f"{safe_text(name)}={size}" for name, size in drawn.sizes.items())
-                self.notes.append(f"the model before does not run with {sizes}: {_message(error)}")
+    def _note_failure(self, drawn: Drawn, error: RunError) -> None:
+        """Note the sizes with which the first model does not run, if it has open ones."""
+        if drawn.sizes:
+            sizes = ", ".join(f"{safe_text(name)}={size}" for name, size in drawn.sizes.items())
+            self.notes.append(f"the model before does not run with {sizes}: {_message(error)}")
 
     def _fail(self, drawn: Drawn, error: RunError) -> None:
         """Record a run that the first model did not make."""

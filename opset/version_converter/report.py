@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from opset.errors import SHOWN, ModelError, brief_name, listing, safe_text
 from opset.model.graph.index import BodyLabels
 from opset.plain_text import table_lines
-from opset.schemas.names import domain_name
+from opset.schemas.names import domain_name, qualified_name
 from opset.version_converter.result import Action, Conversion
 
 FEW = 4
@@ -158,7 +158,7 @@ def report_lines(report: ConversionReport) -> list[str]:
     """Return the lines below the headline: a table of operators, domains without schemas, notes, node counts."""
     rows = [["operator", "version", "nodes", "what happens"]]
     for group in report.operators:
-        name = group.operator if group.domain == "ai.onnx" else f"{group.domain}.{group.operator}"
+        name = qualified_name(group.domain, group.operator)
         counts = Counter(group.becomes)
         made = listing([name if count == 1 else f"{count} {name}" for name, count in counts.items()])
         becomes = "kept" if group.kept else f"converted to {made}"

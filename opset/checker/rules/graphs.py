@@ -296,7 +296,7 @@ def check_features(context: CheckContext) -> Iterator[Finding]:
     for feature, place in context.late_features:
         if not feature.is_annotation:
             why = f"it came with IR version {feature.ir_version}, and readers of earlier ones misread it or refuse it"
-            help = f"set the IR version to {feature.ir_version} or more, as `opset check --fix` does this"
+            help = f"set the IR version to {feature.ir_version} or more; `opset check --fix` does this"
             yield Finding("G214", f"IR version {context.ir_version} does not have {feature.name}", place, why, help)
 
 

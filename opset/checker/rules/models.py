@@ -103,7 +103,7 @@ def check_imports_unique(context: CheckContext) -> Iterator[Finding]:
         for (domain, version), count in counts.items():
             if count > 1:
                 message = f"the domain {domain_text(domain)} is imported {count} times at version {version}"
-                help = "keep one of the equal imports; `opset check --fix` does"
+                help = "keep one of the equal imports; `opset check --fix` does this"
                 yield Finding("W107", message, place, "imports are a set, in which each domain stands once", help)
 
 

@@ -25,7 +25,7 @@ from opset.model.graph.index import Body, bodies, bodies_below
 from opset.model.graph.walking import function_key
 from opset.model.storage.container import Model
 from opset.model.types import shape_of, type_string
-from opset.schemas.names import domain_name
+from opset.schemas.names import domain_name, qualified_name
 
 _PRODUCER: Final = ("producer_name", "producer_version", "domain", "doc_string")
 _LENGTH: Final = 120
@@ -491,7 +491,7 @@ def _annotations(node: Any) -> tuple[object, ...]:
 def _operator_text(operator: tuple[str, str, str]) -> str:
     """Return an operator with its domain, unless that is ai.onnx, and its overload."""
     name, domain, overload = operator
-    text = f"{domain}.{name}" if domain else name
+    text = qualified_name(domain, name)
     return brief_name(f"{text}:{overload}" if overload else text)
 
 

@@ -1,4 +1,7 @@
-"""How nodes with graphs carry an axis: If, Loop, Scan and SequenceMap, if what they decide does not depend on it."""
+"""How If, Loop, Scan and SequenceMap carry an axis into their graphs and out of them.
+
+None does if the axis decides which graph is run, or how often.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,7 @@ def _branches(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
 
 
 def _loop(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
-    """Return the places in the last states, which every turn keeps, and in what the turns give, behind a new axis."""
+    """Return the places of the axis in the outputs of a Loop: in its last states, then in its stacked outputs."""
     if not all(map(tracking.is_shared, filter(None, call.names[:2]))):
         raise Blocked("how often it turns depends on the slices")
     states = _states(tracking, index, call, range(2, len(call.names)))
@@ -80,7 +83,7 @@ def _loop(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
 
 
 def _scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
-    """Return the places in the last states, and in what the turns give, which follow from those in what it scans."""
+    """Return the places of the axis in the outputs of a Scan: in its last states, then in its stacked outputs."""
     if call.version < 9:
         raise Blocked("Scan of opset 8 has a batch axis of its own", "convert the model to opset 9 first")
     count = call.attribute("num_scan_inputs")

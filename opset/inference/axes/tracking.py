@@ -187,9 +187,8 @@ class Tracking:
     def _pass(self, index: int, reads: Sequence[str]) -> None:
         """Let the node at `index` carry the axis. Raises Blocked."""
         body = self.scope.body
-        followed = self.places.keys() | self.sized.keys()
         has_graphs = next(subgraphs(body.nodes[index]), None) is not None
-        if followed.isdisjoint(names_read([body.nodes[index]]) if has_graphs else reads):
+        if all(map(self.is_shared, names_read([body.nodes[index]]) if has_graphs else reads)):
             return
         if self._engine.index.functions and body.function_key(index) in self._engine.index.functions:
             raise Blocked(

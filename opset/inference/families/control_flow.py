@@ -64,7 +64,8 @@ def if_1(call: Call) -> GraphRule:
     if len(results) == 1:
         return results[0]
     for index, left, right in zip(range(call.output_count), results[0], results[1], strict=False):
-        if None not in (one := _element_of(left), other := _element_of(right)) and one != other:
+        one, other = _element_of(left), _element_of(right)
+        if one is not None and other is not None and one != other:
             raise Violation("", f"output {index} has {one} in one branch, and {other} in the other")
     result = _join_outputs(call, results[0], results[1], "the branches differ in {}, or that of one is not known")
     return Outputs(result[: call.output_count], result.data[: call.output_count])

@@ -140,7 +140,7 @@ def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: V
 
 
 def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[OpSchema]) -> Sequence[OpSchema]:
-    """Return those of an operator's versions (`known`) that a body has to work with.
+    """Return the versions of an operator, among `known`, with which a body has to work.
 
     Returns () if the operator does not exist at the body's first opset.
     """

@@ -199,7 +199,7 @@ class _TargetCheck:
 
 
 def _independent_findings(operator: Operator, found: Iterable[Finding], faults: Collection[str]) -> Iterator[Finding]:
-    """Yield those of the findings `found` whose location is not in a part of the file with a fault.
+    """Yield the findings in `found` that lie outside every part of the file that has a fault.
 
     `faults` are the locations of faults.
     """

@@ -20,7 +20,7 @@ from opset.schemas.lint import rules as lint
 from opset.schemas.lint.context import InferenceHooks
 from opset.schemas.lock import Lock, read_lock
 from opset.schemas.model import Docs, Example, ExampleValue, OpSchema, Parameter, example_versions
-from opset.schemas.names import domain_name, normalize_domain
+from opset.schemas.names import domain_name, normalize_domain, qualified_name
 from opset.schemas.selection import select_operators
 from opset.schemas.yaml.loader import Operator, folder_sets, load_operator, standard_sets
 from opset.version_converter import registration as adapters
@@ -114,7 +114,7 @@ class ReviewedVersion:
     @property
     def title(self) -> str:
         """The name of the operator as commands take it: "Softmax", "com.acme.Thin"."""
-        return f"{self.schema.domain}.{self.schema.name}" if self.schema.domain else self.schema.name
+        return qualified_name(self.schema.domain, self.schema.name)
 
     @cached_property
     def docs(self) -> Docs:
