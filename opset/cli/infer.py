@@ -18,7 +18,7 @@ from opset.cli.inputs import Input, dims_option, freeze_option
 from opset.cli.records import ModelReport
 from opset.errors import LONGEST, FindingList, brief_name, listing, quote, safe_text
 from opset.inference.building.types import Type
-from opset.inference.engine.result import Inference, infer
+from opset.inference.engine.result import COVERAGE_WORDS, Inference, infer
 from opset.model.graph.index import BodyLabels, node_label
 from opset.opsets.registry import Registry
 from opset.plain_text import table_lines
@@ -208,18 +208,9 @@ def _detail(report: InferenceReport) -> str:
     return next(_report_lines(report))
 
 
-_COVERAGE = {
-    "known": "known in numbers",
-    "symbolic": "with variables",
-    "rank": "of known rank",
-    "type": "of known type alone",
-    "nothing": "not known",
-}
-
-
 def _report_lines(report: InferenceReport) -> Iterator[str]:
     """Yield the lines of a report."""
-    counts = [f"{report.coverage[each]:,} {words}" for each, words in _COVERAGE.items() if report.coverage[each]]
+    counts = [f"{report.coverage[each]:,} {words}" for each, words in COVERAGE_WORDS.items() if report.coverage[each]]
     total = sum(report.coverage.values())
     yield f"{total:,} value{'s' * (total != 1)}: {', '.join(counts) or 'none'}"
     if report.nodes:

@@ -109,6 +109,7 @@ def _lexer_of(language: str) -> Any:
 
 
 _LANGUAGES = frozenset("onnx python console yaml sh json toml".split())
+_SHELLS = frozenset(("console", "sh"))
 
 
 def highlight(text: str, language: str = "", links: Mapping[str, str] | None = None) -> Markup:
@@ -118,6 +119,8 @@ def highlight(text: str, language: str = "", links: Mapping[str, str] | None = N
     """
     text = escape_invisible(text).rstrip() + "\n"
     tokens = [*_lexer_of(language).get_tokens(text)] if language in _LANGUAGES and len(text) <= LONGEST else []
+    if language in _SHELLS:  # their lexers take the "1" of "1.17" for a number
+        tokens = [(Text if kind in Number else kind, value) for kind, value in tokens]
     if "".join(value for _, value in tokens) == text:
         content = "".join(_token_spans(tokens, links or {}))
     else:

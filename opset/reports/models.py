@@ -22,6 +22,7 @@ from opset.reports.frame import (
     number_cell,
     page_text,
 )
+from opset.reports.inferences import coverage_text, inference_parts
 from opset.reports.verifications import KINDS, verification_parts
 from opset.schemas.names import qualified_name
 
@@ -55,6 +56,7 @@ def models_page(
     parts += [*_total_parts(document.get("totals", ()), title)] if several else [*finding_parts(models, title)]
     if not several:
         parts += [*_blocker_parts(models[0]), *_mend_parts(models[0])]
+        parts += [*inference_parts(models[0])] if "coverage" in models[0] else []
     done = [each for each in models if not several or each["status"] != "refused"]
     kinds = kinds_of(done)
     is_refused = not several and models[0]["status"] == "refused"
@@ -126,7 +128,9 @@ def _facts(model: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield "Releases", releases
     if "mended_count" in model:
         yield "Mended", f"{model['mended_count']:,}"
-    if nodes := model.get("nodes"):
+    if "coverage" in model:
+        yield "Values", coverage_text(model["coverage"])
+    elif nodes := model.get("nodes"):
         counts = {name: count for name, count in nodes.items() if count and name != "total"}
         words = {"passed": "passed through"}
         parts = [f"{count:,} {words.get(name, name)}" for name, count in counts.items()]

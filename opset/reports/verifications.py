@@ -83,9 +83,8 @@ def verification_parts(verifications: Sequence[tuple[str, Mapping[str, Any]]]) -
     texts = [text] if any(each["outputs"] for _, each in verifications) else []
     for name, each in verifications:
         if (first := each["first_difference"]) is not None:
-            words = (
-                f"{name + ': ' if name else ''}the first value inside that differs is {first['value']}: {first['why']}"
-            )
+            subject = f"{name}: the" if name else "The"
+            words = f"{subject} first inner value that differs is {first['value']}: {first['why']}"
             texts.append(f"{words}. Before: {first['before']}; after: {first['after']}.")
     if not several:
         tables += _runs_tables(verifications[0][1]["runs"])

@@ -45,6 +45,11 @@ def test_a_text_without_an_end_is_read_once():
     assert kinds[-1] == "Token.Literal.String" and len(kinds) < 9
 
 
+def test_a_version_in_a_command_has_one_color():
+    shown = code.highlight("$ opset convert m.onnx --for onnxruntime==1.17 --to 21", "console")
+    assert "1.17 --to 21" in shown and '<span class="n">21</span>' in code.highlight("x = 21", "python")
+
+
 def test_operators_are_links():
     shown = code.highlight("y = Add (a, b)", "onnx", {"Add": "Add.html?a&b", "a": "x"})
     assert '<a class="f" href="Add.html?a&amp;b">Add</a>' in shown and shown.count("<a ") == 1

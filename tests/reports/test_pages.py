@@ -74,8 +74,10 @@ FOREIGN = """<ir_version: 9, opset_import: ["": 20, "com.other": 1]>
     net (float[1, 1, 4, 4] x, float[1, 4] r, int64[1] b) => (float[1, 1, 1, 1] y, z) {
         y = RoiAlign <mode = "MAX"> (x, r, b)  z = com.other.Op (x)
     }"""
+UNKNOWN = """<ir_version: 9, opset_import: ["": 20, "com.other": 1]>
+    net (float[N, 4] x) => (y, z, w) { y = Concat <axis = 0> (x, x)  z = com.other.Op (x)  w = Add (z, x) }"""
 MODELS = {"model": MODEL, "other": OTHER, "refused": REFUSED, "faulty": FAULTY, "broken": BROKEN, "torn": "x",
-          "foreign": FOREIGN,
+          "foreign": FOREIGN, "unknown": UNKNOWN,
           "plain": PLAIN, "doubled": PLAIN.replace("Abs (x)", "Add (x, x)")}  # fmt: skip
 # The calls whose pages are in pages.txt: no verifications of models whose last digits are those of a machine.
 CALLS = [
@@ -92,6 +94,7 @@ CALLS = [
     "check faulty.onnxtxt --fix -o fixed.onnxtxt",
     "check faulty.onnxtxt --diff",
     "infer model.onnxtxt -o inferred.onnx",
+    "infer unknown.onnxtxt --values",
     "verify plain.onnxtxt doubled.onnxtxt --seeds 1",
     "diff model.onnxtxt other.onnxtxt",
     "breaking before --schemas after --no-examples",
@@ -243,7 +246,7 @@ def test_a_verification_has_a_row_for_outputs_that_are_alike_and_bars():
     bars = [each for each in part.iter() if local_name(each) == "svg"]
     assert bars[0].get("aria-label") == f"Elements by difference: above {SHARES[-1]:g}: 24"
     assert bars[1].get("aria-label") == "Elements by difference: equal: 6"
-    assert "the first value inside that differs is z.1" in text_of(part)
+    assert "The first inner value that differs is z.1" in text_of(part)
     assert data_of(root)["outputs"][2]["histogram"] == [0, 0, 0, 0, 0, 0, 0, 24]
 
 

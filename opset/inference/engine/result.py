@@ -30,6 +30,14 @@ __all__ = ["Gap", "Inference", "Value", "infer", "infer_shapes"]
 
 KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING = "known", "symbolic", "rank", "type", "nothing"
 """Degrees of knowledge of a value: all sizes as numbers; all sizes, some with variables; its rank; its type alone."""
+COVERAGE_WORDS = {
+    KNOWN: "known in numbers",
+    SYMBOLIC: "with variables",
+    RANKED: "of known rank",
+    TYPED: "of known type alone",
+    NOTHING: "not known",
+}
+"""What reports call each degree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +185,7 @@ class Inference:
         for scope in self._engine.all_scopes():
             for names in scope.body.computes:
                 counts.update(_coverage_of(scope.types.get(name)) for name in names if name)
-        return {coverage: counts[coverage] for coverage in (KNOWN, SYMBOLIC, RANKED, TYPED, NOTHING)}
+        return {coverage: counts[coverage] for coverage in COVERAGE_WORDS}
 
     @property
     def gaps(self) -> list[Gap]:
