@@ -61,6 +61,8 @@ JUDGES = {
                     "--seed {seed}"),
     "corpus": Judge("conformance.corpus", 30, "the conformance corpus in onnx's runner; docs/judgements.md"),
     "contribution": Judge("conformance.contribution", 15, "a wider version and a new operator in a scratch copy"),
+    "browser": Judge("conformance.browser", 10, "pages of the site and of reports in Chromium: axe, widths, silence",
+                     "Chromium", "--seed {seed}"),
     "counterparts": Judge("conformance.counterparts", 1, "whether calls of other libraries exist", "those libraries"),
     "runtimes": Judge("conformance.runtimes", 20, "models in a runtime: its table, and what --for promises",
                       "an environment with it"),

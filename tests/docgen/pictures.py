@@ -1,31 +1,37 @@
-"""The pictures in docs/pictures/, as the documentation draws them.
+"""The pictures in docs/pictures/: a page of the site, and the page of a conversion, as Chromium shows them.
 
 python -m tests.docgen.pictures        # writes them
 """
 
-import re
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
-from opset.docgen.body import body_picture
-from opset.docgen.picture import stylesheet
-from opset.opsets.registry import default_registry
+from PIL import Image
 
-FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
-LIGHT = re.compile(r"light-dark\(([^,]+), [^)]+\)")
+from tests.docgen.chromium import start_chromium
 
-
-def drawing(operator):
-    """The function body of an operator as a picture of its own, on white."""
-    schema = default_registry().versions(operator, "")[-1]
-    found = re.search(r"<svg.*</svg>", str(body_picture(schema, schema.function[-1])), re.DOTALL)[0]
-    style = LIGHT.sub(r"\1", stylesheet()).replace(".picture ", "")
-    head = f"<style>svg {{ background: #fff; font-family: sans-serif; }}\n{style}</style>"
-    return found.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).replace("<title>", f"{head}<title>", 1)
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "pictures"
+CONVERT = "convert examples/decoder_opset23.onnx --to 17 --verify -o decoder.onnx --report report.html"
+PAGES = {"site": ("site/ai.onnx/Softmax.html", 800), "report": ("report.html", 1720)}
+"""The page of each picture, and its height in pixels."""
 
 
 def main():
-    FOLDER.mkdir(exist_ok=True)
-    (FOLDER / "gelu.svg").write_text(f"{drawing('Gelu')}\n", encoding="utf-8")
+    call = [sys.executable, "-m", "opset"]
+    with tempfile.TemporaryDirectory() as name, start_chromium() as browser:
+        folder = Path(name)
+        (folder / "examples").symlink_to(ROOT / "examples")
+        subprocess.run([*call, "docs", "-o", "site", "-q"], cwd=folder, check=True)
+        subprocess.run([*call, *CONVERT.split()], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        for picture, (path, height) in PAGES.items():
+            page = browser.new_page(viewport={"width": 1280, "height": height}, color_scheme="light")
+            page.goto(f"{folder.as_uri()}/{path}")
+            file = FOLDER / f"{picture}.png"
+            page.screenshot(path=file)
+            Image.open(file).convert("RGB").quantize(64).save(file, optimize=True)
 
 
 if __name__ == "__main__":

@@ -3,24 +3,16 @@
 Chromium is that of the system; without one the tests are skipped.
 """
 
-import shutil
-
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
 
 from benchmarks.reports import layered_text
 from tests.cli.commands import run
+from tests.docgen.chromium import CHROMIUM, DESKTOP, PHONE, accessibility_faults, is_too_wide, start_chromium
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
     pytest.mark.xdist_group("browser"),
 ]
-ARGUMENTS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
 PAGES = (
     "index.html", "ai.onnx/index.html", "ai.onnx/Softmax.html", "ai.onnx/Conv.html", "ai.onnx/Cast.html",
     "ai.onnx/Pad.html", "ai.onnx/LSTM.html", "ai.onnx/Loop.html", "ai.onnx/Attention.html", "ai.onnx/Gelu.html",
@@ -34,15 +26,12 @@ KINDS = (
     "guides/converting.html", "api.html", "runtimes/onnxruntime-xnnpack.html",
 )  # fmt: skip
 """A page of each template, and of each kind of parts that they have."""
-DESKTOP, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
 
 
 @pytest.fixture(scope="module")
 def chromium():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    with start_chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -120,7 +109,7 @@ def test_no_page_is_wider_than_the_window(opened, viewport):
     page = opened("index.html", viewport)
     for path in PAGES:
         page.goto(_beside(page, path))
-        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], path
+        assert not is_too_wide(page), path
 
 
 def _beside(page, path):
@@ -131,15 +120,11 @@ def _beside(page, path):
 def test_pages_are_accessible(opened, scheme):
     """All rules on a page of each kind, and in the other scheme the one about colors: a long page takes a minute."""
     page = opened("index.html", color_scheme=scheme)
-    axe, found = Axe(), {}
+    found = {}
     for path in KINDS:
         page.goto(_beside(page, path))
-        # Style sheets that it reads again are requests that a page from a file may not make.
-        options = {"preload": False}
-        if scheme == "dark":
-            options["runOnly"] = {"type": "rule", "values": ["color-contrast"]}
-        violations = axe.run(page, options=options).response["violations"]
-        found |= {(path, each["id"]): [node["html"][:200] for node in each["nodes"][:2]] for each in violations}
+        if faults := accessibility_faults(page, colors_alone=scheme == "dark"):
+            found[path] = faults
     assert found == {}
 
 
@@ -150,9 +135,7 @@ def test_a_report_is_accessible(opened, site_folder, scheme):
     result = run("convert", site_folder / "model.onnxtxt", "--to", "13", "--plan", "--report", path)
     assert result.exit_code == 0
     page = opened("report.html", color_scheme=scheme)
-    assert page.evaluate("document.documentElement.scrollWidth") <= DESKTOP["width"]
-    violations = Axe().run(page, options={"preload": False}).response["violations"]
-    assert {each["id"]: [node["html"][:200] for node in each["nodes"][:2]] for each in violations} == {}
+    assert not is_too_wide(page) and accessibility_faults(page) == {}
 
 
 def test_examples_are_a_column_on_wide_screens_alone(opened):
