@@ -135,6 +135,7 @@ class BodyConversion:
                 yield index, route, plain_nodes_fit and not attributes and "" not in reads
 
     def _route_of(self, operator: Operator) -> Route:
+        """Return what happens to the nodes of an operator in this body; CONVERT if it is to be lowered and is known."""
         context = self._context
         route = context.routes.route(*operator, self.versions, context.opsets)
         if operator in context.lowered and route.refusal is None:
@@ -161,26 +162,29 @@ class BodyConversion:
         if nodes is None and signature is not None:
             self._forms.unchanged.add(signature)
         if nodes is None and self.availability is not None:
-            self._runs(index, route, faulty=True)
+            self._runs(index, route, accept_faulty=True)
         return nodes
 
     def _stays(self, index: int, route: Route) -> bool:
-        """Whether a node surely stays as it is: the target has the same version of it, and the runtime runs it."""
+        """Whether a node surely stays: the target has the same version of it, and its runtime, if any, runs the node.
+
+        A node that the runtime runs is counted for the notes about the runtime.
+        """
         if route.verdict is not Verdict.KEEP:
             return False
         return self.availability is None or self._runs(index, route)
 
-    def _runs(self, index: int, route: Route, faulty: bool = False) -> bool:
+    def _runs(self, index: int, route: Route, accept_faulty: bool = False) -> bool:
         """Return whether the target's runtime runs a node as it is, and count the node for the notes about the runtime.
 
-        With `faulty`, a node that the runtime computes wrongly counts as one that it runs.
+        With `accept_faulty`, a node that the runtime computes wrongly counts as one that it runs.
         """
         assert self.availability is not None
         body, domain = self.body, route.change.domain
         opset = self._context.opsets.get(domain, self.versions.get(domain, 0))
         names = body.operators[index], body.reads[index], body.computes[index]
         judgement = self.availability.judge(self.message.node[index], opset, self._facts, names)
-        return self.availability.count(judgement, route.change.op_type, faulty=faulty)
+        return self.availability.count(judgement, route.change.op_type, accept_faulty=accept_faulty)
 
     def _signature_of(self, index: int) -> tuple[Any, ...]:
         """Return operator, types and attributes of a node as a key; of nodes with equal keys, all stay or none does."""
@@ -276,6 +280,7 @@ class BodyConversion:
         return Finding("C401", "the conversion was stopped", place, exhausted.why, ALLOW_MORE)
 
     def _refuse_node(self, index: int, refusal: Refusal) -> None:
+        """Add the finding for a refused node to the conversion, and count the node."""
         conversion, finding = self._context.conversion, self._finding_of(index, refusal)
         conversion.refused += 1
         conversion.refusals.append(finding)
@@ -287,6 +292,7 @@ class BodyConversion:
             conversion.blocked[key] = (first, count + 1)
 
     def _finding_of(self, index: int, refusal: Refusal) -> Finding:
+        """Return the finding for the node at `index`, which is refused; its message says what cannot be done."""
         context = self._context
         op_type, domain = self.body.operators[index]
         version = self.versions.get(domain, 0)

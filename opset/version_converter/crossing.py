@@ -72,7 +72,7 @@ class Pending(NamedTuple):
 
     @property
     def operator(self) -> Operator:
-        """The operator of the node, with its domain."""
+        """The name of the node's operator and its domain, "" for ai.onnx."""
         return self.node.op_type, normalize_domain(self.node.domain)
 
 
@@ -115,8 +115,9 @@ class Crossing:
     def cross_transitions(self, index: int, change: VersionChange) -> list[Any] | None:
         """Return the nodes that replace the node at `index` of the body, None if it stays as it is.
 
-        If the model's release of onnx had an older version of the operator at this opset, the node is first read as one
-        of that version, if its attributes fit. Raises Refusal if no nodes at the target compute the same.
+        If some releases of onnx have an older version of the operator at this opset, the node is first read as one of
+        that version, provided that its attributes fit. If that is refused, it is read as one of the newer version.
+        Raises Refusal if no nodes at the target compute the same.
         """
         node, version = self._message.node[index], self._versions[change.domain]
         older = self._context.routes.older_version(change.domain, change.op_type, version)
@@ -222,13 +223,15 @@ class Crossing:
         if (availability := context.availability) is not None:
             for each, judgement in done:
                 if judgement is not None:
-                    availability.count(judgement, each.node.op_type, faulty=self._permits_faults)
+                    availability.count(judgement, each.node.op_type, accept_faulty=self._permits_faults)
         return nodes
 
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
         """Take a node across its transitions until one changes it; return the new nodes, None if none changes it.
 
-        The name of the changing step is added to `crossed`. Raises Refusal if a transition refuses the node.
+        At the target, a node that the runtime does not run is expressed otherwise. The name of the step that changes
+        the node is added to `crossed`. Raises Refusal if a transition refuses the node, or if nothing else expresses
+        it.
         """
         context, node = self._context, pending.node
         _, domain = operator = pending.operator
@@ -591,7 +594,7 @@ class Crossing:
         return name
 
     def _check_restriction(self, proto: Any, domain: str, final: int) -> None:
-        """Raise Refusal (C202, C203, C204) for a node that the operator does not take in the target's release of onnx.
+        """Raise Refusal (C202, C203, C204) for a node that the target's release of onnx does not take.
 
         `domain` is the node's, `final` the target's opset.
         """

@@ -196,7 +196,10 @@ def _place_of(action: Action, labels: BodyLabels) -> NodePlace:
 
 
 def _example_of(action: Action, conversion: Conversion) -> ConvertedNode | None:
-    """Return the node of an action, and the nodes that replace it, as text; None if that is long or impossible."""
+    """Return the node of an action, and the nodes that replace it, as text.
+
+    Returns None if the text would be long, if a name is no text, or if the conversion keeps no nodes for this kind.
+    """
     nodes = [action.body.nodes[action.node_index], *conversion.examples.get(action.kind, ())]
     try:
         given, *made = [_text_of(node) for node in nodes]
