@@ -180,9 +180,9 @@ class Convertibility:
         return self._lowerings[query]
 
     def _find_lowering(self, key: Key, version: int) -> Lowering | None:
-        """Return the operators that express an operator at a version of its domain; not cached.
+        """Return the operators that express an operator in nodes of version `version` of its domain; not cached.
 
-        Returns None if nothing expresses it.
+        The operator itself may be newer. Returns None if nothing expresses it.
         """
         sinces = self._versions_of(key)
         if not sinces:
@@ -503,7 +503,7 @@ def _first_opset_of_types(step: RouteStep) -> int:
 
 
 def _operators_of_bodies(schema: OpSchema, opset: int) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
-    """Return the operators that function bodies for an opset use, those that all of them use, and refusals.
+    """Return (operators that some function body for an opset uses, operators that all of them use, refusals).
 
     The refusals, as plain data, say why a node may have no body that serves it.
     """

@@ -62,10 +62,10 @@ def inline(text: str) -> Markup:
 
 
 def sections(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (heading, HTML id, plain text) for each section of a Markdown page, first of the part before all headings.
+    """Yield (heading, HTML id, plain text) for each section of a Markdown page.
 
-    The title of the page begins no section. In the text, each paragraph, item and line of code is a line; of a table,
-    each word is there once.
+    The part before the first heading comes first, with "" for heading and id; the title starts no section. Each
+    paragraph, item and line of code is one line of the text. A table is one line, in which each word of it stands once.
     """
     tokens = reader().parse(escape_invisible(text))
     _finish_headings(tokens, True)
@@ -321,7 +321,10 @@ def _break_lines(row: Element) -> None:
 
 
 def _serialize(element: Element) -> Iterator[str]:
-    """Yield the text of an element in pieces. Raises _UnreadableFormula for an unknown element or attribute."""
+    """Yield the text of an element in pieces.
+
+    Raises _UnreadableFormula for an unknown element, text or value, KeyError for an unknown attribute.
+    """
     text = element.text or ""
     if element.tag not in _ELEMENTS or "\\" in text or not text.replace("\xa0", " ").isprintable():
         raise _UnreadableFormula

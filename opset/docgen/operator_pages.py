@@ -15,6 +15,7 @@ from opset.catalog import (
     brief_type,
     changes,
     default_text,
+    determinism_words,
     difference_words,
     example_data,
     example_rows,
@@ -211,7 +212,10 @@ def _further_refusals_text(row: Mapping[str, Any], code: str) -> str:
 
 
 def _runtimes_data(site: Site, key: Key, root: str) -> list[dict[str, str]]:
-    """Return links to the runtimes that have an operator of the standard, each with the releases that do; else []."""
+    """Return links to the runtimes that have an operator, each with the releases that have it, as text.
+
+    Returns [] for an operator that is not standard.
+    """
     if not site.registry.is_standard(key[1], key[0]):
         return []
     anchor = anchor_of(key)
@@ -278,7 +282,7 @@ def _badges(data: Mapping[str, Any]) -> list[dict[str, str]]:
     badges = ["withdrawn"] if data["deprecated"] else []
     badges += ["experimental"] if data["experimental"] else []
     badges += [f"{data['unknown']} unknown"] if data["unknown"] else []
-    badges += [escape_text(data["determinism"])] if data["determinism"] != "deterministic" else []
+    badges += filter(None, [determinism_words(data["determinism"])])
     badges += ["function"] if data["function"] else []
     return [{"name": each, "id": tag_anchor(each)} for each in badges]
 
@@ -450,7 +454,11 @@ def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[
 
 
 def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any]:
-    """Return the differences of the signatures between any two versions of an operator, from the older to the newer."""
+    """Return a table of the differences in signature between any two versions of an operator.
+
+    `columns` are the newer versions. Each of `rows` has the older version (`since`) and a cell for each column, None
+    unless the column is newer. `pairs` are all cells.
+    """
     pairs: dict[tuple[int, int], dict[str, Any]] = {}
     for before, after in combinations(versions, 2):
         words = difference_words(signature_diff(before, after), registry.type_sets)

@@ -195,7 +195,10 @@ def _operator_entry(
 
 
 def _version_entry(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[int]:
-    """Return the search entry of a version; `lists` maps lists of names to their numbers, and new ones are added."""
+    """Return the search entry of a version: [version, flags, element types, attributes, inputs, outputs].
+
+    The last four are numbers of lists of names: `lists` maps each list to its number, and new lists are added to it.
+    """
     columns = (
         tuple(sorted(element_words(schema))),
         tuple(schema.attributes),
