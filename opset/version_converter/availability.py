@@ -667,6 +667,7 @@ def _lack_of_inputs(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFac
 
 
 def _is_static(facts: ValueFacts, name: str) -> bool:
+    """Whether all sizes of a value are known as numbers."""
     shape = facts.shape(name)
     return shape is not None and all(isinstance(size, int) for size in shape)
 
@@ -683,7 +684,10 @@ def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
 
 
 def _limit_of_input(values: Mapping[str, Any], name: str) -> Any:
-    """Return the limit that `values` has for the elements of an input, by its name or the end of it; None without."""
+    """Return the limit that `values` has for the elements of an input, None if it has none.
+
+    The keys of `values` are names of inputs, or the ends of names after "_".
+    """
     return next((limit for each, limit in values.items() if name == each or name.endswith(f"_{each}")), None)
 
 
@@ -722,6 +726,7 @@ def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
 
 
 def _plain_value(value: Any) -> Any:
+    """Return the value of an attribute, with bytes as text."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 

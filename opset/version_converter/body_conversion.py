@@ -45,7 +45,7 @@ class BodyConversion:
     """The conversion of one body; the bodies of its subgraphs have been converted before."""
 
     def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
-        """Take a body and its opset versions by domain; domains that only new nodes use are added to these."""
+        """Take a body and its opset versions by domain; domains that only new nodes use are added to `versions`."""
         self.body = body
         self.versions = versions
         self.message = context.messages[body]
@@ -61,7 +61,7 @@ class BodyConversion:
         """Return the nodes that replace others in this body, and the refusals; no node of the body is changed yet.
 
         Nodes that stay are counted in the conversion. New initializers, however, are added to the body at once. Raises
-        BudgetExceeded.
+        BudgetExceeded if the budget is used up.
         """
         conversion = self._context.conversion
         replaced: dict[int, list[Any]] = {}
@@ -87,9 +87,10 @@ class BodyConversion:
         return BodyPlan(replaced, refused, self._crossing.released)
 
     def apply(self, plan: BodyPlan) -> None:
-        """Change the body as planned: replace nodes, and remove those whose results nothing uses any more.
+        """Add the refusals of a plan to the conversion; if the conversion has none, change the body as planned.
 
-        If the plan or an earlier body has refusals, they are only added to the conversion, and nothing is changed.
+        Nodes are replaced, and nodes whose results nothing uses any more are removed. A node that is to be removed need
+        not be legal at the target. Nothing is changed if this body or an earlier one has refusals.
         """
         body, message = self.body, self.message
         unused, dead = unused_after(body, message, plan.replaced, plan.released, self._facts.read_elsewhere)
@@ -200,8 +201,8 @@ class BodyConversion:
     def _lower_node(self, index: int, change: VersionChange) -> list[Any] | None:
         """Return the nodes of other operators that replace the node at `index`, None if it stays as it is.
 
-        If a node of the same form was lowered before, its nodes are copied with new names. Raises Refusal if there is
-        no lowering.
+        If a node of the same form was lowered before, its nodes are copied with new names. Raises Refusal if the
+        operator has no lowering, or the lowering refuses the node.
         """
         facts, crossing = self._facts, self._crossing
         templates = self._forms.templates.setdefault(self.body.operators[index], {})
@@ -257,7 +258,7 @@ class BodyConversion:
         """Write the inferred shapes of the outputs of a Scan's body into the model, as runtimes may not infer them.
 
         This is done for any runtime as target, and for opsets below 14, before which runtimes do not follow arithmetic
-        on sizes.
+        on sizes. Shapes in functions are not written.
         """
         is_inferred = self._context.opsets.get("", INFERRED) >= INFERRED and self.availability is None
         if is_inferred or self.body.root.function:

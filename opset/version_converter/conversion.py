@@ -293,7 +293,7 @@ def at_opset(target: Target, opset: int) -> Target:
 
 
 def distance_to(index: ModelIndex, target: Target) -> int:
-    """Return the number of opsets of ai.onnx between the model and the target."""
+    """Return by how much the versions of ai.onnx in a model and a target differ; 0 if the target has none."""
     source = index.opsets.get("", 0)
     return abs(target.opsets.get("", source) - source)
 
@@ -547,7 +547,7 @@ def has_target(index: ModelIndex, target: Target) -> bool:
 def versions_of_bodies(index: ModelIndex) -> dict[Body, dict[str, int]]:
     """Return the opset versions by domain of each body.
 
-    All graphs share one mapping, and so do the bodies of a function.
+    All graphs outside of functions share one mapping; the bodies of each function share another.
     """
     versions = {index.main: dict(index.opsets)}
     for body in index.bodies:

@@ -246,8 +246,8 @@ def _is_convertible(pair: Counterpart) -> bool:
 def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
     """Return the value that a node must state if it leaves the attribute out: (name before, name after, value).
 
-    Returns None if it need not state any. `old` is the value that the `change:` block declares for an absent attribute
-    of a version without default, else None.
+    Returns None if it need not state any. If the source version has no default, `old` is the value that the `change:`
+    block declares for an absent attribute, None if it declares none.
     """
     if not _is_convertible(pair):
         return None

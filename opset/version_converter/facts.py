@@ -392,7 +392,10 @@ class ValueFacts:
         return name not in self._unread
 
     def _facts_defining(self, name: str) -> ValueFacts | None:
-        """Return the facts of the body that defines a name, this one or one around it; None if none does."""
+        """Return the facts of the body that defines a name, this one or one around it; None if none does.
+
+        The name is added to `looked_up` if that is not None.
+        """
         if self.looked_up is not None:
             self.looked_up.add(name)
         scope: ValueFacts | None = self
@@ -466,7 +469,7 @@ class ValueFacts:
         return Constant(element, dims, values)
 
     def stored_constant(self, name: str, limit: int) -> Constant | None:
-        """Return the elements of an initializer or Constant node.
+        """Return the elements of a value that an initializer or a Constant node holds as a tensor.
 
         Returns None for any other value, and for more than `limit` elements.
         """
@@ -504,7 +507,10 @@ class ValueFacts:
         return home._types[name]
 
     def find_types(self) -> None:
-        """Find the types of all values of this graph at once, which is faster than one by one, and keep them."""
+        """Find the types of all values of this graph at once, which is faster than one by one, and keep them.
+
+        Nothing is done in a function, whose values may have several types.
+        """
         if self.body.root.function:
             return
         if not self._built:
@@ -517,7 +523,10 @@ class ValueFacts:
                 self._types[name] = type_.text
 
     def stated_type(self, name: str) -> str | None:
-        """Return the type that the graph states for a value, as text, else None; never runs inference."""
+        """Return the type that the graph states for a value, as text, without running inference.
+
+        Returns None if it states none, and for any value in a function.
+        """
         home = self._facts_defining(name)
         return None if home is None or home.body.root.function else home._stated_type(name)
 

@@ -191,6 +191,7 @@ def refusal_line(nodes: NodeCounts) -> str:
 
 
 def _place_of(action: Action, labels: BodyLabels) -> NodePlace:
+    """Return the place of the node that an action converted; `labels` numbers the graphs."""
     body, index = action.body, action.node_index
     return NodePlace(labels.number_of(body), index, body.names[index])
 
@@ -230,4 +231,5 @@ def _versions_text(versions: ImportedVersion | IrVersions | OperatorGroup) -> st
 
 
 def _number_of_nodes(count: int) -> str:
+    """Return a number of nodes as text: "1 node", "2 nodes"."""
     return f"{count} node{'' if count == 1 else 's'}"

@@ -341,4 +341,5 @@ def routes_of(registry: Registry, release: str = "") -> Routes:
 
 @lru_cache(maxsize=64)
 def _standard_routes(release: str) -> Routes:
+    """Return the Routes of the standard's registry for a release of onnx; cached."""
     return Routes(default_registry(), release)

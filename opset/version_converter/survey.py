@@ -106,6 +106,7 @@ class Survey:
         self._fits: dict[Body, bool] = {}
 
     def _budget(self) -> Budget:
+        """Return a new budget in proportion to the size of the model, within the limits of the user."""
         size = self.model.proto.ByteSize()
         return Budget(
             self._limits or Limits(),
@@ -157,7 +158,7 @@ class Survey:
 
     @cached_property
     def samples(self) -> list[Sample]:
-        """One node of each form of nodes, without Constants with tensors, as the choice of an opset takes them."""
+        """One Sample for each form of nodes, for the choice of an opset; Constants with tensors are left out."""
         from opset.version_converter.availability import holds_tensor
         from opset.version_converter.opset_choice import Sample  # most conversions need no runtime
 
@@ -281,12 +282,13 @@ class Survey:
 
     @cached_property
     def _has_sequences(self) -> bool:
+        """Whether the model has operators that fill sequences, so that loops may stack tensors in their place."""
         return any(op_type in SEQUENCES for body in self.index.bodies for op_type, _ in body.operators)
 
     def _form_conversions(
         self, conversion: Conversion, target: Target, routes: Routes, availability: Availability | None
     ) -> list[FormsConversion]:
-        """Return the conversion of one node of each form, for each body in the order of the index."""
+        """Return a FormsConversion for each body, in the order of the index."""
         budget, versions = self._budget(), versions_of_bodies(self.index)
         messages: dict[Body, Any] = {body: _Additions(body) for body in self.index.bodies}
         context = Context(

@@ -63,6 +63,7 @@ def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
 
 
 def _facts_about(name: str, facts: ValueFacts) -> Hashable:
+    """Return (type, shape, whether it is constant, elements if they are few and known) for a value."""
     return facts.type(name), facts.shape(name), facts.is_constant(name), facts.small_constant(name)
 
 
