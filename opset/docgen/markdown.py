@@ -334,10 +334,7 @@ def _change_text(change: TransitionFacts) -> str:
 
 
 def _changelog_lines(registry: Registry, domain: _Domain) -> list[str]:
-    """Return the lines of a domain's changelog: each version, newest first, with its changed operators.
-
-    These are the new, changed and withdrawn ones.
-    """
+    """Return the lines of a domain's changelog: its versions, newest first, with what is new, changed and withdrawn."""
     lines = [f"# Changes of {escape(domain_name(domain.name))}", ""]
     brought: dict[int, dict[str, list[str]]] = {}
     for name in registry.operators(domain.name):

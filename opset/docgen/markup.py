@@ -34,8 +34,8 @@ _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Markup:
     """Return Markdown as HTML blocks: the prose of an operator, or if `page`, a guide.
 
-    Headings of a guide get HTML ids; headings in prose become bold paragraphs. `resolve` returns the address to write
-    for the target of a link.
+    Headings of a guide get HTML ids; headings in prose become bold paragraphs. Prose longer than LONGEST_PROSE becomes
+    one paragraph of plain text. `resolve` returns the address to write for the target of a link.
     """
     if len(text) > LONGEST_PROSE and not page:
         return Markup("<p>{}</p>\n").format(escape_invisible(text))
@@ -56,7 +56,7 @@ def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Ma
 
 @lru_cache(maxsize=16384)
 def inline(text: str) -> Markup:
-    """Return a phrase of Markdown as HTML without blocks: code, emphasis and links."""
+    """Return a phrase of Markdown as HTML without blocks; a phrase longer than LONGEST_PROSE becomes plain text."""
     visible = escape_invisible(text)
     return Markup(reader().renderInline(visible)) if len(text) <= LONGEST_PROSE else escape(visible)
 

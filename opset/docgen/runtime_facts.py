@@ -307,7 +307,9 @@ def _words_of_runs(runs: Iterable[tuple[Run, tuple[Taken, ...]]]) -> list[tuple[
 
 
 def _limit_of_opsets(kernel: Kernel, runtime: Runtime, versions: tuple[OpSchema, ...], span: Run) -> str | None:
-    """Return the limit on opsets of a kernel in a release: "" for none; None if it does not serve the versions at all.
+    """Return the limit on opsets of a kernel in a release, as text ("opsets 7 to 9"); "" if there is none.
+
+    Returns None if the kernel does not serve the versions at all.
 
     Args:
         kernel: The kernel.
@@ -385,7 +387,7 @@ def _element_of(type_: str) -> str:
 
 
 def _join_all(taken: Sequence[Taken]) -> list[Taken]:
-    """Return kernels with those joined that have the same limits, and different types for at most one parameter."""
+    """Return kernels, with those joined to one that have the same limits, and equal types but for one parameter."""
     kernels = list(dict.fromkeys(taken))
     position = 0
     while position < len(kernels):

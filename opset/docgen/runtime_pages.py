@@ -216,6 +216,7 @@ def _operator_link(site: Site, key: Key) -> dict[str, str]:
 
 
 def _full_name(key: Key) -> str:
+    """Return the name of an operator, with its domain before it unless that is ai.onnx: "ai.onnx.ml.Scaler"."""
     return escape_text(f"{domain_name(key[0])}.{key[1]}" if key[0] else key[1])
 
 
