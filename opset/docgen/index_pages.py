@@ -345,7 +345,7 @@ def _version_link(site: Site, domain: str, operator: str, since: int) -> dict[st
 
 
 def _first_names(names: Sequence[str]) -> str:
-    """Return the first names of many, for a description."""
+    """Return the first DESCRIBED names as text, and how many more there are."""
     return listing(names, DESCRIBED)
 
 

@@ -213,7 +213,7 @@ def _attribute_text(kind: str, value: Any) -> str:
 
 
 def _command_values(operator: str, given: Iterable[tuple[str, ExampleValue, str]]) -> list[str | int]:
-    """Return the input values for the command line that runs the model, each as JSON, or 0 if the page shows this JSON.
+    """Return the values of inputs in the command that runs the model: each as JSON, or 0 if the page shows that JSON.
 
     Returns [] if the command would be too long, or JSON cannot hold a value. `given` are (name, value, shown text).
     """

@@ -172,7 +172,7 @@ def _operator_entry(
     lists: dict[tuple[str, ...], int],
     families: dict[str, int],
 ) -> list[Any]:
-    """Return the search entry of an operator, without its name and domain.
+    """Return the search entry of an operator in the module's form, from its family on.
 
     Lists of names and families are stored once: `lists` and `families` map them to their numbers, and new ones are
     added.

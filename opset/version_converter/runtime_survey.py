@@ -73,7 +73,7 @@ def survey_runtimes(survey: Survey, names: Iterable[str] = (), files: Sequence[P
 
     Args:
         survey: The model.
-        names: The names of runtimes, "installed:onnxruntime" among them; by default all known runtimes.
+        names: The names of runtimes, such as "tensorrt" or "installed:onnxruntime"; by default all known runtimes.
         files: YAML files that describe further runtimes.
 
     Raises:
