@@ -92,6 +92,11 @@ def implementation_title(note: Mapping[str, Any]) -> str:
     return "opset (reference evaluator)" if note["name"] == OWN else f"{note['name']} {note['tested']}"
 
 
+def determinism_words(determinism: str) -> str:
+    """Return the words for the determinism of an operator; "" if its results are always the same."""
+    return {"deterministic": "", "unknown": "determinism unknown"}.get(determinism, determinism)
+
+
 def example_data(example: Example) -> dict[str, Any]:
     """Return an example as plain data: its inputs, outputs and attributes as values with types and shapes."""
     return {

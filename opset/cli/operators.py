@@ -11,6 +11,7 @@ from opset.catalog import (
     body_conditions,
     brief_type,
     default_text,
+    determinism_words,
     implementation_title,
     value_text,
 )
@@ -139,7 +140,7 @@ def schema_lines(data: Mapping[str, Any]) -> list[str]:
         lines += prose_lines(escape_text(text), "  ")
     lines += ["  experimental"] if data["experimental"] else []
     lines += prose_lines(unknown_words(data["unknown"]), "  ") if data["unknown"] else []
-    lines += prose_lines(data["determinism"], "  ") if data["determinism"] != "deterministic" else []
+    lines += prose_lines(determinism_words(data["determinism"]), "  ")
     lines += ["", *prose_lines(data["doc"], "  ")]
     if data["formula"]:
         lines += ["", *(line for each in formula_lines(data["formula"]) for line in prose_lines(each, "  "))]

@@ -31,7 +31,7 @@ def documentation(
         form: One of FORMS.
         domains: The domains that are documented, all by default.
         progress: Called after each page or operator.
-        verbs: Returns the verbs of the command line, which the site has pages for.
+        verbs: Returns the verbs of the command line, for which the form "html" has pages; other forms ignore it.
     """
     chosen = list(registry.domains) if domains is None else [*domains]
     further = {"verbs": verbs()} if form == "html" and verbs is not None else {}

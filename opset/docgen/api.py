@@ -182,7 +182,10 @@ def _doc(thing: Any) -> str:
 
 
 def _function_doc(function: Callable[..., Any], module: ModuleType) -> str:
-    """Return the docstring of a function as Markdown with links, in the section of `module`."""
+    """Return the docstring of a function as Markdown; public names become links.
+
+    They link to the section of `module`, or else of `opset`. The names of the function's parameters are no links.
+    """
     return _markdown(_doc(function), inspect.signature(function).parameters, module)
 
 

@@ -59,7 +59,9 @@ def body_graph(schema: OpSchema, body: FunctionBody, links: Mapping[str, str]) -
 
 
 def replacement_pictures(given: str, made: Sequence[str]) -> tuple[Markup, Markup]:
-    """Return a node, and the nodes that replace it, each drawn as SVG; empty markup for one that would be too large.
+    """Return two pictures as SVG: a node, and the nodes that replace it.
+
+    A picture that would be too large is empty markup. Both are empty if a text cannot be read, as it was cut.
 
     Args:
         given: The node in ONNX text syntax.
@@ -143,7 +145,8 @@ def _graph_of_nodes(
 def _fold_constant(node: Any, constants: dict[str, str], outputs: Sequence[str]) -> bool:
     """Return whether a node is a short constant that needs no box; if so, add its text to `constants`.
 
-    A node that computes one of `outputs` needs a box.
+    A short constant is a Constant, or a CastLike, Reshape or Unsqueeze of one that only changes its type, or makes a
+    scalar a vector. A node that computes one of `outputs` needs a box.
     """
     if node.domain or len(node.output) != 1 or node.output[0] in outputs:
         return False
@@ -210,7 +213,10 @@ def _shorten_name(name: str) -> str:
 
 
 def _value_text(attribute: Any) -> str:
-    """Return the value of an attribute as short text, "" if it is too long or has no short text."""
+    """Return the value of an attribute as short text; "" for a long tensor, and for types that have no short text.
+
+    Lists of numbers are cut to the first _SHORT, and strings end in "…" if they are cut. A reference is "@name".
+    """
     if attribute.ref_attr_name:
         return f"@{_shorten(attribute.ref_attr_name)}"
     kind, value = attribute_type(attribute), attribute_value(attribute)

@@ -180,9 +180,9 @@ class Convertibility:
         return self._lowerings[query]
 
     def _find_lowering(self, key: Key, version: int) -> Lowering | None:
-        """Return the operators that express an operator at a version of its domain; not cached.
+        """Return the operators that express an operator in nodes of version `version` of its domain; not cached.
 
-        Returns None if nothing expresses it.
+        The operator itself may be newer. Returns None if nothing expresses it.
         """
         sinces = self._versions_of(key)
         if not sinces:
@@ -301,7 +301,7 @@ class Convertibility:
     def _prerequisites(self, query: Query) -> list[Query]:
         """Return the queries on which the fate for a query depends.
 
-        They are on the next version of the operator, and on the operators that nodes become.
+        They are for the same target, for the operator's next version and for the operators that nodes become.
         """
         key, _, target = query
         transition = self._first_transition(query)
@@ -370,7 +370,7 @@ class Convertibility:
     def _spans_of(self, key: Key, first: int) -> list[Span]:
         """Return the ranges of opsets, from `first` on and lowest first, in which no operator of the domain changes.
 
-        If these are more than MOST_TARGETS, they are the ranges in which the operator `key` does not change.
+        If there are more than MOST_TARGETS, the ranges in which the operator `key` does not change are returned.
         """
         domain = key[0]
         if domain not in self._spans:
@@ -382,16 +382,17 @@ class Convertibility:
         return [span for span in spans if span[0] >= first]
 
     def _transition_of(self, key: Key, since: int, up: bool) -> ConversionRow | None:
-        """Return the transition from version `since` to the next version, up or down; None if there is none. Cached."""
+        """Return what `_find_transition` returns, which is cached."""
         query = (key, since, up)
         if query not in self._transitions:
             self._transitions[query] = self._find_transition(key, since, up)
         return self._transitions[query]
 
     def _find_transition(self, key: Key, since: int, up: bool) -> ConversionRow | None:
-        """Return the transition from version `since` to the next version, up or down; not cached.
+        """Return the transition from version `since` to the next newer version if `up`, else to the next older one.
 
-        Returns None if there is no such version.
+        Down from the operator's first version, it is the lowering, or a refusal. Returns None up from the newest
+        version, and down from version 1.
         """
         final = self._registry.domains[key[0]] if up else since - 1
         if not final:
@@ -503,7 +504,7 @@ def _first_opset_of_types(step: RouteStep) -> int:
 
 
 def _operators_of_bodies(schema: OpSchema, opset: int) -> tuple[frozenset[Key], frozenset[Key], list[Data]]:
-    """Return the operators that function bodies for an opset use, those that all of them use, and refusals.
+    """Return (operators that some function body for an opset uses, operators that all of them use, refusals).
 
     The refusals, as plain data, say why a node may have no body that serves it.
     """
@@ -599,7 +600,7 @@ class _DerivedChanges:
     def _describe_inputs(self) -> None:
         """Add changes and refusals for attributes that become inputs, and for inputs that become attributes.
 
-        Inputs and outputs that the target version lacks are added, too.
+        Refusals for inputs and outputs that the target version lacks are added, too.
         """
         derived, since, target = self._derived, self._since, self._derived.target
         for name, position in derived.to_input.items():
@@ -694,7 +695,10 @@ def _refusal_data(code: str, why: str) -> Data:
 
 
 def _value_text(value: Any) -> str:
-    """Return the value of an attribute as Markdown: text in backticks, a float in at most seven digits."""
+    """Return the value of an attribute as Markdown: text in backticks, a float in at most seven digits.
+
+    The mapping {"all": 1} stands for any list of ones.
+    """
     if isinstance(value, dict):
         return f"a list of {_value_text(value['all'])}"
     if isinstance(value, list | tuple):

@@ -68,7 +68,7 @@ def coverage(registry: Registry, domain: str) -> Iterator[Coverage]:
 def _work_of_step(step: RouteStep | Refusal | None) -> str:
     """Return how nodes cross a transition: NOTHING, DERIVED, WRITTEN or "impossible: REASON".
 
-    `step` is None if there is nothing to cross. For a Refusal it is UNKNOWN.
+    The result is NOTHING if `step` is None, and UNKNOWN if it is a Refusal.
     """
     if isinstance(step, Refusal):
         return UNKNOWN
@@ -82,13 +82,19 @@ def _work_of_step(step: RouteStep | Refusal | None) -> str:
 
 
 def _lowering_of(step: RouteStep | Refusal | None) -> str:
-    """Return how nodes of a first version are lowered: BODY or WRITTEN; NONE if they cannot be, or UNKNOWN."""
+    """Return how nodes of a first version are lowered: BODY or WRITTEN.
+
+    The result is NONE if nothing lowers them, and UNKNOWN if the file that may have a lowering was not run.
+    """
     if isinstance(step, RouteStep):
         return BODY if step.adapter is lower_by_body else WRITTEN
     return UNKNOWN if step is not None and step.code == "C105" else NONE
 
 
 def count_column(rows: Iterable[Coverage], column: str) -> tuple[int, int]:
-    """Return two numbers for a field of Coverage: how many rows have something there, and to how many it applies."""
+    """Return the number of rows that have something in a field of Coverage, and the number to which the field applies.
+
+    `column` is the name of the field. A conversion that is impossible does not count as something.
+    """
     values = [value for row in rows if (value := getattr(row, column))]
     return sum(value not in (NONE, UNKNOWN) and not value.startswith(IMPOSSIBLE) for value in values), len(values)

@@ -71,7 +71,10 @@ def _files_of_examples(folder: Path) -> dict[str, Path]:
 
 
 def plain_text(text: str) -> str:
-    """Return Markdown with each link to a guide as the command that shows it; other links become plain text."""
+    """Return Markdown in which a link to a guide is the text of the link and the command that shows the guide.
+
+    Any other link to a file is the text of the link alone; web addresses stay links.
+    """
     names = {guide.name for guide in guides()}
 
     def words(match: re.Match[str]) -> str:
@@ -82,7 +85,10 @@ def plain_text(text: str) -> str:
 
 
 def _index_entries(folder: Path) -> Iterator[tuple[str, Path, str, str]]:
-    """Yield (name, file, group, summary) of the index of guides in a folder, and of each guide in it."""
+    """Yield (name, file, group, summary) for the index of guides in a folder, then for each guide that it lists.
+
+    Nothing is yielded if the folder has no index.
+    """
     index = folder / "index.md"
     if not index.is_file():
         return

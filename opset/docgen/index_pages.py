@@ -345,7 +345,7 @@ def _version_link(site: Site, domain: str, operator: str, since: int) -> dict[st
 
 
 def _first_names(names: Sequence[str]) -> str:
-    """Return the first names of many, for a description."""
+    """Return the first DESCRIBED names as text, and how many more there are."""
     return listing(names, DESCRIBED)
 
 
@@ -418,7 +418,8 @@ def _type_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexPag
 def _type_cells(site: Site, entry: OperatorEntry, wanted: str) -> list[dict[str, Any]]:
     """Return the row of an operator on the page of a type (`wanted`: "tensor(float)"), [] if no version takes the type.
 
-    Its cells are a link, the first version that takes the type, and that version's inputs and outputs of the type.
+    Its cells are a link, the first version that takes the type, and that version's inputs and outputs of the type. The
+    second cell also says if the newest version does not take the type.
     """
     for schema in entry.versions:
         taking = {wanted, *(name for name, types in schema.types.items() if wanted in types)}

@@ -18,6 +18,7 @@ from opset.catalog import (
     brief_type,
     changes,
     default_text,
+    determinism_words,
     example_data,
     example_rows,
     implementation_title,
@@ -57,7 +58,10 @@ class _Domain(NamedTuple):
     anchors: dict[str, str]
 
     def link(self, operator: str, from_other: bool = True) -> str:
-        """Return the Markdown link to an operator's section, for another file or else for the domain's own file."""
+        """Return the Markdown link to an operator's section.
+
+        With `from_other`, it leads there from any file of the folder, else only from the domain's own file.
+        """
         return f"[{escape(operator)}]({self.file if from_other else ''}#{self.anchors[operator]})"
 
 
@@ -178,7 +182,7 @@ def operator_section(
     data = schema_data(registry, newest)
     sinces = ", ".join(str(schema.since_version) for schema in versions)
     facts = [f"since {newest.since_version}", f"versions {sinces}", f"family {escape(newest.family)}"]
-    facts += [data["determinism"]] if data["determinism"] != "deterministic" else []
+    facts += filter(None, [determinism_words(data["determinism"])])
     facts += ["experimental"] if data["experimental"] else []
     lines = ["", f"## {escape(name)}", "", f"{escape(domain_name(domain))} · {' · '.join(facts)}", ""]
     if data["deprecated"]:
@@ -213,7 +217,10 @@ def operator_section(
 
 
 def _ground_text(data: dict[str, Any]) -> str:
-    """Return how a special case or example follows from the standard, as " (…)"; "" if it is derived."""
+    """Return the ground of a special case or example: " (stated: version 13, summary)" or " (chosen: …)".
+
+    It is "" if the status is "derived", which needs no ground.
+    """
     words = status_words(data["status"], data["because"])
     return f" ({phrase(words)})" if words else ""
 
@@ -327,10 +334,7 @@ def _change_text(change: TransitionFacts) -> str:
 
 
 def _changelog_lines(registry: Registry, domain: _Domain) -> list[str]:
-    """Return the lines of a domain's changelog: each version, newest first, with its changed operators.
-
-    These are the new, changed and withdrawn ones.
-    """
+    """Return the lines of a domain's changelog: its versions, newest first, with what is new, changed and withdrawn."""
     lines = [f"# Changes of {escape(domain_name(domain.name))}", ""]
     brought: dict[int, dict[str, list[str]]] = {}
     for name in registry.operators(domain.name):

@@ -34,8 +34,8 @@ _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Markup:
     """Return Markdown as HTML blocks: the prose of an operator, or if `page`, a guide.
 
-    Headings of a guide get HTML ids; headings in prose become bold paragraphs. `resolve` returns the address to write
-    for the target of a link.
+    Headings of a guide get HTML ids; headings in prose become bold paragraphs. Prose longer than LONGEST_PROSE becomes
+    one paragraph of plain text. `resolve` returns the address to write for the target of a link.
     """
     if len(text) > LONGEST_PROSE and not page:
         return Markup("<p>{}</p>\n").format(escape_invisible(text))
@@ -56,16 +56,16 @@ def html(text: str, resolve: Resolve | None = None, *, page: bool = False) -> Ma
 
 @lru_cache(maxsize=16384)
 def inline(text: str) -> Markup:
-    """Return a phrase of Markdown as HTML without blocks: code, emphasis and links."""
+    """Return a phrase of Markdown as HTML without blocks; a phrase longer than LONGEST_PROSE becomes plain text."""
     visible = escape_invisible(text)
     return Markup(reader().renderInline(visible)) if len(text) <= LONGEST_PROSE else escape(visible)
 
 
 def sections(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (heading, HTML id, plain text) for each section of a Markdown page, first of the part before all headings.
+    """Yield (heading, HTML id, plain text) for each section of a Markdown page.
 
-    The title of the page begins no section. In the text, each paragraph, item and line of code is a line; of a table,
-    each word is there once.
+    The part before the first heading comes first, with "" for heading and id; the title starts no section. Each
+    paragraph, item and line of code is one line of the text. A table is one line, in which each word of it stands once.
     """
     tokens = reader().parse(escape_invisible(text))
     _finish_headings(tokens, True)
@@ -321,7 +321,10 @@ def _break_lines(row: Element) -> None:
 
 
 def _serialize(element: Element) -> Iterator[str]:
-    """Yield the text of an element in pieces. Raises _UnreadableFormula for an unknown element or attribute."""
+    """Yield the text of an element in pieces.
+
+    Raises _UnreadableFormula for an unknown element, text or value, KeyError for an unknown attribute.
+    """
     text = element.text or ""
     if element.tag not in _ELEMENTS or "\\" in text or not text.replace("\xa0", " ").isprintable():
         raise _UnreadableFormula

@@ -15,6 +15,7 @@ from opset.catalog import (
     brief_type,
     changes,
     default_text,
+    determinism_words,
     difference_words,
     example_data,
     example_rows,
@@ -211,7 +212,10 @@ def _further_refusals_text(row: Mapping[str, Any], code: str) -> str:
 
 
 def _runtimes_data(site: Site, key: Key, root: str) -> list[dict[str, str]]:
-    """Return links to the runtimes that have an operator of the standard, each with the releases that do; else []."""
+    """Return links to the runtimes that have an operator, each with the releases that have it, as text.
+
+    Returns [] for an operator that is not standard.
+    """
     if not site.registry.is_standard(key[1], key[0]):
         return []
     anchor = anchor_of(key)
@@ -224,8 +228,8 @@ def _runtimes_data(site: Site, key: Key, root: str) -> list[dict[str, str]]:
 def _kernels_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any] | None:
     """Return the data of the table of kernels, None for an operator that is not standard.
 
-    These are the name of a runtime, its execution provider and its known releases, and a row for each version, the
-    newest first, which says in which of the releases the version has a kernel.
+    The data are the name of a runtime, its execution provider, its known releases, and a row for each version, newest
+    first. A row says in which of the releases the version has a kernel.
     """
     if not registry.is_standard(versions[0].name, versions[0].domain):
         return None
@@ -249,9 +253,9 @@ def _opset_spans(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[int
 
 
 def _implementations_data(data: Mapping[int, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the notes on what runtimes do with an operator, by runtime; a note lists versions unless it is on all.
+    """Return the notes on what runtimes do with an operator, by runtime.
 
-    `data` has the plain data of each version.
+    A note lists the versions that have it, unless all have it. `data` has the plain data of each version.
     """
     held: dict[str, dict[str, list[int]]] = {}
     for since, version in data.items():
@@ -278,7 +282,7 @@ def _badges(data: Mapping[str, Any]) -> list[dict[str, str]]:
     badges = ["withdrawn"] if data["deprecated"] else []
     badges += ["experimental"] if data["experimental"] else []
     badges += [f"{data['unknown']} unknown"] if data["unknown"] else []
-    badges += [escape_text(data["determinism"])] if data["determinism"] != "deterministic" else []
+    badges += filter(None, [determinism_words(data["determinism"])])
     badges += ["function"] if data["function"] else []
     return [{"name": each, "id": tag_anchor(each)} for each in badges]
 
@@ -293,7 +297,7 @@ def _section_data(
         data: The plain data of the version.
         newer: The plain data of the next newer version, None for the newest. Text that both versions
             have is shown in the section of the newer version only.
-        links: Addresses of operators' pages.
+        links: Addresses of operators' pages, by the operators' names.
     """
     since = schema.since_version
     anchor = f"v{since}"
@@ -386,7 +390,10 @@ def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]
 
 
 def _types_entry(anchor: str, name: str, named: str, types: Iterable[str]) -> dict[str, Any]:
-    """Return the list entry of a type variable: `named` is its set of types; a long list of types is folded."""
+    """Return the list entry of a type variable; a long list of its types is folded.
+
+    `named` are the names of the type sets that its types consist of.
+    """
     listed = escape_text(list_of_types(types))
     if listed == named:
         return _list_entry(anchor, name, [named], "")
@@ -450,7 +457,11 @@ def _type_matrix(site: Site, versions: tuple[OpSchema, ...], root: str) -> dict[
 
 
 def _comparisons_data(registry: Registry, versions: tuple[OpSchema, ...]) -> dict[str, Any]:
-    """Return the differences of the signatures between any two versions of an operator, from the older to the newer."""
+    """Return a table of the differences in signature between any two versions of an operator.
+
+    `columns` are the newer versions. Each of `rows` has the older version (`since`) and a cell for each column, None
+    unless the column is newer. `pairs` are all cells.
+    """
     pairs: dict[tuple[int, int], dict[str, Any]] = {}
     for before, after in combinations(versions, 2):
         words = difference_words(signature_diff(before, after), registry.type_sets)

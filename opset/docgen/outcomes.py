@@ -59,7 +59,10 @@ def transition_id(step: RouteStep) -> str:
 
 
 def table_file(registry: Registry, domain: str, operator: str) -> Path | None:
-    """Return the path of the outcomes' table beside an operator's YAML file, None if no folder has that file."""
+    """Return the path of the outcomes' table beside an operator's YAML file, None if no folder has the YAML file.
+
+    The table itself may not exist.
+    """
     for folder in (FOLDER, *registry.folders):
         for file in files_named(folder, f"{operator}.yaml"):
             if normalize_domain(file.parent.name) == domain:
@@ -84,7 +87,10 @@ def read_table(file: Path) -> Table | None:
 
 
 def _outcome_of(entry: Mapping[str, Any]) -> RecordedOutcome:
-    """Return the outcome in an entry of a table. Raises an exception for anything that is no such entry."""
+    """Return the outcome in an entry of a table.
+
+    Raises ValueError, TypeError, KeyError or AttributeError for anything that is no such entry.
+    """
     refused = tuple([(code, why) for code, reasons in entry["refused"].items() for why in reasons])
     outcome = RecordedOutcome(tuple(entry["always"]), tuple(entry["sometimes"]), bool(entry["stays"]), refused)
     if not all(isinstance(text, str) for text in (*outcome.always, *outcome.sometimes, *(why for _, why in refused))):

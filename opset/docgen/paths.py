@@ -18,8 +18,8 @@ TOP = frozenset(
 
 
 def tag_anchor(tag: str) -> str:
-    """Return the HTML id of a tag on the page of tags; "3 unknown" is explained as "unknown"."""
-    return slug(tag.lstrip("0123456789 "))
+    """Return the HTML id of a tag beside an operator, on the page of tags: "unknown" for "signature unknown", too."""
+    return slug(tag.rpartition(" ")[2])
 
 
 class Paths:

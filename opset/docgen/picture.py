@@ -138,7 +138,7 @@ def _escape_graph(graph: Diagram) -> Diagram:
 
 
 def _points_and_lines(graph: Diagram) -> tuple[list[_Point], list[_PictureLine]]:
-    """Return a point for each box, and for each layer that an edge passes, and the lines between them."""
+    """Return the points, one for each box and one for each layer that an edge passes, and the lines that join them."""
     depth = [0] * len(graph.boxes)
     labels: list[dict[str, None]] = [{} for _ in graph.boxes]
     for edge in sorted(graph.edges, key=lambda edge: edge.end):
@@ -283,9 +283,10 @@ def _spread_points(layer: Sequence[_Point], wanted: Sequence[float]) -> None:
 
 
 def _draw_lines(lines: Iterable[_PictureLine], tops: Sequence[float], named: set[tuple[_Point, str]]) -> Iterator[str]:
-    """Yield the SVG of lines, arrows and names of values; a value in `named` has its name already, others are added.
+    """Yield the SVG of lines, arrows and names of values.
 
-    `tops` has the y of each layer.
+    Values in `named` are named elsewhere; those that get their name here are added to it. `tops` has the y of each
+    layer.
     """
     ends: dict[_Point, list[_PictureLine]] = {}
     for line in lines:

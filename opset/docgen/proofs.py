@@ -74,6 +74,9 @@ def kind_of(parts: Iterable[ProofPart]) -> str:
 
 
 def proof_kind(key: str) -> str:
-    """Return the kind of proof for a transition or lowering, "" if there is none; `key` is made by `transition_key`."""
+    """Return the kind of proof for a transition or lowering, "" if there is none.
+
+    `key` is made by `transition_key` or `lowering_key`.
+    """
     proof = read_proofs().get(key)
     return kind_of(proof.parts) if proof is not None else ""

@@ -39,10 +39,16 @@ class _Unsupported(Exception):
 def python_parts(schema: OpSchema, example: Example, newest: int, shown: Sequence[str]) -> str:
     """Return the parts of an example's Python code as JSON, from which assets/site.js makes the code.
 
-    Returns "" if the example has no code: it shows an error, is too long, or has values without a short form. The parts
-    are [operator, domain, [[domain, version], …], attributes, inputs, outputs, values of a command]. An input is [name,
-    type, shape, value], and an output [name, type, shape]; an absent one is 0, and so is the shape of anything but a
-    tensor. A value of 1 stands for the value that the page shows. The last part is missing if there is no command.
+    The parts are, in this order:
+
+    - the operator, its domain, and [domain, version] for each import;
+    - the attributes, as arguments in Python;
+    - the inputs, each as [name, type, shape, value], and the outputs, each as [name, type, shape];
+    - the values of a command; this part is missing if there is no command.
+
+    An absent input or output is 0, and so is the shape of anything but a tensor. A value of 1 stands for the value that
+    the page shows. The result is "" if the example has no code: it shows an error, is too long, or has values without a
+    short form.
 
     Args:
         schema: The version of the operator that the code uses.
@@ -207,7 +213,7 @@ def _attribute_text(kind: str, value: Any) -> str:
 
 
 def _command_values(operator: str, given: Iterable[tuple[str, ExampleValue, str]]) -> list[str | int]:
-    """Return the input values for the command line that runs the model, as JSON; 0 for a value as the page shows it.
+    """Return the values of inputs in the command that runs the model: each as JSON, or 0 if the page shows that JSON.
 
     Returns [] if the command would be too long, or JSON cannot hold a value. `given` are (name, value, shown text).
     """

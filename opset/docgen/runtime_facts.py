@@ -110,7 +110,10 @@ class RuntimeFacts:
         return [run for run, takes in _runs(taking) if takes]
 
     def rows_of(self, key: Key) -> Iterator[Row]:
-        """Yield the kernels of an operator: versions oldest first, and for each the releases newest first."""
+        """Yield a Row for each version and run of releases with equal kernels: versions oldest first, releases newest.
+
+        Neighboring versions share their Rows if the page would show equal texts for them.
+        """
         groups: list[tuple[list[int], list[tuple[Run, tuple[Taken, ...]]]]] = []
         for since, by_release in self._support_of(key).items():
             runs = [(run, taken) for run, taken in _runs(by_release) if taken]
@@ -228,7 +231,7 @@ class Fates:
         ]
 
     def runs_by_fate(self, name: str) -> dict[str, dict[tuple[Run, ...], list[Key]]]:
-        """Return the operators without kernel in a runtime, by their fate and the releases in which they have it.
+        """Return, for each fate, the operators without kernel in a runtime, by the releases in which they have it.
 
         Releases are left out if their operators, or the opsets that they take, are not known.
         """
@@ -277,7 +280,10 @@ class Fates:
         return fates
 
     def _is_expressed(self, key: Key, runtime: Runtime, can_be_made: Callable[[Key], bool]) -> bool:
-        """Whether operators that express an operator, at the newest opset of a release, `can_be_made` all."""
+        """Whether other operators express an operator, and `can_be_made` is True for each that every node needs.
+
+        They are written for the newest opset that the release `runtime` takes.
+        """
         newest = self._registry.domains[key[0]]
         highest = runtime.opsets.get(key[0], (None, None))[1]
         lowering = self._convertibility.lowering_of(key[1], key[0], min(highest or newest, newest))
@@ -301,7 +307,9 @@ def _words_of_runs(runs: Iterable[tuple[Run, tuple[Taken, ...]]]) -> list[tuple[
 
 
 def _limit_of_opsets(kernel: Kernel, runtime: Runtime, versions: tuple[OpSchema, ...], span: Run) -> str | None:
-    """Return the limit on opsets of a kernel in a release: "" for none; None if it does not serve the versions at all.
+    """Return the limit on opsets of a kernel in a release, as text ("opsets 7 to 9"); "" if there is none.
+
+    Returns None if the kernel does not serve the versions at all.
 
     Args:
         kernel: The kernel.
@@ -379,7 +387,7 @@ def _element_of(type_: str) -> str:
 
 
 def _join_all(taken: Sequence[Taken]) -> list[Taken]:
-    """Return kernels with those joined that have the same limits, and different types for at most one parameter."""
+    """Return kernels, with those joined to one that have the same limits, and equal types but for one parameter."""
     kernels = list(dict.fromkeys(taken))
     position = 0
     while position < len(kernels):
@@ -433,6 +441,7 @@ def _elements_text(elements: frozenset[str], allowed: frozenset[str]) -> str:
 
 
 def _sort_types(elements: Iterable[str]) -> list[str]:
+    """Return element types in the order of their numbers in ONNX, then any others by name."""
     return sorted(elements, key=lambda name: (NUMBERS.get(name, len(NUMBERS) + 1), name))
 
 
@@ -461,6 +470,7 @@ def anchor_of(key: Key) -> str:
 
 
 def _run_text(run: Run, releases: Sequence[str]) -> str:
+    """Return consecutive releases as text: "8.5", "8.2 to 8.4", or "since 8.5" if the last one is the newest."""
     first, last = run
     if last == len(releases) - 1:
         return f"since {releases[first]}" if last else releases[first]

@@ -89,6 +89,7 @@ def _runtime_page(site: Site, facts: RuntimeFacts, fates: Fates) -> dict[str, An
 
 
 def _count_text(facts: RuntimeFacts) -> str:
+    """Return the sentence below the title, which names the releases that the page is about."""
     first, last = facts.runtimes[0].release, facts.runtimes[-1].release
     if first == last:
         return f"What is known of release {first}."
@@ -198,13 +199,13 @@ def _fates_data(site: Site, facts: RuntimeFacts, fates: Fates) -> Iterator[dict[
             title, text = parts[fate]
             rows = [
                 [cell(releases_text(runs, facts.releases)), cell(links=[_operator_link(site, key) for key in keys])]
-                for runs, keys in sorted(by_fate[fate].items(), key=lambda each: _sort_key(each[0], facts))
+                for runs, keys in sorted(by_fate[fate].items(), key=lambda each: _sort_key(each[0]))
             ]
             yield {**part(title, text=text, table=table(["Releases", "Operators"], rows)), "id": fate}
 
 
-def _sort_key(runs: Sequence[Run], facts: RuntimeFacts) -> tuple[int, int]:
-    """Return a sort key for runs of releases: runs that reach the newest release first, of these the longest."""
+def _sort_key(runs: Sequence[Run]) -> tuple[int, int]:
+    """Return a sort key for runs of releases: those with the newest last release first, of these the oldest first."""
     return -runs[-1][1], runs[0][0]
 
 
@@ -215,6 +216,7 @@ def _operator_link(site: Site, key: Key) -> dict[str, str]:
 
 
 def _full_name(key: Key) -> str:
+    """Return the name of an operator, with its domain before it unless that is ai.onnx: "ai.onnx.ml.Scaler"."""
     return escape_text(f"{domain_name(key[0])}.{key[1]}" if key[0] else key[1])
 
 

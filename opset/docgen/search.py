@@ -172,7 +172,7 @@ def _operator_entry(
     lists: dict[tuple[str, ...], int],
     families: dict[str, int],
 ) -> list[Any]:
-    """Return the search entry of an operator, without its name and domain.
+    """Return the search entry of an operator in the module's form, from its family on.
 
     Lists of names and families are stored once: `lists` and `families` map them to their numbers, and new ones are
     added.
@@ -195,7 +195,10 @@ def _operator_entry(
 
 
 def _version_entry(schema: OpSchema, lists: dict[tuple[str, ...], int]) -> list[int]:
-    """Return the search entry of a version; `lists` maps lists of names to their numbers, and new ones are added."""
+    """Return the search entry of a version: [version, flags, element types, attributes, inputs, outputs].
+
+    The last four are numbers of lists of names: `lists` maps each list to its number, and new lists are added to it.
+    """
     columns = (
         tuple(sorted(element_words(schema))),
         tuple(schema.attributes),

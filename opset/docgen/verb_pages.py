@@ -79,7 +79,10 @@ def _option_cells(options: Iterable[tuple[str, str]]) -> Iterator[list[dict[str,
 
 
 def _examples_by_verb() -> dict[str, dict[str, Guide]]:
-    """Return commands from the guides by verb, each with its guide; at most two of each guide and EXAMPLES in all."""
+    """Return commands from the guides by verb, each with its guide.
+
+    A verb has at most EXAMPLES commands, and at most two from the same guide.
+    """
     found: dict[str, dict[str, Guide]] = {}
     for guide in guides():
         counts: dict[str, int] = {}

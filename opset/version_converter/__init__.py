@@ -49,6 +49,8 @@ def target_of(
 ) -> Target:
     """Return the target that one of `to`, `release` ("1.15") and `runtime` ("onnxruntime==1.17") names.
 
+    If none of them is given, the model keeps its opsets.
+
     Args:
         to: Opset versions, in a form of `convert`; with a runtime, versions to choose among those that it takes.
         release: A release of ONNX.
@@ -56,15 +58,15 @@ def target_of(
         ir_version: The IR version that the model is to have.
         registry: The operators that are known.
         targets: Files that describe further runtimes.
-        inexact_types: Whether nodes may compute in types that give other results if the runtime has no other
-            kernel.
-        keeps_opsets: Whether the model keeps its opsets if none of the three is given; it does so with an IR
-            version, too.
+        inexact_types: Whether a node for which the runtime has no other kernel may compute in a type that gives
+            other results. Only a runtime permits this.
+        keeps_opsets: Whether `to`, `release` and `runtime` may all be missing. They always may if `ir_version` is
+            given.
 
     Raises:
-        UsageError: U101 for a target that is not known, U103 if none or several are given, or if only a runtime can
-            be meant.
-        SchemaError: A file of a runtime has faults.
+        UsageError: U101 if the target is not known; U103 if no target or several are given, or `inexact_types`
+            without `runtime`.
+        SchemaError: A file that describes a runtime has faults.
     """
     registry = registry or default_registry()
     given = sum(choice is not None for choice in (runtime if to is None else to, release))
@@ -124,13 +126,15 @@ def plan(
     limits: Limits | None = None,
     assume_opset: int | str | Mapping[str, int] | None = None,
 ) -> Conversion:
-    """Return the conversion of a model to a target, with every refusal, but without the converted model.
+    """Return the conversion of a model to a target, with all changes and refusals; its `model` is None.
 
-    The arguments are those of `convert`.
+    The arguments are those of `convert`. A refusal raises no error here.
 
     Raises:
+        ConversionError: C106 if `assume_opset` finds no versions that fit all nodes, or several.
         ModelError: The model is malformed.
-        UsageError: The target is not known, or a name in `dims` or `freeze`.
+        SchemaError: A file in `schemas` or `targets` has faults.
+        UsageError: The target is not known, no input has a name in `dims`, or no initializer has one in `freeze`.
     """
     registry = registry_with(schemas)
     target = target_of(
@@ -175,32 +179,33 @@ def convert(
     limits: Limits | None = None,
     assume_opset: int | str | Mapping[str, int] | None = None,
 ) -> Any:
-    """Return the model at other operator set versions, computing the same; the given one is not touched.
+    """Return a model that computes the same at other operator set versions; the given model is not changed.
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
-        to: An opset version (21), "domain=version", or a mapping {"": 21, "ai.onnx.ml": 3}. Without a target, the model
-            keeps its opsets; then `ir_version`, `dims` or `freeze` say what changes.
+        to: An opset version (21), "domain=version", or a mapping {"": 21, "ai.onnx.ml": 3}. Without `to`,
+            `release` and `runtime`, the model keeps its opsets; then `ir_version`, `dims` or `freeze` must be given.
         release: A release of ONNX ("1.15") in place of `to`.
         runtime: A release of a runtime ("onnxruntime==1.17") in place of `to`: every node becomes one that it runs.
-        ir_version: The IR version of the result; without it, it changes only as far as the target needs.
+        ir_version: The IR version of the result. By default, the version of the model changes only as far as the
+            target needs.
         schemas: Folders of operator YAML, for domains of your own.
         dims: Numbers for sizes that the inputs leave open, by dim_param, or "x.0" for the first size of input x. They
             help if the conversion depends on a size. The result is right for these sizes only. Its inputs state them,
-            and its outputs the sizes that follow. A size that the model states as a number becomes another one, or a
-            variable, as `change_sizes` does it.
-        freeze: Names of initializers that a caller could override, and that become constants; "all" for all of them.
-            They are not inputs of the result.
+            and its outputs the sizes that follow. A size that the model states as a number can be replaced, too, by
+            another number or by a variable, which is text, as `change_sizes` does it.
+        freeze: Names of initializers that a caller could override and that become constants, or "all" for all of
+            these. They are not inputs of the result.
         targets: YAML files that describe further runtimes.
         inexact_types: Whether nodes for which the runtime has no other kernel may compute in a type in which results
             may differ: double in float, int64 in int32. The notes of the plan name them.
         allow_external_roots: Folders outside the model's own from which external data may be read.
-        limits: How much the conversion may do and add; without them, that is in proportion to the model.
-        assume_opset: The versions that the model was written for if it states others, in a form of `to`; "auto" finds
-            them (`opset explain C106`).
+        limits: How much the conversion may do and add; by default in proportion to the size of the model.
+        assume_opset: The versions that the model was really written for, in a form of `to`, if it states wrong ones;
+            "auto" finds them (`opset explain C106`).
 
     Returns:
-        A ModelProto of the onnx package for one, else an opset.Model.
+        A ModelProto of the onnx package if `model` is one, else an opset.Model.
 
     Raises:
         ConversionError: The conversion is refused; the error has all refusals.
@@ -244,12 +249,13 @@ def lower(
     for a runtime that lacks it. The other arguments are those of `convert`.
 
     Returns:
-        A ModelProto of the onnx package for one, else an opset.Model.
+        A ModelProto of the onnx package if `model` is one, else an opset.Model.
 
     Raises:
         ConversionError: An operator cannot be expressed by others; the error has all refusals.
         ModelError: The model is malformed.
-        UsageError: An operator is not known, or a name in `dims` or `freeze`.
+        SchemaError: A file in `schemas` has faults.
+        UsageError: An operator is not known, no input has a name in `dims`, or no initializer has one in `freeze`.
     """
     registry = registry_with(schemas)
     names = operators.split(",") if isinstance(operators, str) else operators
@@ -272,6 +278,7 @@ def _assume(
 
     Raises:
         ConversionError: C106 if no versions are found that fit all nodes of the model, or several are.
+        UsageError: U101 for a version that is not known.
     """
     if versions is None:
         return model, []

@@ -43,9 +43,11 @@ class AdapterCall(NamedTuple):
 def call_adapter(call: AdapterCall) -> Result:
     """Call an adapter; return the name or names of the values that replace the node's outputs, or None.
 
-    With None, an adapter asks the caller to use the derived adapter of the transition. A lowering may not return it.
-    Exceptions of the adapter pass through. Raises Refusal C105 if an adapter of a domain that is not standard fails
-    otherwise, or makes nodes that are not valid, and if any adapter returns anything but names or None.
+    With None, an adapter asks the caller to use the derived adapter of the transition. A lowering may not return None.
+
+    Refusal, OpsetError and BudgetExceeded pass through, and so does any exception of a standard operator's adapter.
+    Raises Refusal C105 if the adapter of another domain raises something else, or makes nodes that are not valid, and
+    if any adapter returns anything but names or None.
     """
     step, op, node, registry = call.step, call.op, call.node, call.registry
     what = f"the {'lowering' if step.lowers else 'adapter'} of {step.source.name}"

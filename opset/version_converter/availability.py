@@ -181,19 +181,20 @@ class Availability:
             judgement = self._judgements[form] = self._judge(node, schema, opset, facts)
         return judgement
 
-    def count(self, judgement: Judgement, op_type: str, nodes: int = 1, faulty: bool = False) -> bool:
-        """Return whether nodes of the converted model can run, and count them for the notes to the user if need be.
+    def count(self, judgement: Judgement, op_type: str, nodes: int = 1, accept_faulty: bool = False) -> bool:
+        """Return whether nodes of the converted model can run, and count those about which the user is told.
 
-        Counted are nodes that the fallback runs, that the runtime computes wrongly, or perhaps does.
+        Counted are nodes that the fallback runs, that the runtime computes wrongly, or that it may compute wrongly.
 
         Args:
             judgement: The Judgement that the nodes share.
             op_type: Their operator.
             nodes: How many nodes there are.
-            faulty: Whether nodes that the runtime computes wrongly are accepted.
+            accept_faulty: Whether nodes that the runtime computes wrongly are accepted. If not, they cannot run, and
+                are not counted.
         """
         lack, is_elsewhere, doubt = judgement
-        is_wrong = lack is not None and lack.is_wrong and faulty
+        is_wrong = lack is not None and lack.is_wrong and accept_faulty
         if is_elsewhere and (lack is None or is_wrong):
             self.counts[ELSEWHERE, op_type] += nodes
         if lack is not None and is_wrong:
@@ -205,8 +206,8 @@ class Availability:
     def runs_all(self, op_type: str, domain: str, opset: int) -> bool:
         """Whether the runtime itself runs every node of an operator correctly, with any types, attributes and inputs.
 
-        It is True for operators without schemas, of which nothing is known, and for Constant, which becomes an
-        initializer.
+        It is also True for operators without schemas, of which nothing is known, for Constant, which becomes an
+        initializer, and for all operators of a runtime that lists none.
         """
         key = (op_type, domain, opset)
         if key not in self._plain:
@@ -341,7 +342,8 @@ class Availability:
     ) -> Lack | None:
         """Return why a runtime cannot run a node by the operator's function body, None if it can.
 
-        It cannot if a node of the body that reads the first input has kernels, but none for the type of that input.
+        It cannot if a node of the body that reads the first input has kernels, but none for the type of that input. If
+        the type is unknown, no reason is returned.
         """
         element = facts.element(node.input[0]) if node.input and node.input[0] else None
         if element is None or any(element in body.emulate for body in schema.function_bodies(opset)):
@@ -363,7 +365,7 @@ class Availability:
         return None
 
     def _keep_words(self, kernel: Kernel, schema: OpSchema) -> None:
-        """Add restrictions of a kernel that are stated in words, and so cannot be checked, to `unchecked`."""
+        """Keep in `unchecked`, by operator, the restrictions of a kernel in words, which cannot be checked."""
         words = [*kernel.notes]
         for name, value in kernel.attributes.items():
             if _is_phrase(value, schema, name):
@@ -484,7 +486,7 @@ def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple
 
 
 def _scalars_of(fault: KernelFault, node: Any, schema: OpSchema, facts: ValueFacts) -> tuple[int, ...]:
-    """Return the positions of a node's inputs that are scalars, as far as the fault occurs with scalars there."""
+    """Return the positions of inputs at which the fault occurs for scalars, and which are surely scalars here."""
     formals = enumerate(zip(_formals(schema.inputs, len(node.input)), node.input, strict=False))
     return tuple(at for at, (formal, name) in formals if formal.name in fault.scalars and facts.shape(name) == ())
 
@@ -623,6 +625,7 @@ def _lack_of_limits(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFac
 
 
 def _lack_of_outputs(kernel: Kernel, node: Any, schema: OpSchema) -> Lack | None:
+    """Return why a kernel does not compute one of the outputs that a node uses, None if it computes all of them."""
     allowed = kernel.outputs or ()
     for position, (formal, name) in enumerate(
         zip(_formals(schema.outputs, len(node.output)), node.output, strict=False)
@@ -664,6 +667,7 @@ def _lack_of_inputs(kernel: Kernel, node: Any, schema: OpSchema, facts: ValueFac
 
 
 def _is_static(facts: ValueFacts, name: str) -> bool:
+    """Whether all sizes of a value are known as numbers."""
     shape = facts.shape(name)
     return shape is not None and all(isinstance(size, int) for size in shape)
 
@@ -671,7 +675,8 @@ def _is_static(facts: ValueFacts, name: str) -> bool:
 def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
     """Whether a kernel needs an input to be constant.
 
-    `name` and `position` are the input's. Runtimes' tables name an input, or only the end of its name after "_".
+    `name` and `position` are the input's. Runtimes' tables name an input, or only the end of its name after "_"; or
+    they say that all inputs but the first have to be constant.
     """
     if STATED_ALONE in kernel.constant_inputs:
         return position > 0
@@ -679,13 +684,17 @@ def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
 
 
 def _limit_of_input(values: Mapping[str, Any], name: str) -> Any:
+    """Return the limit that `values` has for the elements of an input, None if it has none.
+
+    The keys of `values` are names of inputs, or the ends of names after "_".
+    """
     return next((limit for each, limit in values.items() if name == each or name.endswith(f"_{each}")), None)
 
 
 def _is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
-    """Whether the limit of an attribute in a runtime's table is a phrase in words, which cannot be checked.
+    """Whether the limit of the attribute `name` in a runtime's table is a phrase in words, which cannot be checked.
 
-    `name` is the attribute's; limits that can be checked are values, "absent", "default", "ignored" and "not X".
+    Limits that can be checked are values, "absent", "default", "ignored" and "not X".
     """
     if not isinstance(limit, str) or limit in (ABSENT, IGNORED, DEFAULT):
         return False
@@ -717,6 +726,7 @@ def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
 
 
 def _plain_value(value: Any) -> Any:
+    """Return the value of an attribute, with bytes as text."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 

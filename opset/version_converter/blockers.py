@@ -135,6 +135,7 @@ class BlockerSums:
 
 
 def _parts_of(finding: Finding) -> tuple[str, str, str, str, str]:
+    """Return (code, message, why, help, place) of a finding."""
     return finding.code, finding.message, finding.why, finding.help, finding.place
 
 
@@ -154,6 +155,7 @@ def _with_release(blocker: Blocker, runtime: Runtime, later: Sequence[Runtime], 
 
 
 def _has_version(runtime: Runtime, blocker: Blocker, domain: str, opset: int) -> bool:
+    """Whether a runtime has a kernel of the operator version that is blocked, in a model with this opset."""
     _, most = runtime.opsets.get(domain, (None, None))
     if most is not None and most < blocker.version:
         return False

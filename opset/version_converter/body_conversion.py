@@ -45,7 +45,7 @@ class BodyConversion:
     """The conversion of one body; the bodies of its subgraphs have been converted before."""
 
     def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
-        """Take a body and its opset versions by domain; domains that only new nodes use are added to these."""
+        """Take a body and its opset versions by domain; domains that only new nodes use are added to `versions`."""
         self.body = body
         self.versions = versions
         self.message = context.messages[body]
@@ -61,7 +61,7 @@ class BodyConversion:
         """Return the nodes that replace others in this body, and the refusals; no node of the body is changed yet.
 
         Nodes that stay are counted in the conversion. New initializers, however, are added to the body at once. Raises
-        BudgetExceeded.
+        BudgetExceeded if the budget is used up.
         """
         conversion = self._context.conversion
         replaced: dict[int, list[Any]] = {}
@@ -87,9 +87,10 @@ class BodyConversion:
         return BodyPlan(replaced, refused, self._crossing.released)
 
     def apply(self, plan: BodyPlan) -> None:
-        """Change the body as planned: replace nodes, and remove those whose results nothing uses any more.
+        """Add the refusals of a plan to the conversion; if the conversion has none, change the body as planned.
 
-        If the plan or an earlier body has refusals, they are only added to the conversion, and nothing is changed.
+        Nodes are replaced, and nodes whose results nothing uses any more are removed. A node that is to be removed need
+        not be legal at the target. Nothing is changed if this body or an earlier one has refusals.
         """
         body, message = self.body, self.message
         unused, dead = unused_after(body, message, plan.replaced, plan.released, self._facts.read_elsewhere)
@@ -135,6 +136,7 @@ class BodyConversion:
                 yield index, route, plain_nodes_fit and not attributes and "" not in reads
 
     def _route_of(self, operator: Operator) -> Route:
+        """Return what happens to the nodes of an operator in this body; CONVERT if it is to be lowered and is known."""
         context = self._context
         route = context.routes.route(*operator, self.versions, context.opsets)
         if operator in context.lowered and route.refusal is None:
@@ -161,26 +163,29 @@ class BodyConversion:
         if nodes is None and signature is not None:
             self._forms.unchanged.add(signature)
         if nodes is None and self.availability is not None:
-            self._runs(index, route, faulty=True)
+            self._runs(index, route, accept_faulty=True)
         return nodes
 
     def _stays(self, index: int, route: Route) -> bool:
-        """Whether a node surely stays as it is: the target has the same version of it, and the runtime runs it."""
+        """Whether a node surely stays: the target has the same version of it, and its runtime, if any, runs the node.
+
+        A node that the runtime runs is counted for the notes about the runtime.
+        """
         if route.verdict is not Verdict.KEEP:
             return False
         return self.availability is None or self._runs(index, route)
 
-    def _runs(self, index: int, route: Route, faulty: bool = False) -> bool:
+    def _runs(self, index: int, route: Route, accept_faulty: bool = False) -> bool:
         """Return whether the target's runtime runs a node as it is, and count the node for the notes about the runtime.
 
-        With `faulty`, a node that the runtime computes wrongly counts as one that it runs.
+        With `accept_faulty`, a node that the runtime computes wrongly counts as one that it runs.
         """
         assert self.availability is not None
         body, domain = self.body, route.change.domain
         opset = self._context.opsets.get(domain, self.versions.get(domain, 0))
         names = body.operators[index], body.reads[index], body.computes[index]
         judgement = self.availability.judge(self.message.node[index], opset, self._facts, names)
-        return self.availability.count(judgement, route.change.op_type, faulty=faulty)
+        return self.availability.count(judgement, route.change.op_type, accept_faulty=accept_faulty)
 
     def _signature_of(self, index: int) -> tuple[Any, ...]:
         """Return operator, types and attributes of a node as a key; of nodes with equal keys, all stay or none does."""
@@ -196,8 +201,8 @@ class BodyConversion:
     def _lower_node(self, index: int, change: VersionChange) -> list[Any] | None:
         """Return the nodes of other operators that replace the node at `index`, None if it stays as it is.
 
-        If a node of the same form was lowered before, its nodes are copied with new names. Raises Refusal if there is
-        no lowering.
+        If a node of the same form was lowered before, its nodes are copied with new names. Raises Refusal if the
+        operator has no lowering, or the lowering refuses the node.
         """
         facts, crossing = self._facts, self._crossing
         templates = self._forms.templates.setdefault(self.body.operators[index], {})
@@ -253,7 +258,7 @@ class BodyConversion:
         """Write the inferred shapes of the outputs of a Scan's body into the model, as runtimes may not infer them.
 
         This is done for any runtime as target, and for opsets below 14, before which runtimes do not follow arithmetic
-        on sizes.
+        on sizes. Shapes in functions are not written.
         """
         is_inferred = self._context.opsets.get("", INFERRED) >= INFERRED and self.availability is None
         if is_inferred or self.body.root.function:
@@ -276,6 +281,7 @@ class BodyConversion:
         return Finding("C401", "the conversion was stopped", place, exhausted.why, ALLOW_MORE)
 
     def _refuse_node(self, index: int, refusal: Refusal) -> None:
+        """Add the finding for a refused node to the conversion, and count the node."""
         conversion, finding = self._context.conversion, self._finding_of(index, refusal)
         conversion.refused += 1
         conversion.refusals.append(finding)
@@ -287,6 +293,7 @@ class BodyConversion:
             conversion.blocked[key] = (first, count + 1)
 
     def _finding_of(self, index: int, refusal: Refusal) -> Finding:
+        """Return the finding for the node at `index`, which is refused; its message says what cannot be done."""
         context = self._context
         op_type, domain = self.body.operators[index]
         version = self.versions.get(domain, 0)

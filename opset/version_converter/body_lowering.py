@@ -160,8 +160,8 @@ class _BodySplicing:
     def _cast_like(self, name: str, like: str) -> str:
         """Return the name of the value `name`, cast to the element type of the value `like`.
 
-        Both are names of the body. A constant is written in the new type, without a Cast. Raises Refusal C203 if the
-        type of `like` is unknown.
+        Both are names of the body. A constant that the type can hold is written in it, without a Cast. Raises Refusal
+        C203 if the type of `like` is unknown.
         """
         element = self.elements.get(like)
         if element is None:

@@ -35,9 +35,9 @@ def has_branches(index: ModelIndex) -> bool:
 
 
 def take_branches(index: ModelIndex, inference: LazyInference, budget: Budget) -> tuple[Any, int]:
-    """Return a copy of the model in which each If with a known condition is replaced by its branch, and their number.
+    """Return a copy of the model in which each If with a known condition is replaced by its branch, and how many were.
 
-    Returns (None, 0) if there are none. Values that only the condition or the other branch needed are removed.
+    Returns (None, 0) if no If can be replaced. Values that only the condition or the other branch needed are removed.
     Functions stay as they are. Raises BudgetExceeded.
     """
     if index.proto.training_info:  # whose graphs read values of the main graph by their names
@@ -83,7 +83,10 @@ def _can_replace(branch: Body, outputs: list[str], index: ModelIndex) -> bool:
 
 
 def _replace_ifs(holder: Body, taken: list[_KnownIf], messages: dict[Body, Any], names: FreshNames) -> None:
-    """Replace the If nodes `taken` of the body `holder` by the nodes of their branches; `messages` are changed."""
+    """Replace the If nodes `taken` of the body `holder` by the nodes of their branches.
+
+    `messages` has the message of each body; the message of `holder` is changed.
+    """
     message = messages[holder]
     replaced: dict[int, list[Any]] = {}
     released: set[str] = set()

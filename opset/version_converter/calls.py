@@ -73,7 +73,8 @@ def inline_chosen(
 ) -> Inlining:
     """Replace the calls of some model-local functions by the functions' nodes; return the result, or the refusals.
 
-    If the functions import other opset versions than the model, they are first converted to the model's.
+    If operators are defined otherwise at the opsets that the functions import than at those of the model, the functions
+    are first converted to the model's opsets.
 
     Args:
         model: The model, as it was loaded; it is not changed.
@@ -143,7 +144,8 @@ def _find_differing(
 ) -> Iterator[Finding]:
     """Yield a refusal for each function that cannot be inlined because its operators mean something else at `imports`.
 
-    Looked at are the chosen functions and the functions that call them.
+    A function that uses a domain without importing it is refused, too. Only the chosen functions and the functions that
+    call them are looked at.
     """
     for key, function in index.functions.items():
         called = (body.function_key(at) for body in bodies_below(function) for at in range(len(body.nodes)))
@@ -245,7 +247,7 @@ class _Inliner:
     def _inline_body(self, root: Any, certain: frozenset[str]) -> None:
         """Replace calls in a graph or function (`root`) and its subgraphs.
 
-        `certain` names the attributes of the function that have a value in every call.
+        `certain` names the attributes of the function `root` that have a default, and so a value in every call.
         """
         pending = [root]
         while pending:
@@ -302,10 +304,10 @@ def _remove_uncalled(
     registry: Registry,
     inlining: Inlining,
 ) -> None:
-    """Remove the functions that nothing calls after inlining, from `proto`, and correct the opset imports.
+    """Remove from `proto` the chosen functions and those that are no longer called, and correct the opset imports.
 
-    Domains of new nodes are imported, and domains of removed functions that nothing uses are no longer imported. The
-    removed functions are added to `inlining`.
+    Domains of new nodes are imported. A domain of removed functions is no longer imported if nothing uses it. The keys
+    of the removed functions are kept in `inlining`.
     """
     called = {body.function_key(number) for body in index.bodies for number in range(len(body.nodes))}
     left = {key: function for function in proto.functions if (key := function_key(function)) not in chosen}

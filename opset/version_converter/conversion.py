@@ -205,7 +205,10 @@ def _convert_to(
     dims: Mapping[str, int | str] | None,
     samples: Sequence[Sample] = (),
 ) -> Conversion:
-    """Return the conversion of a model to the target of a task; at the target already, its nodes are only checked.
+    """Return the conversion of a model to the target of a task.
+
+    If the model is at the target already, its nodes are only checked. If another way to prepare the model leaves fewer
+    refusals, the result is by that way.
 
     Args:
         given: The model as the user gave it, to tell whether anything has changed.
@@ -252,11 +255,13 @@ def _convert_to(
 def targets_by_kernels(
     samples: Sequence[Sample], index: ModelIndex, target: Target, registry: Registry
 ) -> Iterator[Target]:
-    """Yield targets with one opset each for a conversion to a runtime, in the order in which to try them.
+    """Yield the targets that a conversion to a runtime tries, one after the other, each with one opset of ai.onnx.
 
-    The first has kernels for most of the model's nodes; the last is the opset nearest to the model's own, which may
-    have the fewest refusals. Only one is yielded if `target` fixes the version of ai.onnx. `samples` are one node of
-    each form of node in the model.
+    The model's own opset comes first if the runtime takes it and runs all nodes there. Then come the opsets at which
+    the runtime runs most nodes, and last the one nearest to the model's own, which may have the fewest refusals.
+
+    Only one target is yielded if no runtime is targeted, if `target` fixes the version of ai.onnx, or if the model does
+    not import ai.onnx. `samples` are one node of each form of node in the model.
     """
     nearest = target_for_model(target, index.opsets)
     is_free = target.least is not None and target.least.get("") != target.opsets.get("")
@@ -283,12 +288,12 @@ def nearest_opset(runtime: Runtime, opset: int, registry: Registry) -> int:
 
 
 def at_opset(target: Target, opset: int) -> Target:
-    """Return the target with `opset` as its version of ai.onnx, and the release of onnx that has this opset."""
+    """Return the target with `opset` as its version of ai.onnx, and the newest release of onnx with no later opset."""
     return target._replace(opsets={**target.opsets, "": opset}, least=None, release=release_with(opset).name)
 
 
 def distance_to(index: ModelIndex, target: Target) -> int:
-    """Return the number of opsets of ai.onnx between the model and the target."""
+    """Return by how much the versions of ai.onnx in a model and a target differ; 0 if the target has none."""
     source = index.opsets.get("", 0)
     return abs(target.opsets.get("", source) - source)
 
@@ -310,6 +315,8 @@ class NodeLack(NamedTuple):
 
 def find_lacks(model: Model, runtime: Runtime, registry: Registry) -> Iterator[NodeLack]:
     """Yield each node that a runtime does not run as it is, with the reason.
+
+    Nodes that it runs, but computes wrongly, are not among these.
 
     Args:
         model: The model, as it was loaded.
@@ -352,10 +359,10 @@ def _facts_of(model: Model, index: ModelIndex, task: Task) -> Mapping[Body, Valu
 
 
 def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Task) -> Conversion:
-    """Return the conversion by the first strategy that has no refusals; if all have some, that of the first strategy.
+    """Return the conversion by the first strategy without refusals; if each has some, the one by STRATEGIES[0].
 
-    A later strategy is tried only if it may remove a refusal of the one before. Each begins with the versions and notes
-    of `start`.
+    A later strategy is tried only if it may remove a refusal of the strategy tried before. Each begins with the
+    versions and notes of `start`.
     """
     first = latest = convert_once(model, index, start, task, STRATEGIES[0])
     for strategy in STRATEGIES[1:]:
@@ -367,7 +374,10 @@ def try_strategies(model: Model, index: ModelIndex, start: Conversion, task: Tas
 
 
 def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task, strategy: Strategy) -> Conversion:
-    """Return the conversion of a model whose functions are prepared by one strategy; it begins with `start`'s notes."""
+    """Return the conversion of a model whose functions are prepared by one strategy; it begins with `start`'s notes.
+
+    If the budget is used up, the conversion ends with a refusal C401.
+    """
     conversion = _begin_again(start)
     if index.functions:
         try:
@@ -409,7 +419,7 @@ def convert_once(model: Model, index: ModelIndex, start: Conversion, task: Task,
 
 
 def _withdrawn_notes(conversion: Conversion, registry: Registry) -> Iterator[str]:
-    """Yield a note for each operator whose nodes are kept although both versions of the model lack it."""
+    """Yield a note for each operator whose nodes are kept although the operator is withdrawn at both versions."""
     counts: Counter[tuple[str, str, int]] = Counter()
     for (domain, op_type, _, version), count in conversion.kept.items():
         counts[domain, op_type, version] += count
@@ -512,8 +522,11 @@ def _state_outputs(index: ModelIndex, inference: LazyInference) -> None:
 def has_target(index: ModelIndex, target: Target) -> bool:
     """Whether a model is at the target already, so that no node needs to change.
 
-    That is so if its opset and IR versions are the target's, it has no operator to be lowered, and none that onnx
-    changed after the target's release.
+    That is so if all of this holds:
+
+    - each opset that the model or a function imports has the target's version, if the target names the domain;
+    - the IR version is the requested one, or without a request, at most the highest that the target takes;
+    - no operator is to be lowered, and onnx has changed none after the target's release.
     """
     ir_version = index.proto.ir_version
     if (target.max_ir is not None and ir_version > target.max_ir) or target.ir_version not in (None, ir_version):
@@ -534,7 +547,7 @@ def has_target(index: ModelIndex, target: Target) -> bool:
 def versions_of_bodies(index: ModelIndex) -> dict[Body, dict[str, int]]:
     """Return the opset versions by domain of each body.
 
-    All graphs share one mapping, and so do the bodies of a function.
+    All graphs outside of functions share one mapping; the bodies of each function share another.
     """
     versions = {index.main: dict(index.opsets)}
     for body in index.bodies:
@@ -546,7 +559,10 @@ def versions_of_bodies(index: ModelIndex) -> dict[Body, dict[str, int]]:
 
 
 def find_newer_imports(index: ModelIndex, target: Target, registry: Registry) -> Iterator[Finding]:
-    """Yield a refusal C104 for each opset import, of the model or a function, that is newer than the schemas known."""
+    """Yield a refusal C104 for each opset import, of the model or a function, that is newer than the schemas known.
+
+    Only domains that `target` names count.
+    """
     versions = versions_of_bodies(index)
     for body in index.bodies:
         if body is not index.main and not body.function:
@@ -607,7 +623,10 @@ def _prepare_functions(
 
 
 def _check_nodes(model: Model, index: ModelIndex, conversion: Conversion, task: Task) -> None:
-    """Add refusals to the conversion for nodes that are not valid; for a model that is at the target already."""
+    """Add a refusal to the conversion for each node that is not valid, in a model that is at the target already.
+
+    If the budget is used up, a refusal C401 says so, and the rest is not checked.
+    """
     for body in _body_conversions(model, index, model.proto, conversion, task):
         try:
             body.check()
@@ -619,7 +638,7 @@ def _check_nodes(model: Model, index: ModelIndex, conversion: Conversion, task: 
 def _body_conversions(
     model: Model, index: ModelIndex, proto: Any, conversion: Conversion, task: Task
 ) -> list[BodyConversion]:
-    """Return the conversion of each body of a model, in the order of the index; they will change `proto`."""
+    """Return the conversion of each body of a model, in the order of the index; to apply them changes `proto`."""
     versions = versions_of_bodies(index)
     messages = messages_of(index, proto)
     context = Context(

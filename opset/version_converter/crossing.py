@@ -72,7 +72,7 @@ class Pending(NamedTuple):
 
     @property
     def operator(self) -> Operator:
-        """The operator of the node, with its domain."""
+        """The name of the node's operator and its domain, "" for ai.onnx."""
         return self.node.op_type, normalize_domain(self.node.domain)
 
 
@@ -83,7 +83,7 @@ class Crossing:
     """
 
     def __init__(self, context: Context, body: Body, versions: dict[str, int]) -> None:
-        """Take a body and its opset versions by domain; domains that only new nodes use are added to these."""
+        """Take a body and its opset versions by domain; domains that only new nodes use are added to `versions`."""
         self.released: set[str] = set()
         self._widens = False
         """Whether a node that the runtime does not run has to compute in a wider type, not by other operators."""
@@ -115,8 +115,10 @@ class Crossing:
     def cross_transitions(self, index: int, change: VersionChange) -> list[Any] | None:
         """Return the nodes that replace the node at `index` of the body, None if it stays as it is.
 
-        If the model's release of onnx had an older version of the operator at this opset, the node is first read as one
-        of that version, if its attributes fit. Raises Refusal if no nodes at the target compute the same.
+        If some releases of onnx have an older version of the operator at this opset, the node is first read as one of
+        that version, provided that its attributes fit. If that is refused, it is read as one of the newer version.
+        `change` has the node's operator, and its versions before and after. Raises Refusal if no nodes at the target
+        compute the same.
         """
         node, version = self._message.node[index], self._versions[change.domain]
         older = self._context.routes.older_version(change.domain, change.op_type, version)
@@ -133,8 +135,8 @@ class Crossing:
         """Return nodes that the runtime runs in place of the node at `index`, None if it stays as it is.
 
         Other operators are tried first, then wider types. If both are refused, a node that the runtime runs, but
-        wrongly, stays. Raises Refusal C209 with all reasons if none of this is possible. `start` is the opset of the
-        node.
+        wrongly, stays. Raises Refusal C209 with all reasons if none of this is possible; a refusal that is not about
+        the runtime is raised unchanged. `start` is the opset of the node.
         """
         released, self.released = self.released, set()
         self._added, self._reasons, self._advice = [], [], ""
@@ -178,7 +180,10 @@ class Crossing:
         raise Refusal("C209", why, self._advice or OTHER_TARGET, label="the runtime has no kernel for it")
 
     def _add_reason(self, refusal: Refusal) -> None:
-        """Add the reason of a refusal to those for the final C209; keep its help if a fact was not known."""
+        """Add the reason of a refusal to the reasons for the final C209.
+
+        The help of the first refusal for an unknown fact is kept for it, too.
+        """
         if refusal.why not in self._reasons:
             self._reasons.append(refusal.why)
         if refusal.code in OF_FACTS:
@@ -222,13 +227,15 @@ class Crossing:
         if (availability := context.availability) is not None:
             for each, judgement in done:
                 if judgement is not None:
-                    availability.count(judgement, each.node.op_type, faulty=self._permits_faults)
+                    availability.count(judgement, each.node.op_type, accept_faulty=self._permits_faults)
         return nodes
 
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
         """Take a node across its transitions until one changes it; return the new nodes, None if none changes it.
 
-        The name of the changing step is added to `crossed`. Raises Refusal if a transition refuses the node.
+        At the target, a node that the runtime does not run is expressed otherwise. The name of the step that changes
+        the node is added to `crossed`. Raises Refusal if a transition refuses the node, or if nothing else expresses
+        it.
         """
         context, node = self._context, pending.node
         _, domain = operator = pending.operator
@@ -262,10 +269,11 @@ class Crossing:
         return self._express_otherwise(pending._replace(version=reached), lack, crossed)
 
     def _cross_lowering(self, pending: Pending, final: int, crossed: list[str]) -> list[Pending]:
-        """Return nodes of other operators that compute the same as a node, although the target has the node's operator.
+        """Return the nodes that replace a node whose operator must not be used, although the target has it.
 
-        The node is taken down to before its operator existed. Raises Refusal if the operator has no lowering, or the
-        lowering refuses the node. `final` is the target's opset; the name of the step is added to `crossed`.
+        The node goes down from version to version, to before its operator existed. The nodes of the first step that
+        changes it are returned, and the name of this step is added to `crossed`. Raises Refusal if the operator has no
+        lowering, or a step refuses the node. `final` is the target's opset.
         """
         context, node, version = self._context, pending.node, pending.version
         if pending.operator in pending.inside:
@@ -303,9 +311,10 @@ class Crossing:
         return nodes
 
     def _express_otherwise(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return nodes in place of one that the runtime does not run: with constants, lowered, or in a wider type.
+        """Return nodes in place of one that the runtime does not run, by the first way that is possible.
 
-        `lack` is the reason why it does not run it; the name of the step is added to `crossed`. Raises Refusal C209 if
+        The ways are: other forms of inputs, a lowering, leaving the node out, an older form, wider types. `lack` is the
+        reason why the runtime does not run the node; the name of the step is added to `crossed`. Raises Refusal C209 if
         no way is possible. For a node of the given model, each reason is also kept for the final message.
         """
         if lack.constants and (made := self._bind_constants(pending, lack, crossed)) is not None:
@@ -411,7 +420,7 @@ class Crossing:
     def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], set[str]]:
         """Return wider element types that the runtime takes, by element type, and the types whose results may differ.
 
-        A type in which results may differ is chosen only if the target permits it and no exact one is left.
+        A type in which results may differ is chosen only if the target permits it and there is no exact one.
         """
         availability = self._context.availability
         assert availability is not None
@@ -591,7 +600,7 @@ class Crossing:
         return name
 
     def _check_restriction(self, proto: Any, domain: str, final: int) -> None:
-        """Raise Refusal (C202, C203, C204) for a node that the operator does not take in the target's release of onnx.
+        """Raise Refusal (C202, C203, C204) for a node that the target's release of onnx does not take.
 
         `domain` is the node's, `final` the target's opset.
         """
@@ -655,7 +664,10 @@ class Crossing:
                 raise Refusal("C202", why, f"convert to {element.opset} or newer")
 
     def _check_constraints(self, node: Node) -> None:
-        """Raise Refusal C103 if attributes of a node break a constraint of its operator."""
+        """Raise Refusal C103 if attributes of a node break a constraint of its operator.
+
+        Values that runtimes accept nevertheless are not refused.
+        """
         values = node.constrained_attributes()
         if not values:
             return

@@ -246,8 +246,8 @@ def _is_convertible(pair: Counterpart) -> bool:
 def _default_to_state(pair: Counterpart, old: Any) -> tuple[str, str, Any] | None:
     """Return the value that a node must state if it leaves the attribute out: (name before, name after, value).
 
-    Returns None if it need not state any. `old` is the value that the `change:` block declares for an absent attribute
-    of a version without default, else None.
+    Returns None if it need not state any. If the source version has no default, `old` is the value that the `change:`
+    block declares for an absent attribute, None if it declares none.
     """
     if not _is_convertible(pair):
         return None
@@ -267,7 +267,8 @@ def _is_narrower(source: OpSchema, target: OpSchema) -> bool:
 def _type_restrictions(source: OpSchema, target: OpSchema) -> tuple[TypeRestriction, ...]:
     """Return the inputs and outputs for which a legal type of the source version may be illegal at the target.
 
-    Either fewer types are allowed, or parameters must have the same type that could have different ones.
+    Either the target version allows fewer types, or it demands the same type of parameters that could have different
+    types before.
     """
     restrictions: set[TypeRestriction] = set()
     bound: dict[str, list[TypeRestriction]] = {}
@@ -373,9 +374,9 @@ def _emulate_types(derived: DerivedAdapter, op: Builder, node: Node, stated: dic
 
 
 def _cut_off_absent(derived: DerivedAdapter, node: Node, inputs: list[str], outputs: list[str]) -> None:
-    """Remove unused names from the ends of `inputs` and `outputs` until the target version takes as many.
+    """Remove absent inputs and unread outputs from the ends of the lists, as long as the target version takes fewer.
 
-    Raises Refusal C204 if it does not take the rest.
+    Raises Refusal C204 if the target version does not take the rest.
     """
     target, schema, is_read = derived.target, node.schema, node.values.is_read
     while len(inputs) > target.max_input and not inputs[-1]:

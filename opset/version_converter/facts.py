@@ -131,7 +131,7 @@ class LazyInference:
         return [tuple(map(scope.type_of, names)) for scope in self._engine_and_scopes[1][body]]
 
     def outputs(self, body: Body) -> list[list[Type | None]]:
-        """Return the inferred types of a body's outputs: one list for each run; none if not all runs are known."""
+        """Return the inferred types of a body's outputs: one list for each run; [] if not all runs are known."""
         return [[scope.type_of(name) for name in body.output_names()] for scope in self._engine_and_scopes[1][body]]
 
     def has_runs(self, body: Body) -> bool:
@@ -142,6 +142,8 @@ class LazyInference:
         self, node: Any, version: int, inputs: Sequence[Type | None], data: Sequence[Constant | None]
     ) -> tuple[Type | None, ...]:
         """Return the types of a node's outputs, inferred from its inputs; None for a type that is unknown.
+
+        All are unknown if the node calls a function, or if its operator is not known.
 
         Args:
             node: The NodeProto, which may be a new one.
@@ -250,7 +252,7 @@ class ValueFacts:
 
         Args:
             versions: The opsets of the body by domain.
-            outer: The facts of the body around, of the same plan; None for a graph or a function.
+            outer: The facts of the body around, of the same plan; None if no body is around this one.
             budget: Elements that are read are charged to it.
         """
         if not self._built:
@@ -351,10 +353,10 @@ class ValueFacts:
         return home.initializer(name) is not None
 
     def overridable(self, name: str) -> list[str]:
-        """Return the overridable initializers that alone keep a value from being constant.
+        """Return the initializers that a caller may override, and that alone keep a value from being constant.
 
-        These are the ones that the value is computed from, if everything else that it is computed from is constant;
-        else [].
+        The value is computed from these, and otherwise from constants. The result is [] if it also depends on something
+        else, or on more than MAX_PRODUCERS values.
         """
         names: dict[str, None] = {}
         seen, pending = {name}, [name]
@@ -380,14 +382,20 @@ class ValueFacts:
         return [*names]
 
     def is_read(self, name: str) -> bool:
-        """Whether anything reads a value of this body; True for values that no node of the given model computes."""
+        """Whether anything reads a value of this body.
+
+        Always True for values that no node of the body computed before the conversion.
+        """
         if self._unread is None:
             read = names_read(self._message.node) | self.read_elsewhere | {*self.body.output_names()}
             self._unread = {name for names in self.body.computes for name in names} - read
         return name not in self._unread
 
     def _facts_defining(self, name: str) -> ValueFacts | None:
-        """Return the facts of the body that defines a name, this one or one around it; None if none does."""
+        """Return the facts of the body that defines a name, this one or one around it; None if none does.
+
+        The name is added to `looked_up` if that is not None.
+        """
         if self.looked_up is not None:
             self.looked_up.add(name)
         scope: ValueFacts | None = self
@@ -414,7 +422,10 @@ class ValueFacts:
         return constant
 
     def small_constant(self, name: str) -> Constant | None:
-        """Return the elements of a value that are known before the model runs; None if unknown, or over MAX_READ."""
+        """Return the elements of a value that are known before the model runs.
+
+        Returns None if they are unknown, or more than MAX_READ.
+        """
         home = self._facts_defining(name)
         tensor = home.initializer(name) if home is not None else None
         if tensor is not None and prod(tensor.dims) > MAX_READ:
@@ -458,7 +469,7 @@ class ValueFacts:
         return Constant(element, dims, values)
 
     def stored_constant(self, name: str, limit: int) -> Constant | None:
-        """Return the elements of an initializer or Constant node.
+        """Return the elements of a value that an initializer or a Constant node holds as a tensor.
 
         Returns None for any other value, and for more than `limit` elements.
         """
@@ -496,7 +507,10 @@ class ValueFacts:
         return home._types[name]
 
     def find_types(self) -> None:
-        """Find the types of all values of this graph at once, which is faster than one by one, and keep them."""
+        """Find the types of all values of this graph at once, which is faster than one by one, and keep them.
+
+        Nothing is done in a function, whose values may have several types.
+        """
         if self.body.root.function:
             return
         if not self._built:
@@ -509,14 +523,18 @@ class ValueFacts:
                 self._types[name] = type_.text
 
     def stated_type(self, name: str) -> str | None:
-        """Return the type that the graph states for a value, as text, else None; never runs inference."""
+        """Return the type that the graph states for a value, as text, without running inference.
+
+        Returns None if it states none, and for any value in a function.
+        """
         home = self._facts_defining(name)
         return None if home is None or home.body.root.function else home._stated_type(name)
 
     def types(self, names: Sequence[str]) -> list[tuple[str | None, ...]]:
-        """Return the types of several values as text, in one tuple; in a function, perhaps one tuple for each call.
+        """Return a list with one tuple: the types of several values, as text.
 
-        In a tuple, "" stands for an absent value (whose name is ""), and None for an unknown type.
+        In a function, the list has a tuple for each run if the types differ between runs. In a tuple, "" stands for an
+        absent value, which has the name "", and None for an unknown type.
         """
         known = self._types if self.looked_up is None else {}
         shared = tuple([known[name] if name in known else self.type(name) if name else "" for name in names])
@@ -666,7 +684,10 @@ class ValueFacts:
         return type_
 
     def _stated_type(self, name: str) -> str | None:
-        """Return the type that this body states for a value, as text, by value_info or an initializer; else None."""
+        """Return the type that this body states for a value, as text; None if it states none.
+
+        An input, output, value_info or initializer of this name states it.
+        """
         if name in self._tensors or name in self._sparse:  # operators read a sparse one as a dense tensor
             tensor = self._tensors[name] if name in self._tensors else self._sparse[name].values
             element = element_name(tensor.data_type)

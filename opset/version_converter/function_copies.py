@@ -175,7 +175,7 @@ class _FunctionCalls:
         return frozenset(inputs), frozenset(attributes & declared)
 
     def _parameters_of(self, body: Body, position: int, key: FunctionKey, fixed: Parameters) -> Parameters:
-        """Return the Parameters of a call, the node at `position`, of the function `key`.
+        """Return the Parameters of the node at `position`, which calls the function `key`.
 
         `fixed` are the Parameters of the function that the call stands in. Only inputs and attributes that matter are
         in the result.

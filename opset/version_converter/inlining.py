@@ -57,26 +57,27 @@ def inline_functions(
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
 ) -> Any:
-    """Return the model with the nodes of its functions in place of the calls; the given one is not touched.
+    """Return a model with the nodes of functions in place of their calls; the given model is not changed.
 
     A function that nothing calls any more is removed.
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package.
-        functions: Names of functions to inline, by default all; operators such as "Gelu" may be among them, which are
-            expressed by others, as `lower` does.
+        functions: Names of the functions to inline, by default all. A name that no function has may be an operator,
+            such as "Gelu": its nodes are expressed by other operators, as `lower` does.
         exclude: Names of functions that stay.
         schemas: Folders of operator YAML, for domains of your own.
         allow_external_roots: Folders outside the model's own from which external data may be read.
-        limits: How much the inlining may do and add; without them, that is in proportion to the model.
+        limits: How much the inlining may do and add; by default in proportion to the size of the model.
 
     Returns:
-        A ModelProto of the onnx package for one, else an opset.Model.
+        A ModelProto of the onnx package if `model` is one, else an opset.Model.
 
     Raises:
         ConversionError: A call cannot be inlined; the error has all refusals.
         ModelError: The model is malformed.
-        UsageError: No function has one of the names.
+        SchemaError: A file in `schemas` has faults.
+        UsageError: Neither a function nor an operator has a name in `functions`, or no function one in `exclude`.
     """
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     inlining = inline_model(loaded, functions, exclude, registry_with(schemas), limits)
@@ -103,7 +104,7 @@ def inline_model(
 
     Raises:
         ModelError: The model is malformed.
-        UsageError: U103 if neither a function nor an operator has a name.
+        UsageError: U103 if neither a function nor an operator has one of `names`, or no function one of `exclude`.
     """
     model, index = read_model(model, registry)
     index.call_order()
@@ -137,7 +138,8 @@ def _is_operator(name: str, index: ModelIndex, registry: Registry) -> bool:
 def _choose_functions(index: ModelIndex, names: Iterable[str] | None, exclude: Iterable[str]) -> set[FunctionKey]:
     """Return the keys of the functions with these names (None: all functions), without those named in `exclude`.
 
-    Raises UsageError U103 for a name that no function has.
+    Names are those of `functions_by_name`. Raises UsageError U103 for a name in `names` or `exclude` that no function
+    has.
     """
     by_name = functions_by_name(index)
     chosen = {*index.functions} if names is None else {key for name in names for key in by_name[name]}

@@ -35,7 +35,7 @@ def lower_functions(proto: Any, bodies: Sequence[Body], version: int, notes: lis
 
 
 def _rename_overloads(proto: Any, bodies: Sequence[Body]) -> int:
-    """Rename each function that has an overload, and its calls, so that it needs none; return how many there were."""
+    """Rename each function that has an overload, also in its calls, and clear the overload; return their number."""
     taken = {(domain, name) for body in bodies for name, domain in body.operators}
     taken |= {function_key(function)[:2] for function in proto.functions}
     names: dict[FunctionKey, str] = {}

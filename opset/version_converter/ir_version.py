@@ -119,7 +119,8 @@ def _list_initializers(all_bodies: list[Body], notes: list[str]) -> None:
 def _features(proto: Any, all_bodies: list[Body], above: int, before: int) -> Iterator[Feature]:
     """Yield the features of the IR that a ModelProto uses and that need an IR version above `above`.
 
-    `before` is the IR version of the given model; a feature that the model uses although it came later needs only that.
+    `before` is the IR version of the given model. A feature that came later, and that the model uses nevertheless,
+    counts as one of that version.
     """
     # A feature that a model has before its IR version needs no higher one: some exporters write ZipMap at 3.
     # Adapters add initializers at most, which are no inputs from version 4 on.

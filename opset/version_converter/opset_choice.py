@@ -106,7 +106,7 @@ def opsets_by_kernels(
 ) -> list[int]:
     """Return the opsets of ai.onnx that a runtime takes, sorted: those at which it runs most nodes come first.
 
-    Of several, the one nearest to the model's own opset comes first.
+    Of opsets at which it runs equally many, the nearest to the model's own comes first; of two such, the newer.
 
     Args:
         samples: Nodes that stand for all nodes of the model.

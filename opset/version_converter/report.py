@@ -191,12 +191,16 @@ def refusal_line(nodes: NodeCounts) -> str:
 
 
 def _place_of(action: Action, labels: BodyLabels) -> NodePlace:
+    """Return the place of the node that an action converted; `labels` numbers the graphs."""
     body, index = action.body, action.node_index
     return NodePlace(labels.number_of(body), index, body.names[index])
 
 
 def _example_of(action: Action, conversion: Conversion) -> ConvertedNode | None:
-    """Return the node of an action, and the nodes that replace it, as text; None if that is long or impossible."""
+    """Return the node of an action, and the nodes that replace it, as text.
+
+    Returns None if the text would be long, if a name is no text, or if the conversion keeps no nodes for this kind.
+    """
     nodes = [action.body.nodes[action.node_index], *conversion.examples.get(action.kind, ())]
     try:
         given, *made = [_text_of(node) for node in nodes]
@@ -227,4 +231,5 @@ def _versions_text(versions: ImportedVersion | IrVersions | OperatorGroup) -> st
 
 
 def _number_of_nodes(count: int) -> str:
+    """Return a number of nodes as text: "1 node", "2 nodes"."""
     return f"{count} node{'' if count == 1 else 's'}"

@@ -67,7 +67,7 @@ def value_with_lists(attribute: Any) -> Any:
 
 
 def set_attribute(node: Any, name: str, kind: str, value: Any) -> None:
-    """Set an attribute of a NodeProto, also if it has one of that name; `kind` is the type, such as "ints"."""
+    """Set an attribute of a NodeProto, in place of one of that name if there is one; `kind` is its type: "ints"."""
     attribute = next((a for a in node.attribute if a.name == name), None)
     if attribute is None:
         attribute = node.attribute.add()
@@ -118,7 +118,10 @@ class Node:
         return value_with_lists(attribute)
 
     def reference(self, name: str) -> str:
-        """Return the name of the function's attribute that an attribute refers to, "" if it does not refer to one."""
+        """Return the name of the function's attribute from which the node's attribute `name` takes its value.
+
+        Returns "" if the attribute is no reference, or if the function around does not declare what it refers to.
+        """
         attribute = self._attributes.get(name)
         root = self.values.body.root
         if attribute is None or not attribute.ref_attr_name or not root.function:
@@ -140,7 +143,7 @@ class Node:
         return self.outputs[index] if index < len(self.outputs) else ""
 
     def index(self, name: str) -> int:
-        """Return the position of the input that has this name in the schema."""
+        """Return the position of the input that has this name in the schema, which must have one."""
         return next(i for i, parameter in enumerate(self.schema.inputs) if parameter.name == name)
 
     def formal(self, index: int) -> str:
@@ -413,10 +416,11 @@ class Builder:
     def arguments(
         self, schema: OpSchema, inputs: Iterable[str], attributes: Mapping[str, Any]
     ) -> tuple[list[str], dict[str, Any]]:
-        """Return the inputs and the attributes of a new node; values in `attributes` that are inputs become constants.
+        """Return the inputs and the attributes of a new node.
 
-        So `axes=[0]` works whether axes is an attribute or an input at this version. Raises TypeError for a name that
-        is neither.
+        A value in `attributes` whose name is an input of the operator becomes a constant among the inputs. So
+        `axes=[0]` works whether axes is an attribute or an input at this version. Raises TypeError for a name that is
+        neither.
         """
         names = [*inputs]
         kept = {name: value for name, value in attributes.items() if value is not None}
@@ -493,10 +497,12 @@ class Builder:
         return self._constant(made, self._names.fresh(f"{self._stem}__const"))
 
     def const_of_attribute(self, node: Node, name: str, element: str) -> str:
-        """Return the name of a new constant with the value of a node's attribute, and the element type `element`.
+        """Return the name of a new constant with the value of a node's attribute.
 
-        If the attribute refers to one of the function around, a Constant with the same reference is made. Raises
-        Refusal C206 if that is impossible: before version 12 of Constant, and for an attribute that is no list.
+        `element` is the element type of the constant. If the node takes the value from an attribute of the function
+        around it, the constant does so, too; its type is then int64 for a list of integers, float for a list of floats.
+        Raises Refusal C206 if no constant can do so: if the attribute is no list, if the model's opset is below 12
+        after the conversion, if the adapter is of another domain, or if the function does not declare the attribute.
         """
         kind, reference = node.schema.attributes[name].type, node.reference(name)
         if not reference or kind not in ("ints", "floats") or self._domain or self.final < CONSTANT_OF_LISTS:

@@ -148,7 +148,11 @@ class Routes:
         return Route(verdict, change)
 
     def _route_of_unknown(self, op_type: str, domain: str, version: int, final: int) -> Route:
-        """Return the route of an operator that its opset does not have: kept if runtimes accept it, else refused."""
+        """Return the route of an operator that opset `version`, in which it is written, does not have.
+
+        The nodes stay if onnxruntime still accepts the operator at opset `final`, that of the target, or if ai.onnx has
+        the operator from a later opset on. Else they are refused with C101 or C102.
+        """
         change = VersionChange(domain, op_type, 0, 0)
         schemas = self.registry.versions(op_type, domain)
         alias = None if domain else quirks.alias(op_type, version)
@@ -304,9 +308,8 @@ class Routes:
     def _find_body_lowering(self, source: OpSchema, first: OpSchema, version: int) -> RouteStep | None:
         """Return the step that expresses an operator by its function body.
 
-        Returns None if it has no body, or has a written lowering. `first` is the operator's first version, `version`
-        the opset in which the nodes of the body are written. Raises SchemaError S233 to S236 if the body in a user's
-        domain is faulty.
+        Returns None if the operator has a written lowering, or no body that can be written in opset `version`. `first`
+        is the operator's first version. Raises SchemaError S233 to S236 if a body in a user's domain has faults.
         """
         since = first.since_version
         if not source.function or self._adapters.find("lower", source.domain, source.name, since, source.family):
@@ -338,4 +341,5 @@ def routes_of(registry: Registry, release: str = "") -> Routes:
 
 @lru_cache(maxsize=64)
 def _standard_routes(release: str) -> Routes:
+    """Return the Routes of the standard's registry for a release of onnx; cached."""
     return Routes(default_registry(), release)

@@ -34,7 +34,7 @@ LISTED = 5
 
 
 def releases_text(ranges: Sequence[ReleaseRange]) -> str:
-    """Return ranges of releases as text: "1.14 to 1.17, 1.20"; "" if there are none."""
+    """Return ranges of releases as text: "1.14 to 1.17, 1.20"; "" if there are none. At most LISTED are shown."""
     texts = [each.first if each.first == each.last else f"{each.first} to {each.last}" for each in ranges]
     return listing(texts, LISTED)
 
@@ -73,7 +73,7 @@ def survey_runtimes(survey: Survey, names: Iterable[str] = (), files: Sequence[P
 
     Args:
         survey: The model.
-        names: The names of runtimes, "installed:onnxruntime" among them; by default all known runtimes.
+        names: The names of runtimes, such as "tensorrt" or "installed:onnxruntime"; by default all known runtimes.
         files: YAML files that describe further runtimes.
 
     Raises:
@@ -149,7 +149,10 @@ class _Answers:
 
 
 def _find_answer(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runtime, facts: Hashable) -> bool | None:
-    """Return the answer found for another release with equal facts and tables that answer alike, None without one."""
+    """Return the answer found for another release that has equal facts, and a table that answers alike.
+
+    `found` has (release, its facts, its answer) for each release before. Returns None if there is no such release.
+    """
     for other, others, answer in found:
         if others == facts and other.answers_alike(runtime):
             return answer
@@ -157,6 +160,7 @@ def _find_answer(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runti
 
 
 def _target_at(runtime: Runtime, survey: Survey) -> Target | None:
+    """Return the target of a release of a runtime, None if it is not known which opsets the release takes."""
     try:
         return target_at_runtime(runtime, survey.registry)
     except UsageError:  # nothing is known of its opsets
@@ -183,8 +187,8 @@ def _ranges_with(releases: Sequence[Runtime], answers: Sequence[str], answer: st
 def _find_obstacle(survey: Survey, releases: Sequence[Runtime], answers: Sequence[str]) -> Obstacle | None:
     """Return why one of the releases does not take a model, None if all releases take it.
 
-    It is the last refused release before the first that takes the model, or else the newest refused one. `answers` has
-    AS_IT_IS, CONVERTED or REFUSED for each release.
+    The release is the last refused one before the first that takes the model, or else the newest refused one. `answers`
+    has AS_IT_IS, CONVERTED or REFUSED for each of `releases`.
     """
     refused = [position for position, answer in enumerate(answers) if answer == REFUSED]
     if not refused:

@@ -99,9 +99,10 @@ def _find_filled(index: ModelIndex, body: Body, inference: LazyInference, budget
 
 
 def _is_concatenated(index: ModelIndex, body: Body, name: str, rank: int, steady: set[int], budget: Budget) -> bool:
-    """Whether a node of the body concatenates the tensors of the sequence `name` along a new axis, or one in `steady`.
+    """Whether a node of the body joins the tensors of the sequence `name` along a new axis, or an axis in `steady`.
 
-    Then the tensors, of rank `rank`, must have the same sizes along all other axes.
+    `steady` are the axes along which all tensors surely have the same size, `rank` is the rank of the tensors. If the
+    result is True, the model fails unless all tensors have the same shape.
     """
     # Along all other axes, tensors that are concatenated have to have one size.
     budget.charge(len(body.nodes))

@@ -84,7 +84,7 @@ def assume_opsets(
         limits: Bounds on the work of each trial.
 
     Returns:
-        The given model if nothing changes.
+        The model, which is the given one if nothing changes, and the notes.
 
     Raises:
         ConversionError: C106 if the version of a domain is not certain.

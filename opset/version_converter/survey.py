@@ -106,6 +106,7 @@ class Survey:
         self._fits: dict[Body, bool] = {}
 
     def _budget(self) -> Budget:
+        """Return a new budget in proportion to the size of the model, within the limits of the user."""
         size = self.model.proto.ByteSize()
         return Budget(
             self._limits or Limits(),
@@ -132,7 +133,7 @@ class Survey:
 
     @cached_property
     def forms(self) -> dict[Body, list[NodeForm]]:
-        """One node of each form of nodes, by body; calls of model-local functions are left out."""
+        """One NodeForm for each form of nodes in a body, by body; calls of model-local functions are left out."""
         forms: dict[Body, list[NodeForm]] = {}
         count = 0
         for body in self.index.bodies:
@@ -152,12 +153,12 @@ class Survey:
 
     @property
     def is_exact(self) -> bool:
-        """Whether nodes of one form surely convert alike; False if there are so many that similar forms are joined."""
+        """Whether nodes of one form surely convert alike; False if so many forms exist that similar ones are joined."""
         return sum(map(len, self.forms.values())) <= MAX_FORMS
 
     @cached_property
     def samples(self) -> list[Sample]:
-        """One node of each form of nodes, without Constants with tensors, as the choice of an opset takes them."""
+        """One Sample for each form of nodes, for the choice of an opset; Constants with tensors are left out."""
         from opset.version_converter.availability import holds_tensor
         from opset.version_converter.opset_choice import Sample  # most conversions need no runtime
 
@@ -176,8 +177,12 @@ class Survey:
     def convert(self, target: Target) -> SurveyOutcome:
         """Return the result of a conversion of the model to a target, without the converted model.
 
+        For a runtime, the opset nearest to the model's own is tried, then others. If all are refused, the result is the
+        one with the fewest refused nodes. A small model is converted as a whole if the plan leaves the result open.
+
         Raises:
-            BudgetExceeded: The model has too many different nodes, or a conversion takes too much.
+            BudgetExceeded: The model has more than MOST_FORMS nodes that differ, or functions and more than WHOLE
+                nodes, or a conversion needs more steps or memory than its budget allows.
         """
         size = sum(len(body.nodes) for body in self.index.bodies)
         if self.index.functions:
@@ -202,7 +207,8 @@ class Survey:
     def convert_nearest(self, target: Target) -> SurveyOutcome | None:
         """Return the result of a conversion at the opset nearest to the model's own; None if it is refused.
 
-        It is also None if the model has functions. A conversion for a runtime tries this opset in any case.
+        It is also None if the model has functions. `convert` tries this opset first, and so has the same result unless
+        this one is refused.
         """
         if self.index.functions:
             return None
@@ -210,7 +216,11 @@ class Survey:
         return None if outcome.refusals else outcome
 
     def nearest_target(self, target: Target) -> Target:
-        """Return the target with the opset that is nearest to the model's own, of those that its runtime takes."""
+        """Return the target with the opset that is nearest to the model's own, of those that its runtime takes.
+
+        The result is the same as by `target_for_model` if no runtime is targeted, if its operators are unknown, or if
+        the model does not import ai.onnx.
+        """
         nearest = target_for_model(target, self.index.opsets)
         runtime, opset = target.runtime, self.index.opsets.get("")
         if runtime is None or not runtime.lists_operators or opset is None:
@@ -225,6 +235,7 @@ class Survey:
                     yield each
 
     def _convert_whole(self, target: Target) -> SurveyOutcome:
+        """Return the result of converting the whole model. Raises BudgetExceeded if the budget ends the conversion."""
         conversion = convert_model(self._given, target, self.registry, None, self._limits)
         for finding in conversion.refusals:
             if finding.code == "C401":
@@ -271,12 +282,13 @@ class Survey:
 
     @cached_property
     def _has_sequences(self) -> bool:
+        """Whether the model has operators that fill sequences, so that loops may stack tensors in their place."""
         return any(op_type in SEQUENCES for body in self.index.bodies for op_type, _ in body.operators)
 
     def _form_conversions(
         self, conversion: Conversion, target: Target, routes: Routes, availability: Availability | None
     ) -> list[FormsConversion]:
-        """Return the conversion of one node of each form, for each body in the order of the index."""
+        """Return a FormsConversion for each body, in the order of the index."""
         budget, versions = self._budget(), versions_of_bodies(self.index)
         messages: dict[Body, Any] = {body: _Additions(body) for body in self.index.bodies}
         context = Context(
@@ -304,7 +316,10 @@ class Survey:
         ]
 
     def find_lack(self, runtime: Runtime) -> Finding | None:
-        """Return why a release of a runtime does not run the model as it is, None if it does."""
+        """Return the first reason why a release of a runtime does not run the model as it is, None if it runs it.
+
+        A node that the runtime runs, but computes wrongly, is no reason.
+        """
         from opset.version_converter.trials import availability_at
 
         index, label = self.index, f"{runtime.name} {runtime.release}"
@@ -353,14 +368,21 @@ class FormsConversion(BodyConversion):
     def __init__(
         self, context: Context, body: Body, versions: dict[str, int], forms: Sequence[NodeForm], fit: bool
     ) -> None:
-        """Take a body and its opsets by domain, one node of each form, and whether nodes without attributes fit."""
+        """Take a body, its opsets by domain, and one node of each form.
+
+        `fit` says whether all nodes without attributes fit their operators, which then are not checked.
+        """
         super().__init__(context, body, versions)
         self._nodes, self._fit = forms, fit
         self._released: dict[int, set[str]] = {}
         self.is_open = False
 
     def refusals_of_plan(self, *, checked: bool) -> list[tuple[Finding, int]]:
-        """Return the refusals with the number of nodes of each; if `checked`, nodes are only checked, not converted."""
+        """Return the refusals, each with the number of its nodes, and set `is_open`.
+
+        With `checked`, the body needs no conversion: its nodes are only checked, each refusal counts 1, and `is_open`
+        stays False.
+        """
         conversion = self._context.conversion
         members = {each.node: each.members for each in self._nodes}
         before = len(conversion.refusals)

@@ -60,7 +60,10 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
 
 
 def target_of_release(name: str, registry: Registry, ir_version: int | None = None) -> Target:
-    """Return the target of an ONNX release such as "1.15": its opsets, and at most its IR version."""
+    """Return the target of an ONNX release such as "1.15": its opsets, and at most its IR version.
+
+    Raises UsageError U101 if there is no such release or IR version.
+    """
     release = releases.release(name)
     opsets = {domain: version for domain in registry.domains if (version := release.opset_of(domain))}
     return Target(opsets, _check_ir_version(ir_version), release.ir, release=release.name)
@@ -81,7 +84,7 @@ def target_of_runtime(
         inexact: Whether nodes may compute in types in which results differ, if the runtime has no other kernel.
 
     Raises:
-        UsageError: U101, the runtime or its release is not known, or which opsets it takes.
+        UsageError: U101 if the runtime, its release, or the opsets that it takes are not known.
         SchemaError: A file has faults.
     """
     from opset.opsets.runtimes import find_runtime  # most conversions need no runtime
@@ -165,7 +168,11 @@ def target_without(operators: Iterable[str], registry: Registry) -> Target:
 
 
 def target_for_model(target: Target, source: Mapping[str, int]) -> Target:
-    """Return the target for a model with the opsets `source`; a runtime's target keeps those that the runtime takes."""
+    """Return the target for a model with the opsets `source`.
+
+    If the target is a runtime, the model's own version of a domain stays if the runtime takes it; else the newest that
+    the runtime takes is the target. Any other target is returned unchanged.
+    """
     if target.least is None:
         return target
     opsets = {
@@ -178,6 +185,7 @@ def target_for_model(target: Target, source: Mapping[str, int]) -> Target:
 
 
 def _parse_version(text: str) -> tuple[str, int]:
+    """Return (domain, version) for "ai.onnx.ml=3", and ("", 21) for "21". Raises UsageError U101 for any other text."""
     domain, _, version = text.rpartition("=")
     if not version.isascii() or not version.isdigit() or len(version) > 6:
         help = "write 21, or a domain's as ai.onnx.ml=3"

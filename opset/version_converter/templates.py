@@ -39,7 +39,8 @@ class Template(NamedTuple):
 def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
     """Return all facts about a node that its lowering may depend on, as a key; nodes with equal keys are lowered alike.
 
-    Returns None if the lowering may depend on more: for a node in a function, or with a subgraph.
+    Returns None if the lowering may depend on more: for a node in a function, with a subgraph, or with documentation,
+    device configurations or an overload.
     """
     node = body.nodes[index]
     if body.root.function or node.doc_string or node.device_configurations or node.overload:
@@ -62,13 +63,16 @@ def form_of(body: Body, index: int, facts: ValueFacts) -> Hashable | None:
 
 
 def _facts_about(name: str, facts: ValueFacts) -> Hashable:
+    """Return (type, shape, whether it is constant, elements if they are few and known) for a value."""
     return facts.type(name), facts.shape(name), facts.is_constant(name), facts.small_constant(name)
 
 
 def template_of(
     node: Any, made: Sequence[Any], released: Iterable[str], looked_up: Iterable[str], outcome: tuple[Any, Any]
 ) -> Template | None:
-    """Return a template of the nodes `made` that replace `node`, None if they depend on more than its form.
+    """Return a template of the nodes `made` that replace `node`.
+
+    Returns None if they depend on more than the form of `node`, or have subgraphs.
 
     Args:
         node: The replaced node.
@@ -125,7 +129,7 @@ def template_of(
 
 
 def apply_template(template: Template, node: Any, fresh: FreshNames) -> tuple[list[Any], list[str]]:
-    """Return copies of a template's nodes in place of `node`, and the values that these no longer read.
+    """Return copies of a template's nodes in place of `node`, and the names of values that only `node` read.
 
     `fresh` makes new names.
     """

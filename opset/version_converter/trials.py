@@ -85,8 +85,9 @@ class TriedAvailability(Availability):
     def _try(self, node: Any, schema: OpSchema, opset: int, facts: ValueFacts, given: Sequence[Given]) -> Judgement:
         """Return whether the runtime runs a node, by loading a model of only this node; not cached.
 
-        A model is loaded for each combination of types that the node has. A node that loads may still be computed
-        wrongly; that is known from the runtime's table of faults. `given` are the node's inputs.
+        A model is loaded for each combination of types that the node has. If no such model can be made, the runtime's
+        table decides. A node that loads may still be computed wrongly; that is known from the runtime's table of
+        faults. `given` are the node's inputs.
         """
         runs = facts.types([*node.input, *node.output])
         if not _can_be_alone(node) or any(None in types for types in runs):
@@ -214,7 +215,10 @@ def _other_type(given: Given, type_: str) -> Given:
 
 
 def _add_input(graph: Any, name: str, given: Given) -> None:
-    """Add an input to a graph; a constant that is small enough is added as an initializer."""
+    """Add an input to a graph; a constant that is small enough is added as an initializer.
+
+    The initializer has zeros if the constant's elements are not known.
+    """
     element = given.type.removeprefix("tensor(").removesuffix(")")
     if given.is_constant and element in NUMBERS:
         number = NUMBERS[element]

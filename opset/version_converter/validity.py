@@ -150,7 +150,10 @@ def _check_graphs(schema: OpSchema, version: int, body: Body, index: int) -> Non
 def _broken_constraints(
     fit: Fit, version: int, values: Mapping[str, Any], ranks: Sequence[int | None]
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each attribute in `values` whose value breaks its constraint, for inputs of these ranks."""
+    """Yield a misfit for each attribute in `values` whose value breaks its constraint, for inputs of these ranks.
+
+    Values that runtimes accept nevertheless are left out.
+    """
     for misfit in constraint_misfits(fit.schema, values, ranks):
         if not quirks.is_kept(fit.schema, version, misfit.name, values[misfit.name]):
             yield misfit

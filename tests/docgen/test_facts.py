@@ -4,9 +4,19 @@ import math
 
 import pytest
 
-from opset.catalog import brief_type, check_times, default_text, first_sentence, json_data, value_text, worst_work
+from opset.catalog import (
+    brief_type,
+    check_times,
+    default_text,
+    determinism_words,
+    first_sentence,
+    json_data,
+    value_text,
+    worst_work,
+)
 from opset.opsets.registry import default_registry
 from opset.output_folder import size_text
+from opset.schemas.yaml.keys import DETERMINISM
 
 
 @pytest.mark.parametrize(
@@ -40,6 +50,11 @@ def test_defaults_are_written_as_in_onnx_text():
 )
 def test_first_sentences(doc, sentence):
     assert first_sentence(doc) == sentence
+
+
+def test_words_for_determinism():
+    words = [determinism_words(each) for each in DETERMINISM]
+    assert words == ["", "nondeterministic", "determinism unknown"]
 
 
 def test_the_worst_of_several_adapters():

@@ -12,7 +12,8 @@ import pytest
 from judges.conformance.coverage import distinguished
 from opset.catalog import brief_type
 from opset.docgen import documentation
-from opset.docgen.paths import Paths
+from opset.docgen.index_pages import TAGS
+from opset.docgen.paths import Paths, tag_anchor
 from opset.errors import CODES
 from opset.file_names import slug, unique_slugs
 from opset.opsets.registry import default_registry, registry_with
@@ -122,6 +123,11 @@ def test_every_tag_leads_to_what_it_means(site):
         for word in re.findall(r'class="status (\w+)"|<small>(static|run time)</small>', text):
             assert f">{''.join(word)}<" in tags, (name, word)
     assert 'Version 22 <a class="badge" href="../tags.html#function">function</a>' in text_of(site, "ai.onnx/Elu.html")
+
+
+@pytest.mark.parametrize("tag", ["determinism unknown", "types unknown", "signature unknown"])
+def test_tags_of_what_is_unknown_share_an_explanation(tag):
+    assert tag_anchor(tag) == "unknown" and "unknown" in TAGS
 
 
 def test_what_the_search_finds_is_there(site):
