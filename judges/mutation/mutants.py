@@ -169,9 +169,7 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
                 continue
             if isinstance(child, ast.Raise) and child.exc is not None:
                 yield ast.copy_location(ast.Raise(exc=ast.copy_location(ast.Constant(""), child)), child)
-            elif isinstance(child, ast.Assign | ast.AnnAssign) and _is_bound(child):
-                continue
-            elif isinstance(child, ast.Assign) and _is_hint(child):
+            elif isinstance(child, ast.Assign | ast.AnnAssign) and (_is_hint(child) or _is_bound(child)):
                 continue
             elif not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)):
                 yield child
@@ -184,8 +182,10 @@ def _changes_nothing(call: ast.AST, keyword: ast.keyword) -> bool:
     return (name, keyword.arg) in (("zip", "strict"), ("astype", "copy"))
 
 
-def _is_hint(node: ast.Assign) -> bool:
+def _is_hint(node: ast.Assign | ast.AnnAssign) -> bool:
     """Whether an assignment names types or what a module exports: nothing that runs depends on it."""
+    if isinstance(node, ast.AnnAssign):
+        return False
     value, target = node.value, node.targets[0]
     if isinstance(target, ast.Name) and target.id == "__all__":
         return True

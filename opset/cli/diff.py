@@ -20,6 +20,7 @@ from opset.cli.inputs import roots_option
 from opset.cli.model_versions import FOLLOWING, Writing, diff_models, names_models
 from opset.cli.operator_sets import domain_with_versions, opsets_difference_lines
 from opset.cli.operators import OperatorDifference, change_lines, version_at, versions_of
+from opset.cli.words import Words
 from opset.errors import Finding, UsageError, escape_text, quote, safe_text
 from opset.model.storage.writing import MODES
 from opset.plain_text import prose_lines, style_text
@@ -62,7 +63,7 @@ class _Diff(click.Command):
 @click.option(
     "--external-data",
     "external",
-    type=click.Choice(MODES),
+    type=Words(MODES),
     default="auto",
     show_default=True,
     help="How weights in external files are handled.",
@@ -73,7 +74,7 @@ class _Diff(click.Command):
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "html", *FORMATS]),
+    type=Words(["text", "json", "html", *FORMATS]),
     default="text",
     help="Form of the output.",
 )

@@ -85,7 +85,13 @@ def test_a_round_number_that_bounds_something_is_left_alone(monkeypatch):
 
 
 def test_a_round_number_is_left_alone_however_it_is_written(monkeypatch):
-    bounds = ["MAX_X: Final = 100", "_MOST: int = 2_000", "SIZE: Final = 1 << 20", "MAX_TEXT = 64 * 1024", "DEEP = 2**24"]
+    bounds = [
+        "MAX_X: Final = 100",
+        "_MOST: int = 2_000",
+        "SIZE: Final = 1 << 20",
+        "MAX_TEXT = 64 * 1024",
+        "DEEP = 2**24",
+    ]
     others = ["WIDTH: Final = 64", "few: Final = 100", "LAST = 2**31 - 1", "TWICE = 2 * WIDTH", "HALF = 64 / 1024"]
     lines = "".join(f"{each}\n" for each in bounds + others).encode().splitlines(keepends=True)
     monkeypatch.setattr(module, "_lines", lambda file: lines)
