@@ -169,7 +169,7 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
                 continue
             if isinstance(child, ast.Raise) and child.exc is not None:
                 yield ast.copy_location(ast.Raise(exc=ast.copy_location(ast.Constant(""), child)), child)
-            elif isinstance(child, ast.Assign) and (_is_hint(child) or _is_bound(child)):
+            elif isinstance(child, ast.Assign | ast.AnnAssign) and (_is_hint(child) or _is_bound(child)):
                 continue
             elif not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)):
                 yield child
@@ -182,8 +182,10 @@ def _changes_nothing(call: ast.AST, keyword: ast.keyword) -> bool:
     return (name, keyword.arg) in (("zip", "strict"), ("astype", "copy"))
 
 
-def _is_hint(node: ast.Assign) -> bool:
+def _is_hint(node: ast.Assign | ast.AnnAssign) -> bool:
     """Whether an assignment names types or what a module exports: nothing that runs depends on it."""
+    if isinstance(node, ast.AnnAssign):
+        return False
     value, target = node.value, node.targets[0]
     if isinstance(target, ast.Name) and target.id == "__all__":
         return True
@@ -191,12 +193,18 @@ def _is_hint(node: ast.Assign) -> bool:
     return isinstance(value, ast.Subscript | ast.BinOp) and bool(words & {"Callable", "Union", "Optional", "Iterator"})
 
 
-def _is_bound(node: ast.Assign) -> bool:
+def _is_bound(node: ast.Assign | ast.AnnAssign) -> bool:
     """Whether an assignment names a round number that somebody chose: nobody relies on one more or less."""
-    value, target = node.value, node.targets[0]
-    if not (isinstance(target, ast.Name) and target.id.isupper() and isinstance(value, ast.Constant)):
+    target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+    if not (isinstance(target, ast.Name) and target.id.isupper()):
         return False
-    return type(value.value) is int and value.value >= 50 and value.value % 10 == 0
+    value = node.value
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.LShift | ast.Mult | ast.Pow):
+        factors = value.left, value.right
+        return all(isinstance(each, ast.Constant) and type(each.value) is int for each in factors)
+    if not (isinstance(value, ast.Constant) and type(value.value) is int):
+        return False
+    return value.value >= 50 and value.value % 10 == 0
 
 
 def _of_node(node: ast.AST) -> Iterator[Change]:

@@ -138,17 +138,33 @@ class Verbs(click.Group):
         except click.exceptions.NoArgsIsHelpError:
             raise
         except click.UsageError as error:
-            if isinstance(error, click.NoSuchOption):
-                from opset.cli.suggestions import option_error
+            from opset.cli.suggestions import option_error, plain_message  # of errors alone
 
-                message = safe_text(option_error(error))
+            if isinstance(error, click.NoSuchOption):
+                message = safe_text(option_error(error, self._commands()))
             else:
-                message = safe_text(error.format_message())
+                message = safe_text(plain_message(error.format_message()))
+            if error.ctx is None:
+                error.ctx = self._context_of_call()
             if self.wants_json:
                 self._write_error_report(FindingList([Finding("U109", message)]), USAGE)
             if isinstance(error, click.MissingParameter):
                 raise
             raise click.UsageError(message, error.ctx) from error
+
+    def _commands(self) -> Iterator[tuple[str, click.Command]]:
+        """Yield all verbs with their commands."""
+        for name in VERBS:
+            command = self.get_command(click.Context(self), name)
+            assert command is not None
+            yield name, command
+
+    def _context_of_call(self) -> click.Context:
+        """Return a context with the verb that the call names, of which an error shows the usage."""
+        root = click.Context(self, info_name="opset")
+        name = self.arguments[0] if self.arguments else ""
+        command = self.get_command(root, name)
+        return root if command is None else click.Context(command, info_name=name, parent=root)
 
     def _write_error_report(self, errors: FindingList, status: int) -> None:
         """Write the report on a call that is wrong."""

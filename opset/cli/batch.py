@@ -46,6 +46,7 @@ from opset.cli.records import (
     total_lines,
 )
 from opset.cli.report_streams import JsonStream, ReportStream, page_stream
+from opset.cli.words import Words
 from opset.cli.working import Job, Workshop, has_stream, in_order, yield_records
 from opset.errors import SHOWN, Finding, UsageError, safe_text
 from opset.model import Model, load, write_stream
@@ -181,7 +182,7 @@ def writing_options(
         click.option(
             "--external-data",
             "external",
-            type=click.Choice(MODES),
+            type=Words(MODES),
             default="auto",
             show_default=True,
             help="How weights in external files are handled.",

@@ -153,7 +153,8 @@ def _blocker_lines(blocker: Blocker) -> Iterator[str]:
     if blocker.operator:
         nodes = _count(blocker.nodes, "node")
         first = f", the first is {safe_text(blocker.place)}" if blocker.nodes > 1 else f", {safe_text(blocker.place)}"
-        yield f"  {_name_of(blocker)} {blocker.version}: {nodes}{first}"
+        version = f" {blocker.version}" if blocker.version else ""  # of an unknown operator there is none
+        yield f"  {_name_of(blocker)}{version}: {nodes}{first}"
     else:
         yield f"  {safe_text(blocker.message)}: {safe_text(blocker.place)}"
     yield from _reason_lines(blocker)

@@ -18,6 +18,7 @@ from opset.cli.configuration import Folders, folders_for, folders_of, hooks_opti
 from opset.cli.findings_formats import FORMATS, write_findings
 from opset.cli.limits import limits_options
 from opset.cli.report_streams import call_text, page_option
+from opset.cli.words import Words
 from opset.errors import Finding, SchemaError, UsageError, safe_text
 from opset.opsets.registry import Registry, default_registry
 from opset.opsets.releases import RELEASES, Release, release
@@ -61,7 +62,7 @@ SECONDS = 300.0
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "markdown", "sarif", "github", "junit"]),
+    type=Words(["text", "json", "markdown", "sarif", "github", "junit"]),
     default="text",
     help="Form of the output; markdown is for a pull request.",
 )

@@ -121,6 +121,8 @@ def command(
     known = target_files(asked.pop("files")) if asked["runtime"] is not None else ()
     settings = CheckSettings(codes, not no_inference, verify_checksums, **{**asked, "files": known})
     _check_choice(settings, call)
+    if settings.runtime is not None:
+        _check_runtime(settings, call)
     counts = CheckStatistics()
 
     def write(report: ModelReport[CheckReport], stream: IO[str], quiet: bool) -> None:
@@ -143,6 +145,16 @@ def command(
         table = table_lines([["code", "findings", "models", "rule"], *rows], right=[1, 2]) if rows else ["no findings"]
         sys.stdout.writelines(f"{line}\n" for line in table)
     return status
+
+
+def _check_runtime(settings: CheckSettings, call: VerbCall) -> None:
+    """Raise UsageError U101 once for a runtime that is not known, and not for each model; nothing is started."""
+    from opset.opsets.runtimes.names import INSTALLED
+    from opset.version_converter import target_of
+
+    assert settings.runtime is not None
+    if not settings.runtime.startswith(INSTALLED):
+        target_of(None, runtime=settings.runtime, registry=call.known.registry(), targets=settings.files)
 
 
 def _check_choice(settings: CheckSettings, call: VerbCall) -> None:

@@ -14,6 +14,7 @@ from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.findings_formats import FORMATS, write_findings
 from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
+from opset.cli.words import Words
 from opset.errors import Finding, UsageError, escape_text, safe_text
 from opset.plain_text import style_text
 from opset.workflow.contribution.checklist import (
@@ -50,7 +51,7 @@ _STYLES = {MISSING: "red", OPEN: "yellow", STATED: "green", PASSED: "green"}
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "markdown", *FORMATS]),
+    type=Words(["text", "json", "markdown", *FORMATS]),
     default="text",
     help="Form of the output.",
 )

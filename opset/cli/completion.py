@@ -8,6 +8,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from opset.cli import cli, output
+from opset.cli.words import Words
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class CompletionScript:
 
 
 @click.command(no_args_is_help=True)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=Words(["bash", "zsh", "fish"]))
 @output.format_option
 def command(shell: str, form: str) -> int:
     """Print the shell completion script.

@@ -20,7 +20,8 @@ from opset.cli.inputs import roots_option
 from opset.cli.model_versions import FOLLOWING, Writing, diff_models, names_models
 from opset.cli.operator_sets import domain_with_versions, opsets_difference_lines
 from opset.cli.operators import OperatorDifference, change_lines, version_at, versions_of
-from opset.errors import Finding, UsageError, escape_text, quote, safe_text
+from opset.cli.words import Words
+from opset.errors import Finding, UsageError, escape_text, listing, quote, safe_text
 from opset.model.storage.writing import MODES
 from opset.plain_text import prose_lines, style_text
 from opset.schemas.diff import signature_diff
@@ -62,7 +63,7 @@ class _Diff(click.Command):
 @click.option(
     "--external-data",
     "external",
-    type=click.Choice(MODES),
+    type=Words(MODES),
     default="auto",
     show_default=True,
     help="How weights in external files are handled.",
@@ -73,7 +74,7 @@ class _Diff(click.Command):
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "html", *FORMATS]),
+    type=Words(["text", "json", "html", *FORMATS]),
     default="text",
     help="Form of the output.",
 )
@@ -107,8 +108,18 @@ def command(
         raise click.UsageError("name an operator and two versions, two versions of an operator set, or two models")
     writing = Writing(version, given, force, external, report)
     if _NUMBER.fullmatch(before):
-        if writing != Writing() or roots or no_weights or form not in ("text", "json"):
-            raise UsageError(Finding("U103", "options for models do not fit operators", help="opset diff OLD NEW"))
+        of_models = {
+            "--set-version": version is not None,
+            "-o": given is not None,
+            "--force": force,
+            "--external-data": external != "auto",
+            "--allow-external-root": bool(roots),
+            "--no-weights": no_weights,
+            "--report": report is not None,
+            f"--format {form}": form not in ("text", "json"),
+        }
+        if names := listing([name for name, is_given in of_models.items() if is_given]):
+            raise UsageError(Finding("U103", f"{names}: for models, not for operators", help="opset diff OLD NEW"))
         return _diff_versions(what, int(before), after, domain, folders, form)
     if after is not None:
         raise click.BadParameter(f"{before!r} is not a valid integer.", param_hint="'A'")

@@ -11,6 +11,7 @@ import click
 from opset.cli.configuration import folders_for, hooks_option, schemas_option
 from opset.cli.domains import known_domain
 from opset.cli.progress import show_progress
+from opset.cli.words import Words
 from opset.docgen import FORMS, documentation
 from opset.errors import Finding, UsageError, safe_text
 from opset.output_folder import size_text, write_documentation
@@ -52,7 +53,7 @@ HOOKS = ("adapters.py", "inference.py", "kernels.py")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(list(FORMS)),
+    type=Words(list(FORMS)),
     default="html",
     show_default=True,
     help="Form of the documentation.",

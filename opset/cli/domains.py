@@ -11,8 +11,7 @@ def known_domain(registry: Registry, domain: str) -> str:
     """Return a domain as schemas name it. Raises UsageError U105 if it is not known."""
     name = normalize_domain(domain)
     if name not in registry.domains:
-        known = ", ".join(map(domain_name, registry.domains))
-        raise UsageError(Finding("U105", f"there is no domain '{domain}'", help=f"known: {known}"))
+        raise UsageError(Finding("U105", f"there is no domain '{domain}'", help=registry.domains_like(domain)))
     return name
 
 

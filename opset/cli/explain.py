@@ -9,7 +9,7 @@ import click
 
 from opset.cli import output
 from opset.docgen.guides import guides, plain_text
-from opset.errors import CODES, Finding, UsageError
+from opset.errors import CODES, Finding, UsageError, listing
 from opset.explanations import page_of
 from opset.plain_text import fit_lines
 from opset.schemas.names import near_miss
@@ -67,6 +67,8 @@ def command(names: tuple[str, ...], form: str) -> int:
 
 def _suggestion(name: str) -> str:
     """Return the help for a name that is no code or guide: those that are like it."""
+    if longer := [known for known in CODES if known.startswith(name.upper())]:
+        return f"there are {listing(longer)}"
     alike = [known for known in CODES if known[:2] == name[:2].upper()]
     guess = f"there are {', '.join(alike)}" if alike else "`opset explain` lists all"
     return near_miss(name.upper(), CODES) or near_miss(name.lower(), [guide.name for guide in guides()]) or guess

@@ -11,6 +11,7 @@ import click
 from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.domains import check_version, known_domain
+from opset.cli.words import Words
 from opset.errors import Finding, UsageError, safe_text
 from opset.opsets.documents.collecting import get_operator_set
 from opset.opsets.documents.writing import FORMS
@@ -24,7 +25,7 @@ from opset.schemas.names import domain_name
 @click.option(
     "--format",
     "form",
-    type=click.Choice(FORMS),
+    type=Words(FORMS),
     help="Form of the document: by default that of the suffix of FILE, proto for any other, yaml on stdout.",
 )
 @click.option("--force", is_flag=True, help="Overwrite an output that exists.")

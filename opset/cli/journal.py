@@ -64,7 +64,8 @@ class Journal:
             _lock(self._descriptor, path)
             self._end = self._read_lines()
         except OSError as error:
-            raise _journal_error(path, error.strerror or str(error)) from error
+            why = "it is a folder" if os.path.isdir(path) else error.strerror or str(error)
+            raise _journal_error(path, why) from error
 
     def _read_lines(self) -> int:
         """Read the lines that count, cut what follows the last whole one, and return the size."""
@@ -195,10 +196,10 @@ def _lock(descriptor: int, path: str) -> None:
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # not inherited by workers, which may outlive a kill
     except (BlockingIOError, PermissionError):
-        raise _journal_error(path, "another call writes it", "name another file with --report") from None
+        raise _journal_error(path, "another call writes it") from None
 
 
-def _journal_error(path: str, why: str, help: str = "") -> UsageError:
+def _journal_error(path: str, why: str, help: str = "name another file with --report") -> UsageError:
     return UsageError(Finding("U104", "the report cannot be written", why=why, help=help, file=path))
 
 

@@ -14,6 +14,7 @@ import click
 from opset.cli import output
 from opset.cli.configuration import Folders, folders_for, folders_of, hooks_option, schemas_option
 from opset.cli.findings_formats import FORMATS, write_findings
+from opset.cli.words import Words
 from opset.errors import ConversionError, FindingList, safe_text
 from opset.inference import registration as inference
 from opset.model.storage.writing import write_below
@@ -60,7 +61,7 @@ class LintReport:
 @click.option("--fix", is_flag=True, help="First write what is computed in change blocks, and the layout, into files.")
 @click.option(
     "--json-schema",
-    type=click.Choice(["operator", "types", "runtime"]),
+    type=Words(["operator", "types", "runtime"]),
     help="Only print the JSON Schema of operator files, of types.yaml or of files of runtimes, for editors.",
 )
 @hooks_option

@@ -11,6 +11,7 @@ import click
 from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.domains import check_version, known_domain
+from opset.cli.words import Words
 from opset.errors import Finding, UsageError
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
@@ -70,7 +71,7 @@ Row = ListedOperator | ListedDomain | ListedRelease | ListedRuntime
 
 
 @click.command()
-@click.argument("things", type=click.Choice(THINGS), default="operators")
+@click.argument("things", type=Words(THINGS), default="operators")
 @click.option("--domain", metavar="DOMAIN", help="Only operators of this domain.")
 @click.option("--opset", "version", type=int, metavar="N", help="At this version (of ai.onnx without --domain).")
 @click.option("--family", metavar="FAMILY", help="Only operators of this family.")

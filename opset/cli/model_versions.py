@@ -12,7 +12,7 @@ from typing import IO, NamedTuple
 from opset.cli import output
 from opset.cli.batch import load_input, refuse_terminal, write_result
 from opset.cli.findings_formats import FORMATS, write_findings
-from opset.cli.inputs import STREAM, TEXT_STREAM, Output, output_for, parse_input
+from opset.cli.inputs import MODEL_SUFFIXES, STREAM, TEXT_STREAM, Output, output_for, parse_input
 from opset.description.comparison import compare_models
 from opset.description.interface import KINDS, InterfaceChange, InterfaceComparison, version_for, with_version
 from opset.description.structure.comparing import PartCounts, StructureComparison
@@ -57,9 +57,9 @@ class Writing(NamedTuple):
 
 
 def names_models(old: str, new: str) -> bool:
-    """Whether two arguments name models: streams, or paths of which one is there."""
-    streams = {STREAM, TEXT_STREAM}
-    return not streams.isdisjoint((old, new)) or any(map(os.path.lexists, (old, new)))
+    """Whether two arguments name models: streams, or paths of which one is there, or has the suffix of a model."""
+    streams, both = {STREAM, TEXT_STREAM}, (old, new)
+    return not streams.isdisjoint(both) or any(os.path.lexists(each) or each.endswith(MODEL_SUFFIXES) for each in both)
 
 
 def diff_models(

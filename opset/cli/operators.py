@@ -92,7 +92,8 @@ def versions_of(registry: Registry, name: str, domain: str | None = None) -> tup
     if not homes:
         names = [operator for each in domains for operator in registry.operators(each)]
         where = "" if domain is None else f" in {domain_name(domains[0])}"
-        help = near_miss(name, names) or "opset list shows all"
+        help = near_miss(name, names) if domain is None else registry.near_miss(name, domain)
+        help = help or "opset list shows all"
         raise UsageError(Finding("U105", f"there is no operator '{name}'{where}", help=help))
     if "" not in homes and len(homes) > 1:
         choices = " or ".join(f"{home}.{name}" for home in homes)

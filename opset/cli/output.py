@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import click
 
+from opset.cli.words import Words
 from opset.errors import SHOWN, Finding, FindingList, NodeLocation, OpsetError, escape_text, safe_text
 from opset.opsets.faults import format_traceback
 from opset.plain_text import fit_lines, style_text
@@ -25,13 +26,13 @@ LISTED = "listed"
 SCHEMA_VERSION = 1
 """The first entry of every JSON object that is written: it rises when a key is removed or gets another meaning."""
 format_option = click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Form of the output."
+    "--format", "form", type=Words(["text", "json"]), default="text", help="Form of the output."
 )
 
 findings_format_option = click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "sarif", "github", "junit"]),
+    type=Words(["text", "json", "sarif", "github", "junit"]),
     default="text",
     help="Form of the output.",
 )

@@ -227,8 +227,16 @@ def _evaluate_model(
             raise limit_error(error) from error
         report.exit_status = 1 if report.errors else 0
     except OpsetError as error:
-        report.errors += error.finding_list if error.code[0] == "U" else error.finding_list.in_file(model)
+        found = error.finding_list if error.code[0] == "U" else error.finding_list.in_file(model)
+        report.errors += FindingList(map(_with_options, found), found.omitted)
         report.exit_status = error.exit_status
+
+
+def _with_options(finding: Finding) -> Finding:
+    """Return a finding with the options that give a missing input in its help."""
+    if finding.code != "R101":
+        return finding
+    return finding._replace(help=f"{finding.help}: name a file of values, or --set NAME=JSON, or --random")
 
 
 def _product_of(report: RunReport, form: str, quiet: bool, notes: Sequence[str]) -> Product:
@@ -281,8 +289,10 @@ def _run_evaluator(evaluator: ReferenceEvaluator, settings: RunSettings, report:
     if not of and path.lower().endswith(".npy") and len(names) == 1:
         of = names[0]
     if path and not os.path.exists(path):  # reported before an evaluation that may be long
-        why = "there is no such file or folder"
-        raise RunError(Finding("R105", "the file of values cannot be read", why=why, help="check the path", file=path))
+        why, help = "there is no such file or folder", "check the path"
+        if path == STREAM:
+            why, help = "inputs alone come from stdin", "name a file or folder"
+        raise RunError(Finding("R105", "the file of values cannot be read", why=why, help=help, file=path))
     if settings.target is not None:
         computed = {*names}
         written = [value for value in outputs if value.name in computed]

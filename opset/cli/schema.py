@@ -6,10 +6,11 @@ import click
 
 from opset.cli import output
 from opset.cli.report_schemas import OTHERS, REPORTS, line_schema, report_schema
+from opset.cli.words import Words
 
 
 @click.command(no_args_is_help=True)
-@click.argument("report", type=click.Choice([*REPORTS, *OTHERS]), metavar="REPORT")
+@click.argument("report", type=Words([*REPORTS, *OTHERS]), metavar="REPORT")
 @click.option("--line", is_flag=True, help="Of a line of --report FILE.")
 @output.format_option
 def command(report: str, line: bool, form: str) -> int:

@@ -33,7 +33,7 @@ from opset.description.contents import (
     weights_of,
 )
 from opset.description.report import ModelDescription
-from opset.errors import SHOWN, Finding, UsageError, brief_name, escape_text, safe_text
+from opset.errors import SHOWN, Finding, UsageError, brief_name, escape_text, quote, safe_text
 from opset.model.graph.index import ModelIndex
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
@@ -122,6 +122,9 @@ def _split_version(what: str | None, version: int | None, at: int | None) -> tup
         if name and number.isascii() and number.isdigit() and len(number) < 10:
             what = name
             given.append(int(number))
+        elif name:
+            message = f"{quote(number)} is no version of an operator set"
+            raise UsageError(Finding("U105", message, help="write a number: Softmax@13"))
     if len(given) > 1:
         raise UsageError(Finding("U103", "a version was given twice", help="leave one of them out"))
     if what is None and not given:

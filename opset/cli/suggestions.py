@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import click
 
+from opset.errors import listing
 from opset.schemas.names import near_miss
 
 _VERBS = {
@@ -24,6 +27,7 @@ _OPTIONS = {
     "--target-opset": "--to",
     "--dry-run": "--plan",
     "--runtime": "--for",
+    "--for": "--runtime",
     "--out": "--output",
     "--output-file": "--output",
     "--overwrite": "--force",
@@ -43,11 +47,52 @@ def verb_error(name: str, verbs: list[str], ctx: click.Context) -> click.UsageEr
     return click.UsageError(f"there is no verb '{name}'; {guess or 'opset --help lists all'}", ctx)
 
 
-def option_error(error: click.NoSuchOption) -> str:
-    """Return the message for an option that a verb does not have, with the one that is meant, if that is clear."""
+def option_error(error: click.NoSuchOption, others: Iterable[tuple[str, click.Command]]) -> str:
+    """Return the message for an option that a verb does not have, with what may be meant.
+
+    That is an option of the verb, or else the verbs that have the option; `others` are all verbs with their commands.
+    """
     ctx, name = error.ctx, error.option_name
-    known = [each for param in ctx.command.get_params(ctx) for each in param.opts] if ctx is not None else []
+    known = _options_of(ctx.command) if ctx is not None else []
     meant = _OPTIONS.get(name, "")
-    guess = f"did you mean {meant}?" if meant.split(" ")[0] in known else near_miss(name, known)
+    guess = f"did you mean {meant}?" if meant.split(" ")[0] in known else _near_option(name, known)
+    if not guess:
+        having = [verb for verb, command in others if name in _options_of(command)]
+        guess = f"it is an option of {listing(having, 5)}" if having else ""
     verb = f"{ctx.command_path} --help" if ctx is not None else "--help"
     return f"there is no option '{name}'; {guess or f'{verb} lists all'}"
+
+
+def _options_of(command: click.Command) -> list[str]:
+    """Return the names of a command's options."""
+    return [each for param in command.params if isinstance(param, click.Option) for each in param.opts]
+
+
+def _near_option(name: str, known: Iterable[str]) -> str:
+    """Return "did you mean …?" with options that are like one, "" if there is none.
+
+    Dashes do not count, and names of one or two letters are like everything.
+    """
+    if len(name.lstrip("-")) < 3:
+        return ""
+    by_word = {each.lstrip("-"): each for each in known if len(each) > 4}
+    guess = near_miss(name.lstrip("-"), by_word)
+    words = guess.removeprefix("did you mean ").removesuffix("?").split(" or ")
+    return f"did you mean {' or '.join(by_word[each] for each in words)}?" if guess else ""
+
+
+_PLAIN = {
+    "is not a valid integer.": "is not a whole number",
+    "is not a valid integer range.": "is not a whole number",
+    "is not a valid float.": "is not a number",
+    "is not a valid float range.": "is not a number",
+}
+"""What click says of a text that is no number, in plain words."""
+
+
+def plain_message(message: str) -> str:
+    """Return a message of click in plain words."""
+    for words, plain in _PLAIN.items():
+        if message.endswith(words):
+            return message.removesuffix(words) + plain
+    return message

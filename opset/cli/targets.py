@@ -14,6 +14,7 @@ import click
 from opset.cli import output
 from opset.cli.configuration import target_files, target_option
 from opset.cli.progress import show_progress
+from opset.cli.words import Words
 from opset.errors import Finding, UsageError, quote, safe_text
 from opset.model.storage.atomic import output_exists_error
 from opset.model.storage.writing import write_files
@@ -144,7 +145,7 @@ class TargetReport:
 
 
 @click.command(no_args_is_help=True)
-@click.argument("action", type=click.Choice(ACTIONS))
+@click.argument("action", type=Words(ACTIONS))
 @click.argument("spec", required=False, metavar="[RUNTIME[==RELEASE]]")
 @click.argument("operator", required=False, metavar="[OPERATOR]")
 @target_option

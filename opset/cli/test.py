@@ -22,6 +22,7 @@ from opset.cli.limits import limits_options
 from opset.cli.operators import operator_at
 from opset.cli.processes import run_in_processes
 from opset.cli.progress import show_progress
+from opset.cli.words import with_guess
 from opset.docgen.outcomes import table_file
 from opset.errors import Finding, FindingList, SchemaError, UsageError, listing, safe_text
 from opset.opsets.registry import Registry
@@ -46,7 +47,7 @@ def _parse_parts(ctx: click.Context, param: click.Parameter, value: str | None) 
     chosen = [each.strip() for each in value.split(",")] if value is not None else [*PARTS]
     for each in chosen:
         if each not in PARTS:
-            raise click.BadParameter(f"{each!r} is none of {', '.join(PARTS)}")
+            raise click.BadParameter(with_guess(f"{each!r} is none of {', '.join(PARTS)}", each, [*PARTS]))
     return tuple(each for each in PARTS if each in chosen)
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import click
 
 from opset.budget import Limits
+from opset.cli.words import Words
 from opset.errors import Finding, UsageError
 from opset.model import Model
 from opset.opsets.registry import Registry
@@ -84,7 +85,7 @@ def verify_options(command: Command) -> Any:
         click.option("--verify", is_flag=True, help="Run both models, and write nothing if their outputs differ."),
         click.option(
             "--verify-with",
-            type=click.Choice(RUNTIMES),
+            type=Words(RUNTIMES),
             help="Verify with the installed runtime in place of the reference kernels.",
         ),
         *tolerance_options,

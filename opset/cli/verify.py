@@ -19,6 +19,7 @@ from opset.cli.inputs import STREAM, dims_option, parse_input, roots_option
 from opset.cli.limits import limits_options
 from opset.cli.report_streams import call_text, page_option
 from opset.cli.verification import RUNTIMES, Verifying, tolerance_options
+from opset.cli.words import Words
 from opset.errors import Finding, UsageError, safe_text
 from opset.reports.files import write_page
 from opset.verification.report import Verification, verification_lines
@@ -48,7 +49,7 @@ def _add_tolerances(command: Any) -> Any:
 @dims_option
 @_add_tolerances
 @click.option(
-    "--with", "with_", type=click.Choice(RUNTIMES), help="Use the installed runtime in place of the reference kernels."
+    "--with", "with_", type=Words(RUNTIMES), help="Use the installed runtime in place of the reference kernels."
 )
 @limits_options
 @roots_option

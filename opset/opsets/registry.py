@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opset.errors import Finding, SchemaError, UsageError, listing
+from opset.errors import Finding, SchemaError, UsageError, brief_name, listing
 from opset.html_text import one_line
 from opset.opsets.releases import RELEASES
 from opset.schemas.index import (
@@ -97,6 +97,18 @@ class Registry:
     def operators(self, domain: str = "") -> list[str]:
         """Return the names of a domain's operators, sorted."""
         return sorted(self._sources.get(normalize_domain(domain), ()))
+
+    def near_miss(self, op_type: str, domain: str = "") -> str:
+        """Return which operator a name that a domain lacks may mean, as help; "" if there is none like it."""
+        elsewhere = [domain_name(each) for each in self.domains if op_type in self.operators(each)]
+        if elsewhere:
+            return f"{brief_name(op_type)} is an operator of {' and '.join(elsewhere)}"
+        return near_miss(op_type, self.operators(domain))
+
+    def domains_like(self, domain: str) -> str:
+        """Return the domains that there are, as help for another one, after those that are like it."""
+        names = [*map(domain_name, self.domains)]
+        return f"{near_miss(domain, names)} known: {', '.join(names)}".strip()
 
     @cached_property
     def domains(self) -> dict[str, int]:
@@ -350,13 +362,9 @@ def get_schema(op_type: str, max_inclusive_version: int | str | None = None, dom
     versions = registry.versions(op_type, domain)
     where = domain_name(normalize_domain(domain))
     if not versions:
-        elsewhere = [domain_name(each) for each in registry.domains if op_type in registry.operators(each)]
-        if elsewhere:
-            help = f"{op_type} is an operator of {' and '.join(elsewhere)}"
-        elif registry.operators(domain):
-            help = near_miss(op_type, registry.operators(domain))
-        else:
-            help = f"known domains: {', '.join(map(domain_name, registry.domains))}"
+        help = registry.near_miss(op_type, domain)
+        if not help and not registry.operators(domain):
+            help = registry.domains_like(domain)
         raise UsageError(Finding("U105", f"{where} has no operator {op_type}", help=help))
     if version is None:
         return versions[-1]

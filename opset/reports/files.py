@@ -25,8 +25,9 @@ def check_page_file(path: str, force: bool = False) -> None:
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise UsageError(Finding("U104", "the report cannot be written", why=why, file=path)) from error
+        why = "it is a folder" if os.path.isdir(path) else getattr(error, "strerror", None) or str(error)
+        help = "name another file with --report"
+        raise UsageError(Finding("U104", "the report cannot be written", why=why, help=help, file=path)) from error
     if not (is_ours or force):
         help = "name another file with --report"
         raise UsageError(Finding("U102", "the file is there, and is no page that opset made", help=help, file=path))

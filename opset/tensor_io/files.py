@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from opset.errors import Finding, ModelError, RunError, UsageError, safe_text
+from opset.errors import Finding, ModelError, RunError, UsageError, listing, quote, safe_text
 from opset.model.arrays import MESSAGES, decode_message, dtype_of_element, encode_message, message_of, value_of
 from opset.model.storage.source import NO_WAIT, OPEN
 from opset.model.storage.writing import write_files
@@ -37,6 +37,7 @@ FORMATS: Final = (".npz", ".npy", ".pb", ".json")
 _NUMBERED: Final = re.compile(r"(input|output)_(\d{1,6})\.pb")
 
 
+_UNREADABLE: Final = "the file of values cannot be read"
 _CANNOT: Final = "the file cannot hold a value"
 _FOLDER: Final = "write a folder, which holds every value: -o FOLDER/"
 
@@ -57,11 +58,14 @@ def read_values(path: str, declared: Sequence[ValueInfo], limit: int, role: str,
         RunError: R105 with all problems of the file.
     """
     if os.path.isdir(path):
+        _refuse_name(name, path, role)
         return _read_folder(path, declared, limit, role)
     file_format = os.path.splitext(path)[1].lower()
     if file_format not in FORMATS:
         help = f"files of values end in {', '.join(FORMATS)}; a folder holds {role}_0.pb and so on"
         raise RunError(Finding("R105", "the form of the file is not known", help=help, file=path))
+    if file_format in (".npz", ".json"):
+        _refuse_name(name, path, role)
     with _open_file(path, limit) as (file, size):
         match file_format:
             case ".npz":
@@ -72,6 +76,22 @@ def read_values(path: str, declared: Sequence[ValueInfo], limit: int, role: str,
             case ".json":
                 return values_in_json(file.read(MAX_JSON + 1), declared, role, limit)
         return dict([_read_message(file.read(size), os.path.basename(path), declared, limit, role, name)])
+
+
+class _Unnamed(ValueError):
+    """Raised if nothing says which input or output a file is for, or which files a folder has; `help` says how to."""
+
+    def __init__(self, why: str, help: str) -> None:
+        super().__init__(why)
+        self.help = help
+
+
+def _refuse_name(name: str, path: str, role: str) -> None:
+    """Raise RunError R105 if a name is stated for a file or folder whose values have names."""
+    if name:
+        why = f"its values have names, so it is not for the {role} {quote(name)} alone"
+        help = f"leave the name out: {safe_text(path)}; NAME= is for .npy and .pb"
+        raise RunError(Finding("R105", _UNREADABLE, why=why, help=help, file=path))
 
 
 @contextmanager
@@ -96,7 +116,12 @@ def _report_errors(path: str) -> Iterator[None]:
     except (ModelError, OSError, ValueError, MemoryError) as error:
         why = (error.why or error.message) if isinstance(error, ModelError) else getattr(error, "strerror", None)
         why = why or str(error) or "there is not enough memory"
-        raise RunError(Finding("R105", "the file of values cannot be read", why=why[:1000], file=path)) from error
+        help = ""
+        if isinstance(error, FileNotFoundError):
+            why, help = "there is no such file or folder", "check the path"
+        elif isinstance(error, _Unnamed):
+            help = error.help
+        raise RunError(Finding("R105", _UNREADABLE, why=why[:1000], help=help, file=path)) from error
 
 
 def _names_to_read(names: Iterable[str], declared: Sequence[ValueInfo], role: str) -> dict[str, str]:
@@ -189,7 +214,8 @@ def _read_message(
 def _only_name(declared: Sequence[ValueInfo], role: str, file: str) -> str:
     """Return the name of the only input or output; raise ValueError if there are more or none."""
     if len(declared) != 1:
-        raise ValueError(f"it names no {role}; write NAME={file}")
+        names = listing([each.name for each in declared]) or "none"
+        raise _Unnamed(f"it names no {role}", f"write NAME={safe_text(file)}; the {role}s are {names}")
     return declared[0].name
 
 
@@ -198,7 +224,8 @@ def _read_folder(path: str, declared: Sequence[ValueInfo], limit: int, role: str
     with _report_errors(path):
         numbered = sorted(filter(_NUMBERED.fullmatch, os.listdir(path)))
         if not numbered:
-            raise ValueError(f"there is no {role}_0.pb in it")
+            help = f"name a folder of test data, with {role}_0.pb, {role}_1.pb and so on, or a file"
+            raise _Unnamed(f"there is no {role}_0.pb in it", help)
     values: dict[str, Any] = {}
     findings: list[Finding] = []
     # A folder that holds only values of the other role belongs to a model without inputs.

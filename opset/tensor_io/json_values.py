@@ -46,6 +46,8 @@ def parse(text: bytes | str) -> Any:
     """Return the JSON of values; raise ValueError as `parse_json` does, and for more than MAX_JSON bytes."""
     if len(text) > MAX_JSON:
         raise ValueError(f"it has {len(text):,} bytes, and of JSON no more than {MAX_JSON:,} are read: use .npz or .pb")
+    if not text.strip():
+        raise ValueError("it is empty")
     return parse_json(text)
 
 

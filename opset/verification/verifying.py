@@ -301,6 +301,11 @@ class _Verifying:
         else:
             source = str(given)
             feeds = read_values(source, declared, byte_limit(self.settings.limits), "input")
+        names = [each.name for each in declared]
+        if unknown := [name for name in feeds if name not in names]:
+            help = f"its inputs are {listing(names) or 'none'}"
+            message = f"the model has no input {listing(unknown, show=quote)}"
+            raise RunError(Finding("R102", message, help=help, file=safe_text(source)))
         missing = [each for each in self.interface.inputs if each not in feeds]
         if missing:
             feeds |= self.drawing.complete(feeds, number)

@@ -163,7 +163,7 @@ class Routes:
             return Route(Verdict.REFUSE, change, Refusal("C101", why))
         if not schemas:
             why = f"there is no operator {op_type} in {domain_name(domain)}"
-            return Route(Verdict.REFUSE, change, Refusal("C101", why))
+            return Route(Verdict.REFUSE, change, Refusal("C101", why, self.registry.near_miss(op_type, domain)))
         why = f"it came with version {schemas[0].since_version}, and the model imports {version}"
         help = "import the version for which the exporter wrote the nodes"
         return Route(Verdict.REFUSE, change, Refusal("C102", why, help))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from opset.errors import Finding, UsageError, quote
 from opset.opsets import releases
 from opset.opsets.registry import Registry
-from opset.schemas.names import near_miss, normalize_domain
+from opset.schemas.names import normalize_domain
 
 if TYPE_CHECKING:
     from opset.opsets.runtimes import Runtime
@@ -50,8 +50,8 @@ def target_of_version(to: int | str | Mapping[str, int], registry: Registry, ir_
         label = domain or "ai.onnx"
         newest = registry.domains.get(domain)
         if newest is None:
-            known = ", ".join(sorted(name or "ai.onnx" for name in registry.domains))
-            raise UsageError(Finding("U101", f"there are no schemas for the domain '{label}'", help=f"known: {known}"))
+            message = f"there are no schemas for the domain '{label}'"
+            raise UsageError(Finding("U101", message, help=registry.domains_like(label)))
         if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= newest:
             raise UsageError(
                 Finding("U101", f"{label} has no version {version}", help=f"versions go from 1 to {newest}")
@@ -159,7 +159,7 @@ def target_without(operators: Iterable[str], registry: Registry) -> Target:
         domain = normalize_domain(domain)
         if not registry.versions(op_type, domain):
             form = "write Gelu, or an operator of another domain as com.example.Scale"
-            help = near_miss(op_type, registry.operators(domain)) or form
+            help = registry.near_miss(op_type, domain) or form
             raise UsageError(Finding("U101", f"there is no operator {quote(name)}", help=help))
         lowered.add((op_type, domain))
     if not lowered:

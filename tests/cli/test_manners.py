@@ -3,10 +3,12 @@
 import shutil
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
-from opset.cli import cli
+from opset.cli import VERBS, cli
+from opset.cli.words import Words
 from tests.cli.commands import SMALL, run, save, version
 
 
@@ -47,6 +49,25 @@ def test_what_a_stream_cannot_encode_is_escaped(folder):
         (["lower", "small.onnx", "--ops", "Atention"], "did you mean Attention"),
         (["show", "Softmx"], "did you mean Softmax"),
         (["convert", "small.onnx", "out.onnx", "--to", "20"], "to write the result there: -o out.onnx"),
+        (["show", "Scaler", "--domain", "ai.onnx"], "Scaler is an operator of ai.onnx.ml"),
+        (["lower", "small.onnx", "--ops", "Scaler"], "Scaler is an operator of ai.onnx.ml"),
+        (["list", "opertors"], "; did you mean operators?"),
+        (["targets", "shwo"], "; did you mean show?"),
+        (["completion", "bsh"], "; did you mean bash"),
+        (["schema", "chek"], "; did you mean check?"),
+        (["check", "small.onnx", "--format", "JSON"], "; did you mean json?"),
+        (["convert", "small.onnx", "--to", "20", "--external-data", "kep"], "; did you mean keep?"),
+        (
+            ["test", "--only", "krnel"],
+            "is none of kernel, inference, function, conversion, claims; did you mean kernel?",
+        ),
+        (["list", "--domain", "ai.onx"], "did you mean ai.onnx or ai.onnx.ml? known: ai.onnx, ai.onnx.ml, "),
+        (["export", "--domain", "ai.onnx.mll"], "did you mean ai.onnx.ml or "),
+        (["convert", "small.onnx", "--to", "ai.onnx.mll=3"], "did you mean ai.onnx.ml or "),
+        (
+            ["conformance", "--runtime", "onnxrutime"],
+            "did you mean onnxruntime? name one of onnxruntime, onnx, opset, ",
+        ),
     ],
 )
 def test_a_call_that_is_nearly_right_is_told_what_is_meant(arguments, said, small):
@@ -54,6 +75,38 @@ def test_a_call_that_is_nearly_right_is_told_what_is_meant(arguments, said, smal
     assert result.exit_code == 2 and result.stdout == ""
     assert said in result.stderr
     assert [path.name for path in small.parent.iterdir()] == ["small.onnx"]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_word_that_is_none_of_a_few_is_told_the_one_that_is_meant(verb):
+    command = cli.get_command(None, verb)
+    choices = [each for each in command.params if isinstance(each.type, click.Choice)]
+    assert [each.name for each in choices if not isinstance(each.type, Words)] == []
+
+
+UNKNOWN = """<ir_version: 8, opset_import: ["": 13]> g (float[2] x) => (float[2] z) {
+    y = Sofmax (x)
+    z = Scaler (y)
+}"""
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [["convert", "--to", 14], ["lower", "--ops", "Gelu"], ["check"], ["run", "--random"], ["blockers", "--to", 14]],
+)
+def test_an_operator_that_does_not_exist_is_told_the_one_that_is_meant(verb, folder):
+    Path("wrong.onnxtxt").write_text(UNKNOWN, encoding="utf-8")
+    result = run(verb[0], "wrong.onnxtxt", *verb[1:])
+    said = (result.stderr or result.stdout).splitlines()
+    assert result.exit_code == 1 and [path.name for path in folder.iterdir()] == ["wrong.onnxtxt"]
+    helps = [line.split(maxsplit=1)[1] for line in said if line.split()[:1] in (["help"], ["help:"])]
+    assert helps == ["did you mean Softmax or LogSoftmax?", "Scaler is an operator of ai.onnx.ml"]
+
+
+def test_an_unknown_operator_has_no_version(folder):
+    Path("wrong.onnxtxt").write_text(UNKNOWN, encoding="utf-8")
+    lines = run("blockers", "wrong.onnxtxt", "--to", 14).stdout.splitlines()
+    assert "  Sofmax: 1 node, graph 'g', node number 0 (Sofmax)" in lines
 
 
 def test_an_option_that_means_something_else_is_not_taken_for_it(small):

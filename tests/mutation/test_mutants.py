@@ -84,6 +84,20 @@ def test_a_round_number_that_bounds_something_is_left_alone(monkeypatch):
     assert {each.line for each in mutants("opset/found.py")} == {2, 3, 4}
 
 
+def test_a_round_number_is_left_alone_however_it_is_written(monkeypatch):
+    bounds = [
+        "MAX_X: Final = 100",
+        "_MOST: int = 2_000",
+        "SIZE: Final = 1 << 20",
+        "MAX_TEXT = 64 * 1024",
+        "DEEP = 2**24",
+    ]
+    others = ["WIDTH: Final = 64", "few: Final = 100", "LAST = 2**31 - 1", "TWICE = 2 * WIDTH", "HALF = 64 / 1024"]
+    lines = "".join(f"{each}\n" for each in bounds + others).encode().splitlines(keepends=True)
+    monkeypatch.setattr(module, "_lines", lambda file: lines)
+    assert {each.line for each in mutants("opset/found.py")} == {6, 7, 8, 9, 10}
+
+
 def test_a_draw_is_the_same_for_the_same_seed():
     drawn = draw(3, 20, ["tensor_io"])
     assert drawn == draw(3, 20, ["tensor_io"]) != draw(4, 20, ["tensor_io"])

@@ -163,7 +163,7 @@ def test_get_schema():
         (("Sofmax",), "did you mean Softmax"),
         (("Scaler",), "operator of ai.onnx.ml"),
         (("Relu", None, "com.acme"), "Relu is an operator of ai.onnx"),
-        (("Relux", None, "com.acme"), "known domains: ai.onnx, ai.onnx.ml"),
+        (("Relux", None, "com.acme"), "known: ai.onnx, ai.onnx.ml"),
         (("Attention", 22), "came with version 23"),
     ],
 )

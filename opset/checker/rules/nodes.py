@@ -178,10 +178,7 @@ def _operator_fault(
         why = f"{shown} came with version {later[0].since_version}"
         help = f"import {domain_name(domain)} {later[0].since_version} or newer; see --assume-opset auto"
         return "G313", f"the operator {shown} does not exist at version {version}", why, help
-    elsewhere = [domain_name(each) for each in registry.domains if name in registry.operators(each)]
-    help = near_miss(name, registry.operators(domain))
-    if elsewhere:
-        help = f"{brief_name(name)} is an operator of {' and '.join(elsewhere)}"
+    help = registry.near_miss(name, domain)
     return "G311", f"{domain_name(domain)} has no operator {brief_name(name)}", "it never had one of this name", help
 
 

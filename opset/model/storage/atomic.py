@@ -295,7 +295,10 @@ class Files:
 
 
 def output_exists_error(path: str) -> UsageError:
-    """Return the error for an output that exists and may not be replaced."""
+    """Return the error for an output that exists and may not be replaced, which a folder never is."""
+    if os.path.isdir(path):
+        why, help = "it is a folder", "name a file in it"
+        return UsageError(Finding("U104", "the output cannot be written", why=why, help=help, file=path))
     return UsageError(
         Finding("U102", "the output exists already", help="choose another name, or allow it: force, --force", file=path)
     )

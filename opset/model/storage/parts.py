@@ -165,12 +165,22 @@ _OTHER_FILES = {
     b"\x1f\x8b": "this is compressed with gzip; unpack it first",
     b"\x89HDF": "this is an HDF5 file; export it to ONNX",
     b"GGUF": "this is a GGUF file, which is another format",
+    b"<!DOCTYPE": "this is a page of the web: download the file itself",
+    b"<html": "this is a page of the web: download the file itself",
+}
+_OTHER_NAMES = {
+    ".npz": "this is a file of values: opset run MODEL FILE.npz",
+    ".npy": "this is a file of values: opset run MODEL FILE.npy",
+    ".yaml": "operator YAML is checked by opset lint, and shown by opset show OPERATOR --schemas DIR",
+    ".yml": "operator YAML is checked by opset lint, and shown by opset show OPERATOR --schemas DIR",
+    ".onnxopset": "an operator-set document is checked by opset check, and given to other verbs by --schemas FILE",
 }
 
 
 def no_model_error(source: Source, why: str) -> ModelError:
     """Return the error M102 for bytes of another format, with a hint if the format is known."""
     head = source.read(0, min(source.size, 32))
-    hint = next((hint for magic, hint in _OTHER_FILES.items() if head.startswith(magic)), "")
+    hint = _OTHER_NAMES.get(os.path.splitext(source.name)[1].lower(), "") if head else ""
+    hint = hint or next((hint for magic, hint in _OTHER_FILES.items() if head.startswith(magic)), "")
     why = why if head else "it is empty"
     return ModelError(Finding("M102", "this is not an ONNX model", why=why, help=hint, file=source.name))

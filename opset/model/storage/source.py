@@ -176,7 +176,8 @@ _SEEKING: Final = threading.Lock()
 def unreadable_file_error(name: str, error: OSError | ValueError) -> ModelError:
     """Return the error for a model file that the system does not open or read."""
     why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-    return ModelError(Finding("M101", "the file cannot be read", why=why, file=name))
+    help = "name a file of a model in it" if isinstance(error, IsADirectoryError) else ""
+    return ModelError(Finding("M101", "the file cannot be read", why=why, help=help, file=name))
 
 
 def write_all(descriptor: int, data: bytes | bytearray | memoryview) -> None:

@@ -39,8 +39,8 @@ def get_operator_set(domain: str = "", version: int | None = None, *, schemas: S
     domain = normalize_domain(domain)
     newest = registry.domains.get(domain)
     if newest is None:
-        known = ", ".join(map(domain_name, registry.domains))
-        raise UsageError(Finding("U105", f"there is no domain '{domain_name(domain)}'", help=f"known: {known}"))
+        message = f"there is no domain '{domain_name(domain)}'"
+        raise UsageError(Finding("U105", message, help=registry.domains_like(domain)))
     version = newest if version is None else version
     if not 1 <= version <= newest:
         help = f"versions of {domain_name(domain)} go from 1 to {newest}"

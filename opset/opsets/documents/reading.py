@@ -162,7 +162,7 @@ class DocumentReading(Fields):
             code = "S302" if is_document else "S301"
             raise SchemaError(Finding(code, what, why=why, help=help, file=self.path)) from None
         if message.magic != MAGIC:
-            why = f"its magic is {quote(message.magic)}, and has to be {MAGIC}"
+            why = f"its magic is {quote(message.magic)}, and has to be {MAGIC}" if data else "it is empty"
             raise SchemaError(Finding("S301", "this is no operator-set document", why=why, help=help, file=self.path))
         document = {key: getattr(message, key) for key in HEADER if message.HasField(key)}
         document["domain"] = document.get("domain") or "ai.onnx"

@@ -150,5 +150,6 @@ class Resolver:
             help = "import a newer version"
         else:
             why = f"{shown_domain} {imports[domain]} has no such operator, and the model no such function"
-            help = "declare it and register a kernel: opset explain evaluating"
+            help = self.registry.near_miss(node.op_type, domain) if domain in self.registry.domains else ""
+            help = help or "declare it and register a kernel: opset explain evaluating"
         return Finding("R201", f"the operator {name} cannot be computed", location, why, help)

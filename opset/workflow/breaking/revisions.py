@@ -185,7 +185,7 @@ def find_revision(folder: Path, revision: str) -> Revision:
         raise _revision_error(revision, "this is no name of a revision", "name a tag, a branch or a commit")
     where = _run_git(folder, revision, "rev-parse", "--show-prefix", "--show-toplevel", "--is-shallow-repository")
     prefix, _, shallow = where.decode("utf-8", "surrogateescape").split("\n")[:3]
-    missing = "git rev-parse says which there are: a tag, a branch or a commit; in CI, fetch it first"
+    missing = "name a tag, a branch or a commit (in CI, fetch it first), or else a folder, a file or a release of ONNX"
     if shallow == "true":
         missing = "the clone is shallow: git fetch --unshallow --tags"
     named = f"{revision}^{{commit}}"

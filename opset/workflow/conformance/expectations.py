@@ -56,7 +56,8 @@ def read_expectations(path: str, runtime: str) -> tuple[Expectation, ...]:
     try:
         root = read(file_bytes(path, _SIZE), findings)
     except (OSError, ValueError) as error:
-        raise _unusable_list(path, getattr(error, "strerror", None) or str(error)) from error
+        help = "check the path" if isinstance(error, FileNotFoundError) else ""
+        raise _unusable_list(path, getattr(error, "strerror", None) or str(error), help=help) from error
     except SchemaError as error:
         raise _unusable_list(path, error.message, error.place) from error
     if findings:

@@ -180,7 +180,9 @@ def read_report(path: str) -> dict[str, str]:
         if not all(isinstance(name, str) and result in RESULTS for name, result in results.items()):
             raise ValueError("a case has no result")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        why = (error.strerror if isinstance(error, OSError) else None) or f"{type(error).__name__}: {error}"
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        if isinstance(error, KeyError | TypeError):
+            why = f"it has no {error}" if isinstance(error, KeyError) else "its parts have other types"
         help = "name the conformance.json of an earlier run"
         message = "the earlier report cannot be used"
         raise UsageError(Finding("U103", message, why=why[:1000], help=help, file=path)) from error

@@ -25,6 +25,7 @@ from opset.model import proto as pb
 from opset.model.arrays import array_of, tensor_of
 from opset.model.elements import STRING
 from opset.reference.value_info import ValueInfo
+from opset.schemas.names import near_miss
 from opset.tensor_io.files import read_values
 
 __all__ = ["BUILT_IN", "Answer", "Request", "TestedRuntime", "find_runtime", "run_requests"]
@@ -116,8 +117,9 @@ def find_runtime(
         help = f"they are for the runtimes {', '.join(BUILT_IN)}"
         raise UsageError(Finding("U103", "--python and --provider do not fit a command", help=help))
     if not words or shutil.which(words[0]) is None:
+        guess = near_miss(text, BUILT_IN) if len(words) == 1 else ""
         help = f"name one of {', '.join(BUILT_IN)}, or a program, which is called with MODEL INPUTS OUTPUTS"
-        raise _start_error(text, "there is no such program", help)
+        raise _start_error(text, "there is no such program", f"{guess} {help}".strip())
     return TestedRuntime(name or text, tuple(words), False, seconds, memory)
 
 

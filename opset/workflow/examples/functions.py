@@ -11,7 +11,7 @@ from opset.opsets.hooks import Layer
 from opset.opsets.registry import Registry
 from opset.reference import registration as kernels
 from opset.schemas.model import OpSchema
-from opset.schemas.names import domain_name, near_miss
+from opset.schemas.names import domain_name
 from opset.version_converter import registration as adapters
 from opset.workflow.examples.runner import Examination
 
@@ -48,7 +48,7 @@ def check_functions(registry: Registry, domain: str, part: str, report: Examinat
                 help = "correct 'since', or remove the function"
             else:
                 why = f"{domain_name(of)} declares no operator {operator}"
-                help = near_miss(operator, registry.operators(of)) or "correct the name, or remove the function"
+                help = registry.near_miss(operator, of) or "correct the name, or remove the function"
             report.count(part, [Finding("T111", message, hooks[since].origin, why, help)])
 
 
