@@ -2,7 +2,7 @@
 
     python -m judges browser --seed 1 --count 40 [--pictures DIR]
 
-Ten pages of the site, others drawn by the seed, and a report of each kind are opened at 1280 and 390 pixels in the
+Sixteen pages of the site, others drawn by the seed, and a report of each kind are opened at 1280 and 390 pixels in the
 light and in the dark scheme. A fault is what a rule of axe finds, a page that is wider than its window, a message on
 the console, and a request for anything but a file. `--pictures` keeps a picture of the first screen of each page.
 """
@@ -23,9 +23,12 @@ from tests.docgen.chromium import CHROMIUM, accessibility_faults, is_too_wide, s
 ROOT = Path(__file__).parents[2]
 WINDOWS = ((1280, 900), (390, 844))
 ALWAYS = (
-    "index.html", "ai.onnx/Softmax.html", "ai.onnx/Resize.html", "ai.onnx/LSTM.html", "opsets/ai.onnx-13.html",
-    "releases.html", "errors/C204.html", "guides/converting.html", "runtimes/tensorrt.html", "api.html",
+    "index.html", "ai.onnx/index.html", "ai.onnx/Softmax.html", "ai.onnx/Resize.html", "ai.onnx/LSTM.html",
+    "ai.onnx/Scatter.html", "ai.onnx.ml/TreeEnsemble.html", "opsets/ai.onnx-13.html", "releases.html",
+    "types/index.html", "types/float16.html", "errors/C204.html", "guides/converting.html", "api.html",
+    "runtimes/tensorrt.html", "runtimes/onnxruntime-xnnpack.html",
 )  # fmt: skip
+"""A page of each template, and of each kind of parts that they have."""
 DECODER, SEARCH, TAGGER = (
     f"{ROOT}/examples/{name}.onnx" for name in ("decoder_opset23", "search_opset12", "tagger_opset11")
 )

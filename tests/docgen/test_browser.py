@@ -20,12 +20,6 @@ PAGES = (
     "releases.html", "types/index.html", "types/float16.html", "families/norm.html", "errors/C204.html",
     "guides/converting.html", "api.html", "runtimes/index.html", "runtimes/tensorrt.html",
 )  # fmt: skip
-KINDS = (
-    "index.html", "ai.onnx/index.html", "ai.onnx/Softmax.html", "ai.onnx/Scatter.html", "ai.onnx.ml/TreeEnsemble.html",
-    "opsets/ai.onnx-13.html", "releases.html", "types/index.html", "types/float16.html", "errors/C204.html",
-    "guides/converting.html", "api.html", "runtimes/onnxruntime-xnnpack.html",
-)  # fmt: skip
-"""A page of each template, and of each kind of parts that they have."""
 
 
 @pytest.fixture(scope="module")
@@ -116,16 +110,10 @@ def _beside(page, path):
     return page.evaluate("new URL(document.documentElement.dataset.root || './', location.href).href") + path
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_are_accessible(opened, scheme):
-    """All rules on a page of each kind, and in the other scheme the one about colors: a long page takes a minute."""
-    page = opened("index.html", color_scheme=scheme)
-    found = {}
-    for path in KINDS:
-        page.goto(_beside(page, path))
-        if faults := accessibility_faults(page, colors_alone=scheme == "dark"):
-            found[path] = faults
-    assert found == {}
+@pytest.mark.parametrize(("scheme", "path"), [("light", "index.html"), ("dark", "ai.onnx/Gelu.html")])
+def test_pages_are_accessible(opened, scheme, path):
+    """`python -m judges browser` examines pages of every kind, which takes minutes."""
+    assert accessibility_faults(opened(path, color_scheme=scheme)) == {}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
