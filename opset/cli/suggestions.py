@@ -90,9 +90,13 @@ _PLAIN = {
 """What click says of a text that is no number, in plain words."""
 
 
-def plain_message(message: str) -> str:
-    """Return a message of click in plain words."""
+def plain_message(error: click.UsageError) -> str:
+    """Return the message of an error of click in plain words."""
+    message = error.format_message()
     for words, plain in _PLAIN.items():
         if message.endswith(words):
             return message.removesuffix(words) + plain
+    takes_domain = error.ctx is not None and "--domain" in _options_of(error.ctx.command)
+    if message.startswith("Got unexpected extra argument") and takes_domain:
+        return f"{message}; a domain is named by --domain"
     return message
