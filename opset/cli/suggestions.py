@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import click
@@ -97,6 +98,6 @@ def plain_message(error: click.UsageError) -> str:
         if message.endswith(words):
             return message.removesuffix(words) + plain
     takes_domain = error.ctx is not None and "--domain" in _options_of(error.ctx.command)
-    if message.startswith("Got unexpected extra argument") and takes_domain:
+    if takes_domain and re.fullmatch(r"Got unexpected extra argument \([a-z]\w*(\.\w+)+\)", message):
         return f"{message}; a domain is named by --domain"
     return message

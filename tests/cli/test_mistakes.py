@@ -101,6 +101,12 @@ def parts_of(stderr):
         (["test", "nope.yaml"], 3, {"why": "there is no such file or folder", "help": "check the path"}),
         (["test", "small.onnx"], 3, {"help": "a model is checked by opset check"}),
         (["explain", "C10"], 2, {"help": "there are C101, C102, C103, C104, C105, C106"}),
+        (
+            ["examples", ""],
+            2,
+            {"error[U103]": "the folder to write to has no name", "help": "name one: opset examples DIR"},
+        ),
+        (["examples", "file.yaml"], 2, {"why": "it is no folder", "help": "name another folder: opset examples DIR"}),
         (["import", "empty.json"], 3, {"where": "empty.json", "why": "it is empty"}),
         (["export", "--domain", "ai.onnx.ml", "-o", "dir"], 2, {"error[U104]": "the output cannot be written"}),
         (["export", "--domain", "ai.onnx.ml", "-o", "dir"], 2, {"why": "it is a folder", "help": "name a file in it"}),
@@ -130,6 +136,7 @@ def test_a_mistake_is_told_with_what_to_do(arguments, status, parts, files):
     [
         (["convert", "small.onnx", "--to"], "Option '--to' requires an argument."),
         (["export", "ai.onnx"], "Got unexpected extra argument (ai.onnx); a domain is named by --domain"),
+        (["diff", 1, 2, 3, 4], "Got unexpected extra argument (4)"),
         (["verify", "a", "b", "--rtol", "x"], "Invalid value for '--rtol': 'x' is not a number"),
         (["text", "a", "--limit", "x"], "Invalid value for '--limit': 'x' is not a whole number"),
         (
