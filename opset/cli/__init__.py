@@ -143,7 +143,7 @@ class Verbs(click.Group):
             if isinstance(error, click.NoSuchOption):
                 message = safe_text(option_error(error, self._commands()))
             else:
-                message = safe_text(plain_message(error.format_message()))
+                message = safe_text(plain_message(error))
             if error.ctx is None:
                 error.ctx = self._context_of_call()
             if self.wants_json:

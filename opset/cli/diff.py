@@ -122,7 +122,7 @@ def command(
             raise UsageError(Finding("U103", f"{names}: for models, not for operators", help="opset diff OLD NEW"))
         return _diff_versions(what, int(before), after, domain, folders, form)
     if after is not None:
-        raise click.BadParameter(f"{before!r} is not a valid integer.", param_hint="'A'")
+        raise click.BadParameter(f"{before!r} is not a whole number", param_hint="'A'")
     if not names_models(what, before):
         help = f"opset diff {what} A B for versions of an operator, opset diff OLD NEW for files of models"
         message = f"{quote(before)} is neither a version nor the file of a model"

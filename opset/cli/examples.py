@@ -32,6 +32,11 @@ def command(folder: str, force: bool, form: str) -> int:
     These are models of opsets 9 to 23, inputs and outputs for them, and a domain of operators with hooks. The commands
     of the guides then run as they stand there.
     """
+    if not folder:
+        raise UsageError(Finding("U103", "the folder to write to has no name", help="name one: opset examples DIR"))
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        why, help = "it is no folder", "name another folder: opset examples DIR"
+        raise UsageError(Finding("U104", "the output cannot be written", why=why, help=help, file=folder))
     files = {os.path.join(folder, name): path.read_bytes() for name, path in example_files().items()}
     if not files:
         why = "the package was installed without them"

@@ -137,8 +137,12 @@ class Product(NamedTuple):
 @click.option("--value", "names", multiple=True, metavar="NAME", help="Compute this value of the graph. Repeatable.")
 @click.option("--trace", is_flag=True, help="Show each value as it is computed.")
 @click.option("--compare", "expected", metavar="EXPECTED", help="Compare the outputs with those in a file or folder.")
-@click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance; by default that of the element type.")
-@click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance.")
+@click.option(
+    "--rtol", type=click.FloatRange(min=0), help="Relative tolerance of numbers; by default that of the type."
+)
+@click.option(
+    "--atol", type=click.FloatRange(min=0), help="Absolute tolerance; by default a tenth of the relative one."
+)
 @click.option("-o", "--output", "target", metavar="FILE|DIR/", help="Write the outputs: .npz, .json, or a folder.")
 @click.option("--save-inputs", is_flag=True, help="Also write the inputs.")
 @click.option("--force", is_flag=True, help="Overwrite an output that exists.")

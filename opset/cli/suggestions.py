@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import click
@@ -90,9 +91,13 @@ _PLAIN = {
 """What click says of a text that is no number, in plain words."""
 
 
-def plain_message(message: str) -> str:
-    """Return a message of click in plain words."""
+def plain_message(error: click.UsageError) -> str:
+    """Return the message of an error of click in plain words."""
+    message = error.format_message()
     for words, plain in _PLAIN.items():
         if message.endswith(words):
             return message.removesuffix(words) + plain
+    takes_domain = error.ctx is not None and "--domain" in _options_of(error.ctx.command)
+    if takes_domain and re.fullmatch(r"Got unexpected extra argument \([a-z]\w*(\.\w+)+\)", message):
+        return f"{message}; a domain is named by --domain"
     return message

@@ -38,7 +38,11 @@ tolerance_options = (
         type=click.FloatRange(min=0),
         help="Relative tolerance; by default it follows from types and lengths of sums.",
     ),
-    click.option("--atol", type=click.FloatRange(min=0), help="Absolute tolerance."),
+    click.option(
+        "--atol",
+        type=click.FloatRange(min=0),
+        help="Absolute tolerance; by default the relative one times the output's median.",
+    ),
 )
 """Options that say on what two models are compared, and how closely."""
 

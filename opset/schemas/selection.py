@@ -93,7 +93,8 @@ def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Sel
         elif os.path.exists(path):
             _select_file(path, selection)
         else:
-            selection.report("S101", "this is not a file or folder of operators", path)
+            why = "there is no such file or folder"
+            selection.report("S101", "this is not a file or folder of operators", path, why, "check the path")
     for folder in folders:
         _select_folder(folder, selection)
     selection.targets = _merge_targets(selection.targets)
@@ -138,7 +139,8 @@ def _select_file(path: Path, selection: Selection) -> None:
     elif path.suffix != SUFFIX and _is_yaml(path):
         selection.report_suffix(path)
     elif path.suffix != SUFFIX:
-        selection.report("S110", "this is no operator file", path)
+        help = "a model is checked by opset check" if path.suffix in (".onnx", ".onnxtxt") else ""
+        selection.report("S110", "this is no operator file", path, help=help)
     elif _is_misplaced(path.parent):
         selection.report_depth([path])
     else:

@@ -124,7 +124,7 @@ class _Answers:
         facts: Hashable = tuple(fits), tuple(sorted(runtime.opsets)), limit is None or limit >= ir_version
         taken = _find_answer(self._as_it_is, runtime, facts)
         if taken is None:
-            taken = survey.find_lack(runtime) is None
+            taken = all(runtime.kernels(*each) for each in survey.unknown) and survey.find_lack(runtime) is None
             self._as_it_is.append((runtime, facts, taken))
         if taken:
             return AS_IT_IS

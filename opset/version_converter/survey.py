@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opset.budget import Budget, BudgetExceeded, Limits
 from opset.errors import Finding
 from opset.model import proto as pb
-from opset.model.graph.index import Body, FreshNames
+from opset.model.graph.index import Body, FreshNames, Operator
 from opset.model.storage.container import Model
 from opset.model.storage.tensor import tensor_values
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES, release_with
 from opset.preparation import read_model
+from opset.schemas import quirks
 from opset.schemas.names import domain_name
 from opset.version_converter.body_conversion import BodyConversion
 from opset.version_converter.branches import has_branches
@@ -150,6 +151,19 @@ class Survey:
                     count += 1
             forms[body] = [*known.values()]
         return forms
+
+    @cached_property
+    def unknown(self) -> set[Operator]:
+        """The operators of domains with schemas that never had them; onnxruntime's of those names are none of them."""
+        return {
+            (op_type, domain)
+            for body in self.index.bodies
+            for index, (op_type, domain) in enumerate(body.operators)
+            if domain in self.registry.domains
+            and not self.registry.versions(op_type, domain)
+            and body.function_key(index) not in self.index.functions
+            and (domain or quirks.alias(op_type, self.facts[body].versions.get("", 0)) is None)
+        }
 
     @property
     def is_exact(self) -> bool:

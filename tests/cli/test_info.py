@@ -52,3 +52,18 @@ def test_the_reason_is_shown(folder):
     result = run("info", "m.onnx", "--runtime", "onnxruntime")
     assert "not onnxruntime-cpu 1.16: " in result.stdout and "StringConcat" in result.stdout
     assert "onnxruntime-cpu  1.17 to 1.31  -" in result.stdout
+
+
+def test_no_runtime_takes_an_operator_that_does_not_exist(folder):
+    text = '<ir_version: 8, opset_import: ["": 13]> m (float[2] x) => (float[2] y) { y = Sofmax (x) }'
+    save("m.onnx", text, folder)
+    result = run("info", "m.onnx", "--runtime", "onnxruntime", "--runtime", "tensorrt")
+    assert [
+        line.split()[1:]
+        for line in result.stdout.splitlines()
+        if line.startswith(("  onnxruntime-cpu  ", "  tensorrt  "))
+    ] == [
+        ["-", "-"],
+        ["-", "-"],
+    ]
+    assert "there is no operator Sofmax in ai.onnx" in result.stdout

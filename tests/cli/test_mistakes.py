@@ -98,7 +98,15 @@ def parts_of(stderr):
             2,
             {"error[U103]": "--force, --format html: for models, not for operators", "help": "opset diff OLD NEW"},
         ),
+        (["test", "nope.yaml"], 3, {"why": "there is no such file or folder", "help": "check the path"}),
+        (["test", "small.onnx"], 3, {"help": "a model is checked by opset check"}),
         (["explain", "C10"], 2, {"help": "there are C101, C102, C103, C104, C105, C106"}),
+        (
+            ["examples", ""],
+            2,
+            {"error[U103]": "the folder to write to has no name", "help": "name one: opset examples DIR"},
+        ),
+        (["examples", "file.yaml"], 2, {"why": "it is no folder", "help": "name another folder: opset examples DIR"}),
         (["import", "empty.json"], 3, {"where": "empty.json", "why": "it is empty"}),
         (["export", "--domain", "ai.onnx.ml", "-o", "dir"], 2, {"error[U104]": "the output cannot be written"}),
         (["export", "--domain", "ai.onnx.ml", "-o", "dir"], 2, {"why": "it is a folder", "help": "name a file in it"}),
@@ -127,6 +135,8 @@ def test_a_mistake_is_told_with_what_to_do(arguments, status, parts, files):
     ("arguments", "said"),
     [
         (["convert", "small.onnx", "--to"], "Option '--to' requires an argument."),
+        (["export", "ai.onnx"], "Got unexpected extra argument (ai.onnx); a domain is named by --domain"),
+        (["diff", 1, 2, 3, 4], "Got unexpected extra argument (4)"),
         (["verify", "a", "b", "--rtol", "x"], "Invalid value for '--rtol': 'x' is not a number"),
         (["text", "a", "--limit", "x"], "Invalid value for '--limit': 'x' is not a whole number"),
         (
@@ -170,7 +180,7 @@ def test_options_of_one_or_two_letters_are_like_none():
 
 
 def test_other_messages_of_click_stay_as_they_are():
-    assert plain_message("Missing argument 'FILE'.") == "Missing argument 'FILE'."
+    assert plain_message(click.UsageError("Missing argument 'FILE'.")) == "Missing argument 'FILE'."
 
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("list", "docs", "lint", "test", "explain")])

@@ -158,10 +158,10 @@ def test_streams_and_texts(folder):
         (["old.onnx", "new.onnx", "-o", "out.onnx"], "--set-version is missing"),
         (["old.onnx", "new.onnx", "--domain", "ai.onnx"], "do not fit models"),
         (["old.onnx", "new.onnx", "--schemas", "."], "do not fit models"),
-        (["old.onnx", "new.onnx", "13"], "Invalid value for 'A': 'new.onnx' is not a valid integer."),
+        (["old.onnx", "new.onnx", "13"], "Invalid value for 'A': 'new.onnx' is not a whole number"),
         (["Softmax", "x"], "'x' is neither a version nor the file of a model"),
-        (["Softmax", "1", "13", "--set-version", "-o", "o"], "options for models do not fit operators"),
-        (["17", "21", "--allow-external-root", "."], "options for models do not fit operators"),
+        (["Softmax", "1", "13", "--set-version", "-o", "o"], "-o: for models, not for operators"),
+        (["17", "21", "--allow-external-root", "."], "--allow-external-root: for models, not for operators"),
         (["Softmax", "13"], "a version is missing"),
         (
             ["old.onnx", "new.onnx", "--set-version", "1.2", "-o", "out.onnx"],

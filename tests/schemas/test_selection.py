@@ -144,7 +144,8 @@ def test_what_is_not_read_says_why_and_what_to_do(tree):
     misplaced = f"{READ} of a folder of domains", "move it into the folder of its domain"
     assert said("lib/schemas/com.acme/in/Turn.yaml") == ("this operator file is at the wrong depth", *misplaced)
     assert said("types.md") == ("this is no operator file", "", "")
-    assert said("nowhere") == ("this is not a file or folder of operators", "", "")
+    nowhere = "there is no such file or folder", "check the path"
+    assert said("nowhere") == ("this is not a file or folder of operators", *nowhere)
 
 
 def test_a_folder_without_operators_names_what_it_has(tree):

@@ -148,7 +148,10 @@ def test_a_message_is_for_the_name_that_is_said_its_number_or_its_own(tmp_path):
     assert same(read(tmp_path / "any.pb", *inputs), {"s": [X]})
     assert same(read(tmp_path / "other.pb", *inputs, name="a"), {"a": X})
     assert same(read(tmp_path / "other.pb", inputs[0]), {"a": X})
-    assert "write NAME=other.pb" in refused(tmp_path / "other.pb", *inputs)
+    assert refused(tmp_path / "other.pb", *inputs) == "it names no input"
+    with pytest.raises(RunError) as caught:
+        read(tmp_path / "other.pb", *inputs)
+    assert caught.value.help == "write NAME=other.pb; the inputs are a, s"
     assert "the model has only 1 inputs" in refused(tmp_path / "input_1.pb", inputs[0])
 
 
@@ -446,7 +449,9 @@ def test_archives_that_are_not_what_they_say_are_refused(tmp_path, data, why):
     [
         ("[" * 200_000, "nested too deeply"),
         ('{"a":' * 200_000, "nested too deeply"),
-        ("", "Expecting value"),
+        ("", "it is empty"),
+        (" \n", "it is empty"),
+        ("x", "Expecting value"),
         ("[1]", "no object of values by name"),
         ('{"x": [1, [2]]}', "'x': "),
         ('{"x": [[1], 2]}', "its lists in dimension 1 are not all of 1 entries"),
@@ -524,7 +529,7 @@ def test_files_that_are_none_are_refused_at_once(tmp_path):
     assert "no regular file" in refused(tmp_path / "pipe.npz")
     (tmp_path / "zero.pb").symlink_to("/dev/zero")
     assert "no regular file" in refused(tmp_path / "zero.pb")
-    assert "No such file" in refused(tmp_path / "absent.json")
+    assert "no such file or folder" in refused(tmp_path / "absent.json")
     (tmp_path / "large.pb").write_bytes(bytes(1000))
     assert "the limit is 999" in refused(tmp_path / "large.pb", limit=999)
     with pytest.raises(RunError, match="form of the file is not known"):
