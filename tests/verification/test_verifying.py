@@ -169,13 +169,13 @@ def test_ties_of_inner_values_and_places_in_caches_are_drawn():
     assert not opset.verify(model(cache.format("circular")), model(cache.format("linear"))).same
 
 
-def test_random_outputs_are_compared_by_shape_alone():
+def test_random_outputs_are_not_compared_by_element():
     text = HEAD + "(float[2] x) => (float[2] y, float[2] z) { r = RandomNormalLike (x) y = Add (x, r) z = Neg (x) }"
     found = opset.verify(model(text), model(text))
     assert found.same and "random" in found.outputs[0].why and not found.outputs[1].why
 
 
-def test_a_dropout_that_may_train_is_compared_by_shape_alone_if_it_does():
+def test_a_dropout_that_may_train_is_not_compared_by_element_if_it_does():
     text = HEAD + "(float[40] x, bool t) => (float[40] y) <float r = {0.5}> { y = Dropout <seed = 7> (x, r, t) }"
     for training in (True, False):
         found = opset.verify(model(text), model(text), data=[{"x": np.ones(40, np.float32), "t": np.array(training)}])
