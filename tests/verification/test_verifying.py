@@ -169,6 +169,26 @@ def test_ties_of_inner_values_and_places_in_caches_are_drawn():
     assert not opset.verify(model(cache.format("circular")), model(cache.format("linear"))).same
 
 
+def test_axes_are_given_from_both_ends():
+    before = opset.parse_model("""<ir_version: 10, opset_import: ["": 25]> g
+        (float[1, 3, 4] x, int64[4] p, float v, int64[2] a) => (float[A, B, C] y) { y = Pad (x, p, v, a) }""")
+    after = opset.convert(before, 14)
+    assert opset.verify(before, after).same
+    product = next(node for node in after.graph.node if node.op_type == "Mul")  # the rank, for axes from the end
+    product.op_type = "Div"
+    assert opset.verify(before, after).verdict == "different"
+
+
+def test_axes_are_given_in_any_order():
+    text = (
+        HEAD
+        + """(float[3, 4] x, int64[2] a) => (float[A, B, C, D] y) <int64 z = {{0}}, int64[1] f = {{0}}> {{
+        u = Unsqueeze (x, a) t = Unsqueeze (u, f) y = Gather <axis = {}> (t, z) }}"""
+    )
+    assert opset.verify(model(text.format(0)), model(text.format(0))).same
+    assert opset.verify(model(text.format(0)), model(text.format(1))).verdict == "different"
+
+
 def test_random_outputs_are_not_compared_by_element():
     text = HEAD + "(float[2] x) => (float[2] y, float[2] z) { r = RandomNormalLike (x) y = Add (x, r) z = Neg (x) }"
     found = opset.verify(model(text), model(text))
