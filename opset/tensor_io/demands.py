@@ -37,6 +37,7 @@ _MOST_VISITED = 100_000
 class Demand:
     """The values that suit an input: numbers from `low` to `high`, whole ones or not, or others.
 
+    - `beyond`: by how much numbers may lie outside that range if results need not be plain, as empty ones are not;
     - `bounds`: the greatest number for each place of the last axis, from `low` on;
     - `distinct`: whether no index may occur twice;
     - `fixed`: all elements, in order; `others`: more such lists, one of which may stand for it;
@@ -49,6 +50,7 @@ class Demand:
     low: float = 0
     high: float = _SMALL
     whole: bool = True
+    beyond: int = 0
     bounds: tuple[int, ...] = ()
     distinct: bool = False
     fixed: tuple[int, ...] = ()
@@ -69,8 +71,13 @@ class Demand:
         if low > high:
             return self
         whole, distinct = self.whole or other.whole, self.distinct or other.distinct
-        wraps = self.wraps if self.wraps == other.wraps else 0
-        return replace(self, low=low, high=high, whole=whole, distinct=distinct, wraps=wraps)
+        wraps, beyond = self.wraps if self.wraps == other.wraps else 0, min(self.beyond, other.beyond)
+        return replace(self, low=low, high=high, whole=whole, distinct=distinct, wraps=wraps, beyond=beyond)
+
+    def widened(self, is_wide: bool) -> Demand:
+        """Return the demand with the range that reaches beyond its own, or with its own."""
+        more = self.beyond if is_wide else 0
+        return replace(self, low=self.low - more, high=self.high + more, beyond=0)
 
 
 @dataclass(frozen=True)
@@ -117,15 +124,15 @@ _COUNTS_BACK = 11
 """The opset from which Slice takes axes that are counted from the end."""
 
 
-def _whole(low: int, high: int) -> Rule:
+def _whole(low: int, high: int, beyond: int = 0) -> Rule:
     """Return the rule that demands whole numbers from `low` to `high`."""
-    demand = Demand(low, high)
+    demand = Demand(low, high, beyond=beyond)
     return lambda use: demand
 
 
-def _real(low: float, high: float) -> Rule:
+def _real(low: float, high: float, beyond: int = 0) -> Rule:
     """Return the rule that demands numbers from `low` to `high`."""
-    demand = Demand(low, high, whole=False)
+    demand = Demand(low, high, whole=False, beyond=beyond)
     return lambda use: demand
 
 
@@ -330,22 +337,23 @@ RULES: Mapping[tuple[str, int], Rule] = {
     **{(name, 1): _tuples_of_indices for name in ("GatherND", "ScatterND")},
     **{(name, 1): _class_index for name in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")},
     ("ArrayFeatureExtractor", 1): lambda use: Demand(0, use.size(0, -1) - 1),
-    ("OneHot", 0): _whole(0, 3), ("OneHot", 1): _whole(4, 4), ("TopK", 1): _top_count,
+    ("OneHot", 0): _whole(0, 3, beyond=6), ("OneHot", 1): _whole(4, 4), ("TopK", 1): _top_count,
     ("Tile", 1): _whole(1, 2), ("Expand", 1): _wider_shape, ("Reshape", 1): _other_shape,
-    ("ConstantOfShape", 0): _whole(1, 4), ("Range", 0): _whole(0, 1), ("Range", 1): _whole(4, 6),
-    ("Range", 2): _whole(1, 2), ("Slice", 1): _whole(0, 1), ("Slice", 2): _whole(2, 4), ("Slice", 3): _some_axes,
-    ("Slice", 4): _whole(1, 2), ("Pad", 1): _whole(0, 1), ("Pad", 3): _some_axes, ("Unsqueeze", 1): _new_axes,
-    ("Squeeze", 1): _single_axes, ("Split", 1): _parts, ("CumSum", 1): _axis,
+    ("ConstantOfShape", 0): _whole(1, 4, beyond=1), ("Range", 0): _whole(0, 1), ("Range", 1): _whole(4, 6, beyond=5),
+    ("Range", 2): _whole(1, 2), ("Slice", 1): _whole(0, 1, beyond=6), ("Slice", 2): _whole(2, 4, beyond=5),
+    ("Slice", 3): _some_axes, ("Slice", 4): _whole(1, 2, beyond=3), ("Pad", 1): _whole(0, 1, beyond=2),
+    ("Pad", 3): _some_axes, ("Unsqueeze", 1): _new_axes, ("Squeeze", 1): _single_axes, ("Split", 1): _parts,
+    ("CumSum", 1): _axis,
     **{(f"Reduce{name}", 1): _some_axes for name in _REDUCTIONS},
     ("Resize", 2): _real(1, 2.6), ("Resize", 3): _whole(2, 5), ("Upsample", 1): _real(1, 2.6),
     **{(name, 4): _length_of_sequence for name in ("RNN", "GRU", "LSTM")}, ("ReverseSequence", 1): _length_of_sequence,
-    ("SequenceAt", 1): _whole(0, 1), ("SequenceErase", 1): _whole(0, 1), ("SequenceInsert", 2): _whole(0, 1),
-    ("Loop", 0): _whole(1, 5), ("Loop", 1): _whole(1, 1), ("Dropout", 1): _ratio,
+    **{(f"Sequence{name}", at): _whole(-2, 1) for name, at in (("At", 1), ("Erase", 1), ("Insert", 2))},
+    ("Loop", 0): _whole(1, 5, beyond=1), ("Loop", 1): _whole(1, 1, beyond=1), ("Dropout", 1): _ratio,
     ("Bernoulli", 0): _real(0, 1), ("Multinomial", 0): _real(-3, 0), ("BatchNormalization", 4): _POSITIVE,
     **{(name, 1): _real(0.05, 0.3) for name in ("QuantizeLinear", "DequantizeLinear")},
     **{(name, at): _real(0.05, 0.3) for name in ("QLinearConv", "QLinearMatMul") for at in (1, 4)},
     ("QLinearConv", 6): _real(5, 40), ("QLinearMatMul", 6): _real(5, 40),
-    ("Div", 1): _divisor, ("Mod", 1): _divisor, ("BitShift", 1): _whole(0, 3), ("Trilu", 1): _whole(-1, 1),
+    ("Div", 1): _divisor, ("Mod", 1): _divisor, ("BitShift", 1): _whole(0, 3), ("Trilu", 1): _whole(-1, 1, beyond=3),
     ("RoiAlign", 1): _real(0, 4), ("RoiAlign", 2): lambda use: Demand(0, use.size(0, 0) - 1),
     ("MaxRoiPool", 1): _real(0, 0.9), ("GridSample", 1): _real(-1.1, 1.1), ("AffineGrid", 1): _grid_size,
     ("MaxUnpool", 1): lambda use: Demand(0, max(use.count() - 1, 0), distinct=True),
@@ -356,7 +364,8 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("STFT", 1): _whole(1, 2), ("STFT", 3): _whole(4, 4), ("MelWeightMatrix", 0): _whole(4, 4),
     ("MelWeightMatrix", 1): _whole(16, 16), ("MelWeightMatrix", 2): _whole(8000, 8000),
     ("MelWeightMatrix", 3): _whole(0, 100), ("MelWeightMatrix", 4): _whole(3000, 4000),
-    ("Clip", 1): _real(-1, 0), ("Clip", 2): _real(0.25, 1.5), ("CenterCropPad", 1): _cropped_or_padded,
+    ("Clip", 1): _real(-1, 0, beyond=2), ("Clip", 2): _real(0.25, 1.5, beyond=2),
+    ("CenterCropPad", 1): _cropped_or_padded,
     ("Attention", 3): _scores, ("Attention", 6): lambda use: Demand(1, use.size(1, -2)),
     ("TensorScatter", 2): _place_in_cache, ("RotaryEmbedding", 3): lambda use: Demand(0, use.size(1, 0) - 1),
     **{(f"Bitwise{name}", at): _WIDE for name in ("And", "Or", "Xor", "Not") for at in (0, 1)}, ("BitShift", 0): _WIDE,

@@ -34,6 +34,8 @@ def demanded(text, version=17, given=None):
         (Demand(0, 5), Demand(0, 3, distinct=True), Demand(0, 3, distinct=True)),
         (Demand(0, 5, wraps=6), Demand(0, 3, wraps=6), Demand(0, 3, wraps=6)),
         (Demand(0, 5, wraps=6), Demand(0, 3), Demand(0, 3)),
+        (Demand(0, 5, beyond=6), Demand(0, 3, beyond=2), Demand(0, 3, beyond=2)),
+        (Demand(0, 5, beyond=6), Demand(0, 3), Demand(0, 3)),
         (Demand(0, 5), Demand(fixed=(1, 2)), Demand(fixed=(1, 2))),
         (Demand(0, 5), Demand(choices=(1, 2)), Demand(choices=(1, 2))),
         (Demand(0, 5), Demand(bounds=(1, 2)), Demand(bounds=(1, 2))),
@@ -159,7 +161,8 @@ SQRT = Demand(0.1, 3, whole=False)
          "{ x = Abs (c) a = Sqrt (x) }, else_branch = e () => (float[4] b) { b = Relu (c) }> }", {}),
         ("(int64 n, bool c, float[4] x, float[4] z) => (float[4] y, float[4] w) { y, w = Loop (n, c, x, z) "
          "<body = b (int64 i, bool d, float[4] u, float[4] v) => (bool e, float[4] p, float[4] q) "
-         "{ e = Identity (d) p = Relu (u) q = Sqrt (v) }> }", {"n": Demand(1, 5), "c": Demand(1, 1), "z": SQRT}),
+         "{ e = Identity (d) p = Relu (u) q = Sqrt (v) }> }", 
+         {"n": Demand(1, 5, beyond=1), "c": Demand(1, 1, beyond=1), "z": SQRT}),
         ("(float[2] s, float[4, 2] x) => (float[2] e, float[4, 2] y) { e, y = Scan <num_scan_inputs = 1, "
          "body = b (float[2] u, float[2] v) => (float[2] w, float[2] o) { w = Relu (u) o = Sqrt (v) }> (s, x) }",
          {"x": SQRT}),
@@ -270,6 +273,11 @@ def test_axes_are_drawn_in_any_order_and_from_both_ends():
     found = {tuple(drawn(Demand(0, 2, distinct=True, wraps=3), "int64", (2,), seed).tolist()) for seed in range(200)}
     every = {(a, b) for a in range(-3, 3) for b in range(-3, 3) if a % 3 != b % 3}
     assert found == every
+
+
+def test_a_range_is_widened_on_both_sides():
+    assert Demand(0, 1, beyond=6).widened(True) == Demand(-6, 7)
+    assert Demand(0, 1, beyond=6).widened(False) == Demand(0, 1)
 
 
 def test_each_list_that_suits_is_drawn():

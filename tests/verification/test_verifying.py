@@ -189,6 +189,26 @@ def test_axes_are_given_in_any_order():
     assert opset.verify(model(text.format(0)), model(text.format(1))).verdict == "different"
 
 
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("(float[5] x, int64[1] b, int64[1] e) => (float[A] y) <int64 z = {{0}}> {{ {} y = Slice (x, c, e) }}",
+         ("c = Identity (b)", "c = Max (b, z)")),
+        ("(float[2, 3] x, int64[4] p) => (float[A, B] y) <int64 z = {{0}}> {{ {} y = Pad (x, q) }}",
+         ("q = Identity (p)", "q = Max (p, z)")),
+        ("(float[2] x, int64 n, bool c) => (float[2] y) <int64 z = {{1}}> {{ {} y = Loop (m, c, x) <body = g "
+         "(int64 i, bool k, float[2] u) => (bool l, float[2] v) {{ l = Identity (k) v = Exp (u) }}> }}",
+         ("m = Identity (n)", "m = Max (n, z)")),
+        ("(float[4] x, float l, float h) => (float[4] y) {{ {} }}",
+         ("y = Clip (x, l, h)", "a = Min (x, h) y = Max (a, l)")),
+    ],
+)  # fmt: skip
+def test_numbers_beyond_the_plain_ones_are_drawn(text, other):
+    one, faulty = (model(HEAD + text.format(each)) for each in other)
+    assert opset.verify(one, one).same
+    assert opset.verify(one, faulty).verdict == "different"
+
+
 def test_random_outputs_are_not_compared_by_element():
     text = HEAD + "(float[2] x) => (float[2] y, float[2] z) { r = RandomNormalLike (x) y = Add (x, r) z = Neg (x) }"
     found = opset.verify(model(text), model(text))
