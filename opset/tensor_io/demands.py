@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, islice, permutations
 from typing import Any
 
 from opset.budget import Limits
@@ -27,6 +27,8 @@ from opset.opsets.registry import Registry
 _SMALL = 3
 MAX_LISTED = 4096
 """Elements of an input that lists sizes or axes; no model has so many dimensions."""
+_MOST_ORDERS = 24
+"""Orders of axes that are listed."""
 _MOST_VISITED = 100_000
 """Values that are visited for all inputs."""
 
@@ -35,9 +37,12 @@ _MOST_VISITED = 100_000
 class Demand:
     """The values that suit an input: numbers from `low` to `high`, whole ones or not, or others.
 
+    - `beyond`: by how much numbers may lie outside that range if results need not be plain, as empty ones are not;
     - `bounds`: the greatest number for each place of the last axis, from `low` on;
     - `distinct`: whether no index may occur twice;
-    - `fixed`: all elements, in order; `choices`: elements to choose from;
+    - `fixed`: all elements, in order; `others`: more such lists, one of which may stand for it;
+    - `wraps`: what is taken from some elements, as from axes that are counted from the end;
+    - `choices`: elements to choose from;
     - `mask`: whether it is added to scores, so that -inf leaves one out;
     - `spread`: whether magnitudes are spread evenly, from `low` to `high`, with both signs.
     """
@@ -45,9 +50,12 @@ class Demand:
     low: float = 0
     high: float = _SMALL
     whole: bool = True
+    beyond: int = 0
     bounds: tuple[int, ...] = ()
     distinct: bool = False
     fixed: tuple[int, ...] = ()
+    others: tuple[tuple[int, ...], ...] = ()
+    wraps: int = 0
     choices: tuple[Any, ...] = ()
     mask: bool = False
     spread: bool = False
@@ -63,7 +71,13 @@ class Demand:
         if low > high:
             return self
         whole, distinct = self.whole or other.whole, self.distinct or other.distinct
-        return replace(self, low=low, high=high, whole=whole, distinct=distinct)
+        wraps, beyond = self.wraps if self.wraps == other.wraps else 0, min(self.beyond, other.beyond)
+        return replace(self, low=low, high=high, whole=whole, distinct=distinct, wraps=wraps, beyond=beyond)
+
+    def widened(self, is_wide: bool) -> Demand:
+        """Return the demand with the range that reaches beyond its own, or with its own."""
+        more = self.beyond if is_wide else 0
+        return replace(self, low=self.low - more, high=self.high + more, beyond=0)
 
 
 @dataclass(frozen=True)
@@ -106,21 +120,29 @@ class Use:
 
 
 Rule = Callable[[Use], Demand | None]
+_COUNTS_BACK = 11
+"""The opset from which Slice takes axes that are counted from the end."""
 
 
-def _whole(low: int, high: int) -> Rule:
+def _whole(low: int, high: int, beyond: int = 0) -> Rule:
     """Return the rule that demands whole numbers from `low` to `high`."""
-    demand = Demand(low, high)
+    demand = Demand(low, high, beyond=beyond)
     return lambda use: demand
 
 
-def _real(low: float, high: float) -> Rule:
+def _real(low: float, high: float, beyond: int = 0) -> Rule:
     """Return the rule that demands numbers from `low` to `high`."""
-    demand = Demand(low, high, whole=False)
+    demand = Demand(low, high, whole=False, beyond=beyond)
     return lambda use: demand
 
 
-def _axes(use: Use) -> Demand:
+def _new_axes(use: Use) -> Demand:
+    """Return axes of the result, none twice, as many as the input has elements."""
+    rank = use.count() + len(use.shape(0) or ())
+    return Demand(0, rank - 1, distinct=True, wraps=rank) if use.shape(0) is not None else _first_axes(use)
+
+
+def _first_axes(use: Use) -> Demand:
     """Return the first axes, as many as the input has elements."""
     return Demand(fixed=tuple(range(use.count())))
 
@@ -128,7 +150,10 @@ def _axes(use: Use) -> Demand:
 def _some_axes(use: Use) -> Demand:
     """Return axes of the data, none twice, as many as the input has elements."""
     rank = len(use.shape(0) or ())
-    return Demand(0, rank - 1, distinct=True) if 0 < use.count() <= rank else _axes(use)
+    if not 0 < use.count() <= rank:
+        return _first_axes(use)
+    counts_back = use.operator != "Slice" or use.opset >= _COUNTS_BACK
+    return Demand(0, rank - 1, distinct=True, wraps=rank if counts_back else 0)
 
 
 def _writes_once(use: Use) -> bool:
@@ -170,8 +195,10 @@ def _wider_shape(use: Use) -> Demand | None:
     shape, count = use.shape(0), use.count()
     if shape is None or count < len(shape):
         return Demand(1, 1)
-    sizes = [size if isinstance(size, int) and size != 1 else _SMALL for size in shape]
-    return Demand(fixed=(_SMALL,) * (count - len(shape)) + tuple(sizes))
+    before = (_SMALL,) * (count - len(shape))
+    sizes = tuple(size if isinstance(size, int) and size != 1 else _SMALL for size in shape)
+    ones = tuple(1 if isinstance(size, int) and size != 1 else _SMALL for size in shape)
+    return Demand(fixed=(*before, *sizes), others=((*before, *ones),))
 
 
 def _other_shape(use: Use) -> Demand | None:
@@ -181,22 +208,30 @@ def _other_shape(use: Use) -> Demand | None:
         return None
     numbers = [size if isinstance(size, int) else -1 for size in shape]
     if count < len(numbers):
-        return Demand(fixed=(-1, *numbers[len(numbers) - count + 1 :]))
-    return Demand(fixed=(1,) * (count - len(numbers)) + tuple(reversed(numbers)))
+        others = [] if -1 in numbers[: count - 1] else [(*numbers[: count - 1], -1)]
+        return Demand(fixed=(-1, *numbers[len(numbers) - count + 1 :]), others=tuple(others))
+    ones = (1,) * (count - len(numbers))
+    others = [(*numbers, *ones)]
+    if len(numbers) > 1:  # the first size as it is, and the others in one
+        others.append((numbers[0] if use.attribute("allowzero") else 0, -1, *(1,) * (count - 2)))
+    return Demand(fixed=(*ones, *reversed(numbers)), others=tuple(others))
 
 
 def _single_axes(use: Use) -> Demand:
     """Return the axes of size 1."""
     shape = use.shape(0) or ()
-    return Demand(fixed=tuple(axis for axis, size in enumerate(shape) if size == 1)[: use.count()])
+    axes = [axis for axis, size in enumerate(shape) if size == 1]
+    first, *others = islice(permutations(axes, min(use.count(), len(axes))), _MOST_ORDERS)
+    return Demand(fixed=first, others=tuple(others), wraps=len(shape))
 
 
 def _parts(use: Use) -> Demand:
-    """Return sizes of parts that make up the axis, each greater than the one before if there is room."""
+    """Return sizes of parts that make up the axis, in turn greater or less than the one before if there is room."""
     count, size = max(use.count(), 1), use.size(0, use.attribute("axis", 0))
     whole = count * (count + 1) // 2
     parts = [size * (number + 1) // whole for number in range(count - 1)]
-    return Demand(fixed=(*parts, size - sum(parts)))
+    fixed = (*parts, size - sum(parts))
+    return Demand(fixed=fixed, others=() if len({*fixed}) == 1 else (fixed[::-1], (*fixed[1:], fixed[0])))
 
 
 def _length_of_sequence(use: Use) -> Demand:
@@ -207,7 +242,8 @@ def _length_of_sequence(use: Use) -> Demand:
 
 def _axis(use: Use) -> Demand:
     """Return an axis of the data."""
-    return Demand(0, max(len(use.shape(0) or ()) - 1, 0))
+    rank = max(len(use.shape(0) or ()), 1)
+    return Demand(-rank, rank - 1)
 
 
 def _divisor(use: Use) -> Demand | None:
@@ -253,7 +289,8 @@ def _place_in_cache(use: Use) -> Demand:
 
 def _grid_size(use: Use) -> Demand:
     """Return the size of an output image, other along each axis, with the batch of the transformations."""
-    return Demand(fixed=(use.size(0, 0), 1, *range(_SMALL + 1, _SMALL + max(use.count() - 1, 1))))
+    sizes = range(_SMALL + 1, _SMALL + max(use.count() - 1, 1))
+    return Demand(fixed=(use.size(0, 0), 1, *sizes), others=((use.size(0, 0), 2, *reversed(sizes)),))
 
 
 def _cropped_or_padded(use: Use) -> Demand | None:
@@ -300,22 +337,23 @@ RULES: Mapping[tuple[str, int], Rule] = {
     **{(name, 1): _tuples_of_indices for name in ("GatherND", "ScatterND")},
     **{(name, 1): _class_index for name in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")},
     ("ArrayFeatureExtractor", 1): lambda use: Demand(0, use.size(0, -1) - 1),
-    ("OneHot", 0): _whole(0, 3), ("OneHot", 1): _whole(4, 4), ("TopK", 1): _top_count,
+    ("OneHot", 0): _whole(0, 3, beyond=6), ("OneHot", 1): _whole(4, 4), ("TopK", 1): _top_count,
     ("Tile", 1): _whole(1, 2), ("Expand", 1): _wider_shape, ("Reshape", 1): _other_shape,
-    ("ConstantOfShape", 0): _whole(1, 4), ("Range", 0): _whole(0, 1), ("Range", 1): _whole(4, 6),
-    ("Range", 2): _whole(1, 2), ("Slice", 1): _whole(0, 1), ("Slice", 2): _whole(2, 4), ("Slice", 3): _some_axes,
-    ("Slice", 4): _whole(1, 2), ("Pad", 1): _whole(0, 1), ("Pad", 3): _some_axes, ("Unsqueeze", 1): _axes,
-    ("Squeeze", 1): _single_axes, ("Split", 1): _parts, ("CumSum", 1): _axis,
+    ("ConstantOfShape", 0): _whole(1, 4, beyond=1), ("Range", 0): _whole(0, 1), ("Range", 1): _whole(4, 6, beyond=5),
+    ("Range", 2): _whole(1, 2), ("Slice", 1): _whole(0, 1, beyond=6), ("Slice", 2): _whole(2, 4, beyond=5),
+    ("Slice", 3): _some_axes, ("Slice", 4): _whole(1, 2, beyond=3), ("Pad", 1): _whole(0, 1, beyond=2),
+    ("Pad", 3): _some_axes, ("Unsqueeze", 1): _new_axes, ("Squeeze", 1): _single_axes, ("Split", 1): _parts,
+    ("CumSum", 1): _axis,
     **{(f"Reduce{name}", 1): _some_axes for name in _REDUCTIONS},
     ("Resize", 2): _real(1, 2.6), ("Resize", 3): _whole(2, 5), ("Upsample", 1): _real(1, 2.6),
     **{(name, 4): _length_of_sequence for name in ("RNN", "GRU", "LSTM")}, ("ReverseSequence", 1): _length_of_sequence,
-    ("SequenceAt", 1): _whole(0, 1), ("SequenceErase", 1): _whole(0, 1), ("SequenceInsert", 2): _whole(0, 1),
-    ("Loop", 0): _whole(1, 5), ("Loop", 1): _whole(1, 1), ("Dropout", 1): _ratio,
+    **{(f"Sequence{name}", at): _whole(-2, 1) for name, at in (("At", 1), ("Erase", 1), ("Insert", 2))},
+    ("Loop", 0): _whole(1, 5, beyond=1), ("Loop", 1): _whole(1, 1, beyond=1), ("Dropout", 1): _ratio,
     ("Bernoulli", 0): _real(0, 1), ("Multinomial", 0): _real(-3, 0), ("BatchNormalization", 4): _POSITIVE,
     **{(name, 1): _real(0.05, 0.3) for name in ("QuantizeLinear", "DequantizeLinear")},
     **{(name, at): _real(0.05, 0.3) for name in ("QLinearConv", "QLinearMatMul") for at in (1, 4)},
     ("QLinearConv", 6): _real(5, 40), ("QLinearMatMul", 6): _real(5, 40),
-    ("Div", 1): _divisor, ("Mod", 1): _divisor, ("BitShift", 1): _whole(0, 3), ("Trilu", 1): _whole(-1, 1),
+    ("Div", 1): _divisor, ("Mod", 1): _divisor, ("BitShift", 1): _whole(0, 3), ("Trilu", 1): _whole(-1, 1, beyond=3),
     ("RoiAlign", 1): _real(0, 4), ("RoiAlign", 2): lambda use: Demand(0, use.size(0, 0) - 1),
     ("MaxRoiPool", 1): _real(0, 0.9), ("GridSample", 1): _real(-1.1, 1.1), ("AffineGrid", 1): _grid_size,
     ("MaxUnpool", 1): lambda use: Demand(0, max(use.count() - 1, 0), distinct=True),
@@ -326,7 +364,8 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("STFT", 1): _whole(1, 2), ("STFT", 3): _whole(4, 4), ("MelWeightMatrix", 0): _whole(4, 4),
     ("MelWeightMatrix", 1): _whole(16, 16), ("MelWeightMatrix", 2): _whole(8000, 8000),
     ("MelWeightMatrix", 3): _whole(0, 100), ("MelWeightMatrix", 4): _whole(3000, 4000),
-    ("Clip", 1): _real(-1, 0), ("Clip", 2): _real(0.25, 1.5), ("CenterCropPad", 1): _cropped_or_padded,
+    ("Clip", 1): _real(-1, 0, beyond=2), ("Clip", 2): _real(0.25, 1.5, beyond=2),
+    ("CenterCropPad", 1): _cropped_or_padded,
     ("Attention", 3): _scores, ("Attention", 6): lambda use: Demand(1, use.size(1, -2)),
     ("TensorScatter", 2): _place_in_cache, ("RotaryEmbedding", 3): lambda use: Demand(0, use.size(1, 0) - 1),
     **{(f"Bitwise{name}", at): _WIDE for name in ("And", "Or", "Xor", "Not") for at in (0, 1)}, ("BitShift", 0): _WIDE,

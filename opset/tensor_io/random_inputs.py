@@ -179,7 +179,11 @@ def _suitable(shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator, 
     if demand.mask:
         return _mask(shape, dtype, rng)
     if demand.fixed:
-        return np.array(demand.fixed).astype(dtype).reshape(shape) if len(demand.fixed) == size else None
+        if len(demand.fixed) != size:
+            return None
+        lists = demand.fixed, *demand.others
+        numbers = np.array(lists[rng.integers(len(lists))]).reshape(shape)
+        return _wrapped(numbers, demand.wraps, rng).astype(dtype)
     if demand.bounds:
         return _index_tuples(shape, rng, demand).astype(dtype) if shape and shape[-1] == len(demand.bounds) else None
     if dtype.kind == "b":
@@ -189,7 +193,7 @@ def _suitable(shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator, 
         low = max(math.ceil(demand.low), least)
         high = max(min(math.floor(demand.high), most), low)
         if demand.distinct:
-            return _distinct(shape, high + 1, rng).astype(dtype)
+            return _wrapped(_distinct(shape, high + 1, rng), demand.wraps, rng).astype(dtype)
         return np.asarray(rng.integers(low, high + 1, size=shape)).astype(dtype)
     return np.asarray(rng.uniform(demand.low, demand.high, size=shape)).astype(dtype)
 
@@ -220,6 +224,13 @@ def _mask(shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator) -> A
     numbers = np.asarray(rng.standard_normal(shape))
     lowest = -np.inf if dtype.kind == "f" or dtype.name == "bfloat16" else -1.0
     return np.where(kept, numbers, lowest).astype(dtype)
+
+
+def _wrapped(numbers: Any, wraps: int, rng: np.random.Generator) -> Any:
+    """Return axes of which some are counted from the end, each at random, and in half of the draws none."""
+    if not wraps or rng.random() < 0.5:
+        return numbers
+    return np.where(rng.random(numbers.shape) < 0.5, numbers - wraps, numbers)
 
 
 def _distinct(shape: list[int], count: int, rng: np.random.Generator) -> Any:

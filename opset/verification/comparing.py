@@ -13,7 +13,7 @@ from opset.reference.comparison import differences, tolerance_of, ulps
 from opset.reference.numerics.arrays import pieces
 from opset.reference.numerics.memory import nbytes
 from opset.reference.values import outline
-from opset.verification.report import DIFFERENT, NOT_COMPARED, RANDOM, SAME, SHARES, OutputComparison
+from opset.verification.report import DIFFERENT, DISTRIBUTED, NOT_COMPARED, RANDOM, SAME, SHARES, OutputComparison
 
 
 def leaves(value: Any) -> Iterator[Any]:
@@ -82,7 +82,7 @@ class Comparison:
         self._nan = [0, 0]
         self._histogram = np.zeros(len(SHARES) + 2, np.int64)
         self._digests: set[bytes] = set()
-        self._runs = self._random_runs = 0
+        self._runs = self._random_runs = self._distributions = 0
 
     def add(self, before: Any, after: Any, allowed: float, longest_sum: int) -> bool:
         """Add the values of a run, with the relative tolerance of the models; return whether they are the same."""
@@ -113,6 +113,12 @@ class Comparison:
         self.why = self.why or why
         return not why
 
+    def add_distribution(self, why: str) -> bool:
+        """Add why the random numbers of a run have another distribution, "" if not; return whether they have one."""
+        self._distributions += 1
+        self.why = self.why or why
+        return not why
+
     def result(self) -> OutputComparison:
         """Return the comparison as it is reported."""
         verdict = NOT_COMPARED if not self._runs else DIFFERENT if self.why else SAME
@@ -136,10 +142,11 @@ class Comparison:
 
     @property
     def _why_less(self) -> str:
-        """Why only type and shape were compared in some runs, "" if all were compared in full."""
+        """Why the elements were not compared in some runs, "" if they were in all."""
+        words = DISTRIBUTED if self._distributions else RANDOM
         if not self._random_runs or self._random_runs == self._runs:
-            return RANDOM if self._random_runs else ""
-        return f"in {self._random_runs} of {self._runs} runs {RANDOM}"
+            return words if self._random_runs else ""
+        return f"in {self._random_runs} of {self._runs} runs {words}"
 
     @property
     def is_empty(self) -> bool:

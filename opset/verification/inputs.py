@@ -130,6 +130,8 @@ class Drawing:
         """
         bound, _, demands = self._prepare(sizes)
         inputs = [value for value in bound.proto.graph.input if value.name in self._needed]
+        is_wide = seed >= FIRST and seed % 2 == 1 and not attempt
+        demands = {name: each.widened(is_wide) for name, each in demands.items()}
         careful = CAREFUL[attempt]
         if careful is not None:
             demands = demands | {

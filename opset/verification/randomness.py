@@ -27,14 +27,14 @@ def random_outputs(model: Model, registry: Registry) -> tuple[set[str], set[str]
 
 
 def without_seeds(model: Model) -> Model:
-    """Return a copy of a model in which each Dropout draws other numbers in each run."""
+    """Return a copy of a model in which each node that draws random numbers draws others in each run."""
     copy = copy_model(model)
     pending: list[Any] = [copy.proto.graph, *copy.proto.functions]
     while pending:
         body = pending.pop()
         for node in body.node:
             pending += [graph for _, graph in subgraphs(node)]
-            if node.op_type in _PERHAPS:
+            if node.op_type in _RANDOM | _PERHAPS:
                 kept = [each for each in node.attribute if each.name != "seed"]
                 del node.attribute[:]
                 node.attribute.extend(kept)

@@ -11,6 +11,7 @@ SAME, DIFFERENT, NOT_COMPARED = "same", "different", "not compared"
 SHARES = (0.001, 0.01, 0.1, 1, 10, 100)
 """Shares of the difference that is allowed for an element, by which a histogram counts differences."""
 RANDOM = "only type and shape were compared: it depends on random numbers"
+DISTRIBUTED = "only type, shape and distribution were compared: it depends on random numbers"
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from opset.budget import Budget, Limits
+from opset.budget import Budget, BudgetExceeded, Limits
 from opset.child_process import ChildProcess, death_text, environment_without_folder
 from opset.errors import Finding, RunError, UsageError, safe_text
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry
 from opset.opsets.runtimes.installed import MEMORY, package_of
 from opset.reference.engine.evaluator import ReferenceEvaluator
+from opset.reference.engine.limits import limit_error
 
 PROGRAM = Path(__file__).with_name("runtime_program.py")
 REFERENCE = "the reference evaluator"
@@ -91,7 +92,7 @@ class RuntimeRunner:
         trace: Callable[[str, str, Any], None] | None = None,
         max_steps: int | None = None,
     ) -> list[Any]:
-        """Return the outputs. Raises RunError R206 if the runtime does not load or run the model."""
+        """Return the outputs. Raises RunError R206 if the runtime does not load or run it, R303 if time is up."""
         seconds = self._budget.remaining_limits(self._limits).timeout or PATIENCE
         with tempfile.TemporaryDirectory(prefix="opset-") as folder:
             self._model.save(os.path.join(folder, "model.onnx"), external="copy")
@@ -114,7 +115,7 @@ class RuntimeRunner:
         return [value.astype(object) if value.dtype.kind == "U" else value for value in found]
 
     def _ask(self, folder: str, seconds: float) -> dict[str, Any]:
-        """Return the answer of the program, which is ended if it takes too long."""
+        """Return the answer of the program, which is ended if it takes too long. Raises RunError R303 if time is up."""
         command = (sys.executable, str(PROGRAM), self._package, folder)
         child = ChildProcess(command, MEMORY, serves=True, environment=environment_without_folder())
         deadline = time.monotonic() + seconds
@@ -127,10 +128,11 @@ class RuntimeRunner:
             line = bytes(child.answered).partition(b"\n")[0]
             if line:
                 return dict(json.loads(line))
-            why = (
-                f"it took more than {seconds:g} seconds" if status is None else death_text(status, child.last_output())
-            )
-            return {"run": why}
+            if status is not None:
+                return {"run": death_text(status, child.last_output())}
+            if self._limits.timeout is not None:
+                raise limit_error(BudgetExceeded("seconds", f"it may take {self._limits.timeout:g} seconds"))
+            return {"run": f"it took more than {seconds:g} seconds"}
         finally:
             child.end()
 

@@ -17,6 +17,7 @@ from opset.reference.value_info import value_info_of
 from opset.tensor_io.files import read_values
 from opset.verification.branches import Branches
 from opset.verification.comparing import Comparison, InnerValues, leaves, why_different
+from opset.verification.distributions import DRAWS, statistics_of, why_distributed_otherwise
 from opset.verification.inputs import CAREFUL, Drawing, Drawn
 from opset.verification.randomness import random_outputs, without_seeds
 from opset.verification.report import (
@@ -44,6 +45,8 @@ MOST_STEPS, STEPS_FOR_ONE = 100_000, 100
 """Steps that a run of the second model may take at least, and for each step of the first one; more has no end."""
 ENOUGH_DRAWN = 40
 """Elements that are drawn again to see whether an output is random: a few may happen to be equal."""
+MOST_DISTRIBUTIONS = 6
+"""Runs in which random outputs of a small model are drawn many times, to compare their distributions."""
 _STOPPED = ("R301", "R302", "R303", "R205", "R201")
 """Codes of runs that say nothing about the model's values."""
 
@@ -178,6 +181,7 @@ class _Verifying:
         self._last: tuple[Drawn, Mapping[str, Any]] | None = None
         """The inputs of the last run in which the outputs were the same, for both models."""
         self._inside = ""
+        self._distributions = 0
         self._stopped = False
         """Whether a run reached a limit, as runs on other inputs would."""
         self.branches = Branches(before, registry)
@@ -341,7 +345,9 @@ class _Verifying:
         for name, comparison in self.comparisons.items():
             allowed[name], longest = _tolerance_for(values[name], name, comparison.after, roundings)
             same &= comparison.add(values[name], other_values[comparison.after], allowed[name], longest)
-        verdict = SAME if same else DIFFERENT
+        is_random = any(each.random for each in self.comparisons.values())
+        distributed = not (same and is_random) or self._compare_distributions(drawn, feeds)
+        verdict = SAME if same and distributed else DIFFERENT
         self.runs.append(VerifiedRun(drawn.source, drawn.seed, drawn.sizes, verdict))
         if same:
             self._last = drawn, feeds
@@ -373,22 +379,45 @@ class _Verifying:
         Raises:
             RunError: The reference evaluator does not run the model.
         """
-        model = without_seeds(self.models[0])
-        names = [each.name for each in model.proto.graph.output]
-
-        def outputs(seed: int) -> dict[str, Any]:
-            runner = ReferenceRunner(model, self.registry, self.settings.limits, self.budget, seed=seed)
-            return dict(zip(names, runner.run(drawn.feeds), strict=True))
-
-        values, found, left = outputs(0), set[str](), {*doubtful}
+        (values,), found, left = self._draws(0, drawn.feeds, range(1)), set[str](), {*doubtful}
         fewest = min(sum(each.size for each in leaves(values[name])) for name in left)
         for seed in range(1, max(ENOUGH_DRAWN // max(fewest, 1), 1) + 1):
-            again = outputs(seed)
+            (again,) = self._draws(0, drawn.feeds, (seed,))
             found |= {name for name in left if why_different(values[name], again[name], 0.0, 0.0)}
             left -= found
             if not left:
                 break
         return found
+
+    def _compare_distributions(self, drawn: Drawn, feeds: Mapping[str, Any]) -> bool:
+        """Return whether the random outputs of two small models have one distribution on the inputs of a run.
+
+        The seeds of the two are others, as draws that mirror each other would seem to differ too often.
+        """
+        if self.settings.with_ is not None or self._distributions >= MOST_DISTRIBUTIONS or not self.drawing.is_small:
+            return True
+        self._distributions += 1
+        names = [name for name, each in self.comparisons.items() if each.random]
+        try:
+            first, *before = self._draws(0, drawn.feeds, range(DRAWS + 1))
+            after = self._draws(1, feeds, range(DRAWS + 1, 2 * DRAWS + 1))
+        except RunError as error:
+            self.notes.append(f"the distributions of random outputs were not compared: {_message(error)}")
+            return True
+        same = True
+        for name in names:
+            comparison = self.comparisons[name]
+            one = [statistics_of(each[name], first[name]) for each in before]
+            other = [statistics_of(each[comparison.after], first[name]) for each in after]
+            same &= comparison.add_distribution(why_distributed_otherwise(one, other))
+        return same
+
+    def _draws(self, number: int, feeds: Mapping[str, Any], seeds: Iterable[int]) -> list[dict[str, Any]]:
+        """Return the outputs of a model by name, once for each seed. Raises RunError if it does not run."""
+        model = without_seeds(self.models[number])
+        names = [each.name for each in model.proto.graph.output]
+        runners = (ReferenceRunner(model, self.registry, self.settings.limits, self.budget, seed) for seed in seeds)
+        return [dict(zip(names, each.run(feeds), strict=True)) for each in runners]
 
     def _differs_inside(self) -> bool:
         """Whether the same outputs of the last run came from other values inside, so that other inputs may show it."""

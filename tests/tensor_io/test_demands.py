@@ -32,6 +32,10 @@ def demanded(text, version=17, given=None):
         (Demand(0, 5), Demand(0, 3, whole=False), Demand(0, 3)),
         (Demand(0, 5, distinct=True), Demand(0, 3), Demand(0, 3, distinct=True)),
         (Demand(0, 5), Demand(0, 3, distinct=True), Demand(0, 3, distinct=True)),
+        (Demand(0, 5, wraps=6), Demand(0, 3, wraps=6), Demand(0, 3, wraps=6)),
+        (Demand(0, 5, wraps=6), Demand(0, 3), Demand(0, 3)),
+        (Demand(0, 5, beyond=6), Demand(0, 3, beyond=2), Demand(0, 3, beyond=2)),
+        (Demand(0, 5, beyond=6), Demand(0, 3), Demand(0, 3)),
         (Demand(0, 5), Demand(fixed=(1, 2)), Demand(fixed=(1, 2))),
         (Demand(0, 5), Demand(choices=(1, 2)), Demand(choices=(1, 2))),
         (Demand(0, 5), Demand(bounds=(1, 2)), Demand(bounds=(1, 2))),
@@ -63,19 +67,29 @@ def test_two_demands_are_met_together_if_they_can_be(one, other, met):
         ("(float[2, 9] x, int64[1] k) => (float[A, B] y, int64[A, B] i) { y, i = TopK (x, k) }", "k", Demand(1, 3)),
         ("(float[2, 9] x, int64[1] k) => (float[A, B] y, int64[A, B] i) { y, i = TopK <axis = 0> (x, k) }", "k",
          Demand(1, 2)),
-        ("(float[1, 4] x, int64[3] s) => (float[A, B, C] y) { y = Expand (x, s) }", "s", Demand(fixed=(3, 3, 4))),
-        ("(float[1, 4] x, int64[2] s) => (float[A, B] y) { y = Expand (x, s) }", "s", Demand(fixed=(3, 4))),
+        ("(float[1, 4] x, int64[3] s) => (float[A, B, C] y) { y = Expand (x, s) }", "s", 
+         Demand(fixed=(3, 3, 4), others=((3, 3, 1),))),
+        ("(float[1, 4] x, int64[2] s) => (float[A, B] y) { y = Expand (x, s) }", "s",
+         Demand(fixed=(3, 4), others=((3, 1),))),
         ("(float[2, 4] x, int64[1] s) => (float[A, B] y) { y = Expand (x, s) }", "s", Demand(1, 1)),
-        ("(float[2, 3, 4] x, int64[2] s) => (float[A, B] y) { y = Reshape (x, s) }", "s", Demand(fixed=(-1, 4))),
+        ("(float[2, 3, 4] x, int64[2] s) => (float[A, B] y) { y = Reshape (x, s) }", "s",
+         Demand(fixed=(-1, 4), others=((2, -1),))),
         ("(float[2, 4] x, int64[4] s) => (float[A, B, C, D] y) { y = Reshape (x, s) }", "s",
-         Demand(fixed=(1, 1, 4, 2))),
-        ("(float[2, 4] x, int64[2] a) => (float[A, B, C, D] y) { y = Unsqueeze (x, a) }", "a", Demand(fixed=(0, 1))),
-        ("(float[1, 4, 1] x, int64[1] a) => (float[A, B] y) { y = Squeeze (x, a) }", "a", Demand(fixed=(0,))),
+         Demand(fixed=(1, 1, 4, 2), others=((2, 4, 1, 1), (0, -1, 1, 1)))),
+        ("(float[2, 4] x, int64[2] s) => (float[A, B] y) { y = Reshape <allowzero = 1> (x, s) }", "s",
+         Demand(fixed=(4, 2), others=((2, 4), (2, -1)))),
+        ("(float[2, 4] x, int64[2] a) => (float[A, B, C, D] y) { y = Unsqueeze (x, a) }", "a",
+         Demand(0, 3, distinct=True, wraps=4)),
+        ("(float[1, 4, 1] x, int64[1] a) => (float[A, B] y) { y = Squeeze (x, a) }", "a",
+         Demand(fixed=(0,), others=((2,),), wraps=3)),
         ("(float[2, 10] x, int64[4] p) => (float[A, B] a, float[A, C] b, float[A, D] c, float[A, E] d) "
-         "{ a, b, c, d = Split <axis = 1> (x, p) }", "p", Demand(fixed=(1, 2, 3, 4))),
+         "{ a, b, c, d = Split <axis = 1> (x, p) }", "p",
+         Demand(fixed=(1, 2, 3, 4), others=((4, 3, 2, 1), (2, 3, 4, 1)))),
+        ("(float[2, 4] x, int64[2] p) => (float[A, 2] a, float[B, 2] b) { a, b = Split <axis = 0> (x, p) }", "p",
+         Demand(fixed=(0, 2), others=((2, 0), (2, 0)))),
         ("(float[2, 4] x, int64[2] b, int64[2] e, int64[2] a) => (float[A, B] y) { y = Slice (x, b, e, a) }", "a",
-         Demand(0, 1, distinct=True)),
-        ("(float[2, 4] x, int64 a) => (float[A, B] y) { y = CumSum (x, a) }", "a", Demand(0, 1)),
+         Demand(0, 1, distinct=True, wraps=2)),
+        ("(float[2, 4] x, int64 a) => (float[A, B] y) { y = CumSum (x, a) }", "a", Demand(-2, 1)),
         ("(float[7, 2, 5] x, float[1, 9, 5] w, float[1, 9, 3] r, float[1, 18] b, int32[2] n) => (float[A, B, C, D] y) "
          "{ y = GRU <hidden_size = 3> (x, w, r, b, n) }", "n", Demand(1, 7)),
         ("(float[2, 5] x, int64[2] n) => (float[A, B] y) "
@@ -92,9 +106,9 @@ def test_two_demands_are_met_together_if_they_can_be(one, other, met):
         ("(float[4, 3] x, int64[1] n) => (float[A, B] y) { y = CenterCropPad <axes = [1]> (x, n) }", "n",
          Demand(low=1, bounds=(6,))),
         ("(float[3, 2, 3] t, int64[4] n) => (float[A, B, C, D] y) { y = AffineGrid (t, n) }", "n",
-         Demand(fixed=(3, 1, 4, 5))),
+         Demand(fixed=(3, 1, 4, 5), others=((3, 2, 5, 4),))),
         ("(float[3, 3, 4] t, int64[5] n) => (float[A, B, C, D, E] y) { y = AffineGrid (t, n) }", "n",
-         Demand(fixed=(3, 1, 4, 5, 6))),
+         Demand(fixed=(3, 1, 4, 5, 6), others=((3, 2, 6, 5, 4),))),
         ("(float[4] x, float8e4m3fn[1] l) => (float8e4m3fn[A] y) { y = CastLike (x, l) }", "x",
          Demand(0.01, 1e6, whole=False, spread=True)),
         ('(string[4] x) => (string[A, B] y, int64[A] n) { y, n = StringSplit <delimiter = "-"> (x) }', "x",
@@ -147,7 +161,8 @@ SQRT = Demand(0.1, 3, whole=False)
          "{ x = Abs (c) a = Sqrt (x) }, else_branch = e () => (float[4] b) { b = Relu (c) }> }", {}),
         ("(int64 n, bool c, float[4] x, float[4] z) => (float[4] y, float[4] w) { y, w = Loop (n, c, x, z) "
          "<body = b (int64 i, bool d, float[4] u, float[4] v) => (bool e, float[4] p, float[4] q) "
-         "{ e = Identity (d) p = Relu (u) q = Sqrt (v) }> }", {"n": Demand(1, 5), "c": Demand(1, 1), "z": SQRT}),
+         "{ e = Identity (d) p = Relu (u) q = Sqrt (v) }> }", 
+         {"n": Demand(1, 5, beyond=1), "c": Demand(1, 1, beyond=1), "z": SQRT}),
         ("(float[2] s, float[4, 2] x) => (float[2] e, float[4, 2] y) { e, y = Scan <num_scan_inputs = 1, "
          "body = b (float[2] u, float[2] v) => (float[2] w, float[2] o) { w = Relu (u) o = Sqrt (v) }> (s, x) }",
          {"x": SQRT}),
@@ -252,6 +267,30 @@ def test_magnitudes_are_spread_with_both_signs():
     assert 100 < np.count_nonzero(np.abs(found) < 100) < 300
     assert np.isinf(drawn(spread, "float16", (400,))).any()
     assert set(drawn(spread, "int64", (50,)).tolist()) == {0, 1, 2, 3}  # what is drawn of integers in any case
+
+
+def test_axes_are_drawn_in_any_order_and_from_both_ends():
+    found = {tuple(drawn(Demand(0, 2, distinct=True, wraps=3), "int64", (2,), seed).tolist()) for seed in range(200)}
+    every = {(a, b) for a in range(-3, 3) for b in range(-3, 3) if a % 3 != b % 3}
+    assert found == every
+
+
+def test_a_range_is_widened_on_both_sides():
+    assert Demand(0, 1, beyond=6).widened(True) == Demand(-6, 7)
+    assert Demand(0, 1, beyond=6).widened(False) == Demand(0, 1)
+
+
+def test_each_list_that_suits_is_drawn():
+    demand = Demand(fixed=(0, 2), others=((2, 0), (5, 5)))
+    assert {tuple(drawn(demand, "int64", (2,), seed).tolist()) for seed in range(40)} == {(0, 2), (2, 0), (5, 5)}
+    once = Demand(fixed=(1,), wraps=4)
+    assert {int(drawn(once, "int64", (1,), seed)[0]) for seed in range(40)} == {1, -3}
+
+
+def test_axes_from_the_end_are_not_drawn_if_a_version_does_not_take_them():
+    text = "(float[2, 4] x, int64[2] b, int64[2] e, int64[2] a) => (float[A, B] y) { y = Slice (x, b, e, a) }"
+    assert demanded(text, 10)["a"] == Demand(0, 1, distinct=True)
+    assert demanded(text, 11)["a"] == Demand(0, 1, distinct=True, wraps=2)
 
 
 def test_a_mask_leaves_a_part_out_but_never_all_of_the_last_row():

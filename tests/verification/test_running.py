@@ -18,7 +18,7 @@ X = {"x": np.float32([1, 2])}
 @pytest.mark.parametrize(
     ("program", "timeout", "code", "words"),
     [
-        ("import time\ntime.sleep(60)", 0.2, "R206", "it took more than 0."),
+        ("import time\ntime.sleep(60)", 0.2, "R303", "the evaluation was stopped: time is up: it may take 0.2 seconds"),
         ("import sys\nsys.exit('no such thing')", 60, "R206", "no such thing"),
         (ANSWER % '{"version": "7", "load": "it is odd"}', 60, "R206", "does not load the model before: it is odd"),
         (ANSWER % '{"version": "7", "run": "it is odd"}', 60, "R206", "does not run the model before: it is odd"),
@@ -35,6 +35,16 @@ def test_a_runtime_that_does_not_answer_is_an_error(tmp_path, monkeypatch, progr
     (finding,) = caught.value.findings
     assert finding.code == code and words in f"{finding.message}: {finding.why}"
     assert runner.version == ("7" if "version" in program else "")
+
+
+def test_a_runtime_has_some_time_even_without_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "PROGRAM", tmp_path / "program.py")
+    monkeypatch.setattr(running, "PATIENCE", 0.2)
+    (tmp_path / "program.py").write_text("import time\ntime.sleep(60)")
+    runner = RuntimeRunner(opset.load(opset.parse_model(TEXT)), "after", "onnxruntime", Limits(), Budget(Limits()))
+    with pytest.raises(RunError, match="onnxruntime does not run the model after") as caught:
+        runner.run(X)
+    assert (caught.value.findings[0].code, caught.value.findings[0].why) == ("R206", "it took more than 0.2 seconds")
 
 
 OUTPUTS = """import os, sys

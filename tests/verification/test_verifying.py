@@ -169,13 +169,53 @@ def test_ties_of_inner_values_and_places_in_caches_are_drawn():
     assert not opset.verify(model(cache.format("circular")), model(cache.format("linear"))).same
 
 
-def test_random_outputs_are_compared_by_shape_alone():
+def test_axes_are_given_from_both_ends():
+    before = opset.parse_model("""<ir_version: 10, opset_import: ["": 25]> g
+        (float[1, 3, 4] x, int64[4] p, float v, int64[2] a) => (float[A, B, C] y) { y = Pad (x, p, v, a) }""")
+    after = opset.convert(before, 14)
+    assert opset.verify(before, after).same
+    product = next(node for node in after.graph.node if node.op_type == "Mul")  # the rank, for axes from the end
+    product.op_type = "Div"
+    assert opset.verify(before, after).verdict == "different"
+
+
+def test_axes_are_given_in_any_order():
+    text = (
+        HEAD
+        + """(float[3, 4] x, int64[2] a) => (float[A, B, C, D] y) <int64 z = {{0}}, int64[1] f = {{0}}> {{
+        u = Unsqueeze (x, a) t = Unsqueeze (u, f) y = Gather <axis = {}> (t, z) }}"""
+    )
+    assert opset.verify(model(text.format(0)), model(text.format(0))).same
+    assert opset.verify(model(text.format(0)), model(text.format(1))).verdict == "different"
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("(float[5] x, int64[1] b, int64[1] e) => (float[A] y) <int64 z = {{0}}> {{ {} y = Slice (x, c, e) }}",
+         ("c = Identity (b)", "c = Max (b, z)")),
+        ("(float[2, 3] x, int64[4] p) => (float[A, B] y) <int64 z = {{0}}> {{ {} y = Pad (x, q) }}",
+         ("q = Identity (p)", "q = Max (p, z)")),
+        ("(float[2] x, int64 n, bool c) => (float[2] y) <int64 z = {{1}}> {{ {} y = Loop (m, c, x) <body = g "
+         "(int64 i, bool k, float[2] u) => (bool l, float[2] v) {{ l = Identity (k) v = Exp (u) }}> }}",
+         ("m = Identity (n)", "m = Max (n, z)")),
+        ("(float[4] x, float l, float h) => (float[4] y) {{ {} }}",
+         ("y = Clip (x, l, h)", "a = Min (x, h) y = Max (a, l)")),
+    ],
+)  # fmt: skip
+def test_numbers_beyond_the_plain_ones_are_drawn(text, other):
+    one, faulty = (model(HEAD + text.format(each)) for each in other)
+    assert opset.verify(one, one).same
+    assert opset.verify(one, faulty).verdict == "different"
+
+
+def test_random_outputs_are_not_compared_by_element():
     text = HEAD + "(float[2] x) => (float[2] y, float[2] z) { r = RandomNormalLike (x) y = Add (x, r) z = Neg (x) }"
     found = opset.verify(model(text), model(text))
     assert found.same and "random" in found.outputs[0].why and not found.outputs[1].why
 
 
-def test_a_dropout_that_may_train_is_compared_by_shape_alone_if_it_does():
+def test_a_dropout_that_may_train_is_not_compared_by_element_if_it_does():
     text = HEAD + "(float[40] x, bool t) => (float[40] y) <float r = {0.5}> { y = Dropout <seed = 7> (x, r, t) }"
     for training in (True, False):
         found = opset.verify(model(text), model(text), data=[{"x": np.ones(40, np.float32), "t": np.array(training)}])

@@ -1,0 +1,86 @@
+"""Whether random outputs of two models have one distribution: by statistics of many draws."""
+
+import numpy as np
+import pytest
+
+import opset
+from opset.verification.distributions import DRAWS, statistics_of, why_distributed_otherwise
+
+HEAD = '<ir_version: 8, opset_import: ["": 17]> g '
+DROPPED = """(float[40] x) => (float[40] y) <float r = {{0.25}}, float o = {{1}}, float n = {{0}}> {{
+    u = RandomUniformLike (x) d = Less (u, r) k = {} (o, r) s = {} (x, k) y = Where (d, {}) }}"""
+
+
+def verified(one, other, **options):
+    return opset.verify(*(opset.parse_model(HEAD + each) for each in (one, other)), **options)
+
+
+def test_a_dropout_has_the_distribution_of_its_lowering():
+    dropout = "(float[40] x) => (float[40] y) <float r = {0.25}, bool t = {1}> { y = Dropout (x, r, t) }"
+    found = verified(dropout, DROPPED.format("Sub", "Div", "n, s"))
+    assert found.same and "distribution were compared" in found.outputs[0].why
+    for faulty in (("Add", "Div", "n, s"), ("Sub", "Mul", "n, s"), ("Sub", "Div", "s, n"), ("Sub", "Div", "x, s")):
+        found = verified(dropout, DROPPED.format(*faulty))
+        assert found.verdict == "different", faulty
+        assert found.outputs[0].why.startswith("its random numbers have another distribution: the ")
+        assert f"{DRAWS} draws" in found.errors[0].why
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("RandomNormal <shape = [50]> ()", "RandomNormal <shape = [50], seed = 3.0> ()", True),
+        ("RandomNormal <shape = [50]> ()", "RandomNormal <shape = [50], scale = 2.0> ()", False),
+        ("RandomNormal <shape = [50]> ()", "RandomUniform <shape = [50]> ()", False),
+        ("RandomUniform <shape = [50]> ()", "RandomUniform <shape = [50], low = -1.0> ()", False),
+        ("RandomNormal <shape = [50], mean = 1.0> ()", "RandomNormal <shape = [50], mean = -1.0> ()", False),
+        ("RandomNormal <shape = [50]> ()", "ConstantOfShape <value = float[1] {0}> (s)", False),
+        ("RandomNormal <shape = [50], mean = 1.0> ()", "ConstantOfShape <value = float[1] {1}> (s)", False),
+    ],
+)
+def test_distributions_are_told_apart(one, other, same):
+    text = "() => (float[50] y) <int64[1] s = {{50}}> {{ y = {} }}"
+    assert verified(text.format(one), text.format(other)).same == same
+
+
+def test_elements_in_another_order_are_told_by_sums():
+    text = "(float[60] x, int64[60] i) => (float[60] y) {{ r = RandomNormalLike <scale = 0.01> (x) {} }}"
+    straight, turned = "y = Add (x, r)", "g = Gather (x, i) y = Add (g, r)"
+    feeds = {"x": np.linspace(-2, 2, 60, dtype=np.float32), "i": np.arange(59, -1, -1)}
+    assert not verified(text.format(straight), text.format(turned), data=[feeds]).same
+    assert verified(text.format(straight), text.format(turned), data=[feeds | {"i": np.arange(60)}]).same
+
+
+def test_a_rounding_is_no_other_distribution():
+    before = [{"mean": 1.0, "mean magnitude": 1.0}] * DRAWS
+    assert why_distributed_otherwise(before, [{"mean": 1.0005, "mean magnitude": 1.0}] * DRAWS) == ""
+    found = why_distributed_otherwise(before, [{"mean": 1.002, "mean magnitude": 1.0}] * DRAWS)
+    assert found.endswith("the mean is 1.002 in the median of 40 draws, and 1 before")
+    mixed = [{"mean": 1.0 + number % 2, "mean magnitude": 1.0} for number in range(DRAWS)]
+    assert why_distributed_otherwise(mixed, [*reversed(mixed)]) == ""
+
+
+def test_statistics_count_what_is_finite_and_leave_text_out():
+    value = np.array([1.0, -3.0, np.inf, 0.0])
+    found = statistics_of(value, np.array([1.0, 1.0, 1.0, 1.0]))
+    assert found["mean"] == -0.5 and found["mean magnitude"] == 1.0
+    assert found["share of elements other than 0"] == 0.5 and found["share of finite elements"] == 0.75
+    assert found["mean distance of two draws"] == 1.5
+    assert "mean distance of two draws" not in statistics_of(value, np.zeros(3))
+    assert statistics_of(np.array(["a"], object), np.array(["b"], object)) == {}
+    assert statistics_of([np.array([1 + 3j])], [np.array([1 + 3j])])["mean"] == 2.0
+    assert why_distributed_otherwise([{}] * DRAWS, [{}] * DRAWS) == ""
+
+
+def test_distributions_of_large_models_are_not_compared():
+    large = "() => (float[60000] y) {{ y = RandomNormal <shape = [60000], scale = {}> () }}"
+    found = verified(large.format(1.0), large.format(2.0))
+    assert found.same and found.outputs[0].why.startswith("only type and shape were compared")
+
+
+def test_a_draw_on_which_a_model_does_not_run_is_noted():
+    text = """(float[1] x) => (float[1] y) { u = RandomUniformLike <high = 1.1> (x) i = Cast <to = 7> (u)
+        g = Gather (x, i) y = Add (g, u) }"""
+    found = verified(text, text)
+    assert found.same and found.outputs[0].why.startswith("only type and shape were compared")
+    assert any(note.startswith("the distributions of random outputs were not compared: ") for note in found.notes)
