@@ -173,6 +173,12 @@ def test_what_a_page_says(tmp_path):
     assert "| [com.acme](com.acme.md) | 2 | 1 | [changelog](changelog-com.acme.md) |" in files["README.md"]
 
 
+def test_a_changelog_names_the_releases_of_a_version(training):
+    brought = "**New**: [Adagrad](ai.onnx.preview.training.md#adagrad), "
+    text = training["changelog-ai.onnx.preview.training.md"].decode()
+    assert re.search(rf"\n\n## 1\n\nonnx 1\.7\.0, 1\.8\.0, [\d., ]+\n\n{re.escape(brought)}", text)
+
+
 def test_defaults_are_right(training):
     page = training["ai.onnx.preview.training.md"].decode()
     assert "default `1e-06`" in page and "default `0.999`" in page
