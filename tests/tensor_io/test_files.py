@@ -626,6 +626,12 @@ def test_json_of_a_value_without_a_declared_type_is_refused():
         values_in_json('{"x": [1, 2], "y": 1}', [FLOAT, ValueInfo("y")], "input", 7)
 
 
+def test_numbers_of_numpy_are_values_of_json():
+    values = [np.bool_(True), np.int8(-3), np.float16(0.5), np.float32("inf"), np.complex64(1 + 2j), b"a", None, "b"]
+    assert json.dumps(literals.json_of(values)) == '[true, -3, 0.5, "inf", "1+2j", "a", null, "b"]'
+    assert literals.json_of({np.int64(1): np.bool_(False)}) == {"1": False}
+
+
 def test_an_error_of_the_system_says_what_it_was(tmp_path):
     (tmp_path / "v.npz").symlink_to(tmp_path / "v.npz")
     assert refused(tmp_path / "v.npz") == "Too many levels of symbolic links"
