@@ -479,7 +479,7 @@ def test_json_that_is_no_value_is_refused(tmp_path, text, why):
         ("[1.0]", "tensor(uint8)", "1.0 is no element of uint8"),
         ("[true]", "tensor(int8)", "true is no element of int8"),
         ("[300]", "tensor(uint8)", "does not fit uint8"),
-        ("[8]", "tensor(int4)", "does not fit int4"),
+        ("[8]", "tensor(int4)", "a value does not fit int4: 8 is out of range"),
         ("[1]", "tensor(bool)", "1 is no element of bool"),
         ("[1]", "tensor(string)", "1 is no element of text"),
         ('["\\ud800"]', "tensor(string)", "surrogates"),
