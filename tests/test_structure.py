@@ -6,10 +6,12 @@ import random
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import onnx
 import pytest
 
 import opset
+from opset.description.structure import digests
 from opset.model import proto
 from opset.reports.differences import difference_page
 from tests.bounds import draws, lines
@@ -153,6 +155,12 @@ def test_values_of_attributes_are_shown_in_short(before, after, details):
     assert sorted(change[3]) == details
 
 
+STRINGS = 'm (string[2] x) => (bool[2] y) <string[2] w = {"a", "bc"}> { y = Equal (x, w) }'
+SPLIT = "m (float[4] x) => (float[2] y) { a, b = Split <num_outputs = 2> (x)  y = Neg (a) }"
+DROPOUT = "m (float[4] x) => (float[4] y) { y = Dropout (x) }"
+UNDEFINED = """m (bool c, float[2] x) => (float[2] y) {
+    y = If (c) <then_branch = t () => (float[2] r) { r = Neg (nobody) },
+                else_branch = e () => (float[2] r) { r = Log (x) }> }"""
 SUM = "m (float[2] x) => (float[2] y, float[2] z) { p = Abs (x)  q = Neg (x)  y = Exp (p)  z = Add (p, q) }"
 DIFFERENCE = "m (float[2] a, float[2] b) => (float[2] y) { y = Sub (a, b) }"
 NAMED = "m (float[2] x) => (float[2] y) { [first] t = Elu <alpha = 1.0> (x)  y = Exp (t) }"
@@ -179,6 +187,16 @@ CALLED = """m (float[2] x) => (float[2] y) { y = local.f (x, x) }
          ("<g = b () => (o) { o = Neg (x) }> ", ""), [("node number 0 (Op)", ["attribute 'g': a graph -> "])]),
         ("m () => (y) { y = Optional <type = float[2]> () }", ("float[2]", "double[2]"),
          [("node number 0 (Optional)", ["attribute 'type': type_proto -> type_proto"])]),
+        (STRINGS, ('{"a", "bc"}', '{"ab", "c"}'),
+         [("weight 'w'", ["data: sha256:81dece1c22f9 -> sha256:1ed4c7358c05"])]),
+        (STRINGS, ('{"a", "bc"}', '{"a", "bc"} '), []),
+        (SPLIT, ("Neg (a)", "Neg (b)"),
+         [("node number 1 (Neg)", ["input 0: 'a' of node number 0 (Split) -> 'b' of node number 0 (Split)"])]),
+        (DROPOUT, ("y = ", "y, m = "), [("node number 0 (Dropout)", ["outputs: y -> y, m"])]),
+        (DROPOUT, ("(x) }", "(x, , ) }"), []),
+        (UNDEFINED, ("nobody", "nobody "), []),
+        (UNDEFINED, ("nobody", "x"), [("node number 0 (Neg)", ["input 0: 'nobody' -> 'x'"])]),
+        (UNDEFINED, ("nobody", "none"), [("node number 0 (Neg)", ["input 0: 'nobody' -> 'none'"])]),
         (NAMED, ("[first] t = Elu <alpha = 1.0>", "[other] t = Elu <alpha = 2.0>"),
          [("node 'other' (Elu)", ["attribute 'alpha': 1 -> 2", "name: 'first' -> 'other'"])]),
     ],
@@ -203,6 +221,35 @@ def test_changes_in_functions():
         ("added", "function", ["function 'local.f'"])
     ]
     assert added.nodes.added == 1
+    gone = '<domain: "local", opset_import: ["": 21]> f (a) => (b) { c = Neg (a)  b = Neg (c) }'
+    assert found(OLD + gone, OLD) == [("removed", "function", "function 'local.f'", ["nodes: 2 -> "])]
+    moved = FUNCTION.replace('"local", opset_import: ["": 21]', '"local", opset_import: ["": 20, "com.x": 2]')
+    assert found(FUNCTION, moved) == [
+        ("changed", "function", "function 'local.f'", ["operator set ai.onnx: 21 -> 20", "operator set com.x:  -> 2"])
+    ]
+
+
+def with_sparse(value, index, size):
+    """A model with a sparse tensor as an attribute."""
+    model = proto_of('<ir_version: 10, opset_import: ["": 21]> m () => (y) { y = Constant () }')
+    values, indices = (onnx.helper.make_tensor("t", kind, [1], [each]) for kind, each in ((1, value), (7, index)))
+    sparse = onnx.helper.make_sparse_tensor(values, indices, [size])
+    model.graph.node[0].attribute.append(onnx.helper.make_attribute("sparse_value", sparse))
+    return model
+
+
+def test_sparse_tensors_and_documentation_of_attributes():
+    for value, index, size in ((1, 2, 4), (2, 2, 4), (1, 3, 4), (1, 2, 5)):
+        details = (
+            [] if (value, index, size) == (1, 2, 4) else ["attribute 'sparse_value': sparse_tensor -> sparse_tensor"]
+        )
+        changes = found(with_sparse(1, 2, 4), with_sparse(value, index, size))
+        assert [change[3] for change in changes] == [details] * bool(details)
+    old, new = proto_of(OLD), proto_of(OLD)
+    new.graph.node[2].attribute[0].doc_string = "how steep"
+    assert found(old, new) == []
+    new.graph.node[2].attribute[0].f = 0.5
+    assert [change[3] for change in found(old, new)] == [["attribute 'alpha': 0.1 -> 0.5"]]
 
 
 def test_weights_are_compared_by_digest():
@@ -290,6 +337,29 @@ def test_large_weights_are_read_unless_that_is_not_wanted(tmp_path):
     assert [each.places for each in compared(*paths).changes] == [["weight 'large'"]]
     unread = compared(*paths, weights=False)
     assert unread.changes == [] and "was not compared" in unread.notes[0]
+
+
+def test_large_data_in_memory_and_in_fields_of_numbers_is_digested(tmp_path, monkeypatch):
+    def model_of(last, name, packed):
+        model = proto_of(OLD)
+        tensor = model.graph.initializer.add(name="large", data_type=onnx.TensorProto.FLOAT, dims=[1 << 18])
+        if packed:
+            tensor.float_data.extend([0.0] * ((1 << 18) - 1) + [last])
+        else:
+            tensor.raw_data = np.array([0] * ((1 << 18) - 1) + [last], np.float32).tobytes()
+        (tmp_path / name).write_bytes(model.SerializeToString())
+        return tmp_path / name
+
+    raw = [model_of(last, "raw.onnx", False).read_bytes() for last in (0, 1)]
+    packed = [model_of(last, f"packed{last}.onnx", True) for last in (0, 1)]
+    for one, other in ((raw[0], raw[1]), (packed[0], packed[1]), (raw[0], packed[1])):
+        assert [each.places for each in compared(one, other).changes] == [["weight 'large'"]]
+        assert compared(other, other).changes == []
+    assert compared(raw[1], packed[1]).changes == []
+    monkeypatch.setattr(digests, "_MAX_DECODED", 100)
+    assert [each.places for each in compared(*packed).changes] == [["weight 'large'"]]
+    assert compared(*packed).changes[0].details[0].before.startswith("sha256:encoded ")
+    assert compared(packed[0], packed[0].read_bytes()).changes == []
 
 
 def test_sparse_weights_and_metadata():

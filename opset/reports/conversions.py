@@ -131,7 +131,7 @@ def change_parts(
     folded = []
     if kept:
         total = sum(kind.nodes for kind in kept)
-        rows = [_row_of(kind, several)[: 3 + several] for kind in kept]
+        rows = [_row_of(kind, several) for kind in kept]
         table = first_rows("Operators that stay as they are", head[: 3 + several], rows)
         folded.append(Folded(f"Nodes that stay as they are: {total:,}, of {len(kept):,} operators", table))
     if passed:

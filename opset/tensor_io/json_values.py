@@ -127,8 +127,6 @@ def _typed_tensor(data: Any, element: str) -> NDArray[Any]:
         return array_of(None, make_tensor("", number, shape, flat))
     except ModelError as error:
         raise ValueError(error.why) from error
-    except OverflowError as error:
-        raise ValueError(f"a number is out of the range of {element}") from error
 
 
 def _shape_and_elements(data: Any) -> tuple[tuple[int, ...], list[Any]]:

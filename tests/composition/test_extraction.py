@@ -202,6 +202,8 @@ def test_scales_that_an_annotation_names_come_along():
     part = opset.extract(model, ["a"], ["b"])
     assert names(part.graph.initializer) == ["s"]
     assert [each.tensor_name for each in part.graph.quantization_annotation] == ["b"]
+    model.graph.quantization_annotation[1].quant_parameter_tensor_names.add(key="ZERO_POINT_TENSOR", value="y")
+    assert not opset.extract(model, ["a"], ["b"]).graph.quantization_annotation  # the part does not compute y
 
 
 @pytest.mark.parametrize(
@@ -246,6 +248,12 @@ def test_the_ir_version_rises_if_an_output_has_a_type_that_it_lacks():
     longer = opset.extract(model, add_outputs=["s"])
     assert longer.ir_version == 6
     assert [a.tolist() for a in run(longer, {"x": B[:2]})[1]] == [B[:2].tolist()] * 2
+    inputs = "seq(float[2]) s, float16[2] h, bfloat16[2] b, float8e4m3fn[2] f, float[2] x"
+    text = '<ir_version: %d, opset_import: ["": 11]> m (%s) => (float[2] y) { y = Neg (x) }'
+    for asked, version in ((["h"], 5), (["s", "x"], 6), (["s", "f", "b"], 9)):
+        found = extract_part(opset.load(whole(text % (5, inputs))), Wanted(add_outputs=asked), default_registry())
+        assert found.model.proto.ir_version == version
+        assert [note[:16] for note in found.notes if "IR" in note] == ["the IR version i"] * (version > 5)
 
 
 def test_training_graphs_are_left_out_with_a_note():
@@ -357,6 +365,8 @@ def test_a_gradient_needs_what_it_names():
     part = opset.extract(whole(GRADIENT), outputs=["g"])
     assert [node.op_type for node in part.graph.node] == ["Mul", "Neg", "Gradient"]
     assert names(part.graph.input) == ["x", "w"]
+    named = whole(GRADIENT.replace('zs = ["x"]', 'zs = ["x", "nowhere"]'))
+    assert names(opset.extract(named, outputs=["g"]).graph.input) == ["x", "w"]
     with pytest.raises(opset.ConversionError, match="a gradient is of the nodes between") as caught:
         opset.extract(whole(GRADIENT), ["a", "w", "x"], ["g"])
     assert caught.value.code == "C602" and "Gradient" in caught.value.place

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import opset
 from opset.composition.merging import Joint, merge_models
-from opset.composition.sizes import type_conflict
+from opset.composition.sizes import dims_of, type_conflict
 from opset.inference.building.types import Type
 from opset.opsets.registry import default_registry
 from tests.bounds import draws, lines
@@ -114,6 +114,8 @@ def test_variables_that_are_connected_are_one_and_others_of_one_name_are_two():
         ('N, "2*N"', "a, b", ["N", "2*N"], ["N", "2*N"]),
         ('N, "2*N"', "3, b", [3, 6], [3, 6]),
         ("N, M", "M, N", ["N", "M"], ["N", "M"]),
+        ('"0-3", N', "a, 2", ["0-3", 2], ["0-3", 2]),  # no size
+        ("N, M", '"0-3", 2', ["N", 2], ["N", 2]),
     ],
 )
 def test_connected_sizes_are_followed(first, second, x, y):
@@ -634,3 +636,16 @@ def test_external_data_keeps_the_folder_that_it_has(tmp_path):
     whole = opset.merge(external, other, {"y": "x"}).proto
     located = [entry.value for tensor in whole.graph.initializer for entry in tensor.external_data[:1]]
     assert located == ["weights.bin", str(tmp_path / "b" / "weights.bin")]
+
+
+def test_dimensions_are_found_in_types_of_any_depth():
+    values = model("""<ir_version: 10, opset_import: ["": 21]>
+        g (float[A] a, seq(float[B]) b, optional(seq(float[C, 4])) c, map(int64, float[D]) d,
+           sparse_tensor(float[E]) e, f) => () {}""").graph.input
+    assert [dim.dim_param or dim.dim_value for dim in dims_of(values)] == ["A", "B", "C", 4, "D", "E"]
+
+
+def test_an_absent_input_has_no_name_to_change():
+    text = """<ir_version: 8, opset_import: ["": 13]> g (float[2] x, float h) => (float[2] y) { y = Clip (x, , h) }"""
+    graph = opset.merge(model(text), model(text), {"y": "x"}).graph
+    assert [[*node.input, *node.output] for node in graph.node] == [["x", "", "h", "y"], ["y", "", "h_1", "y_1"]]

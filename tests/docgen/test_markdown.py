@@ -173,6 +173,12 @@ def test_what_a_page_says(tmp_path):
     assert "| [com.acme](com.acme.md) | 2 | 1 | [changelog](changelog-com.acme.md) |" in files["README.md"]
 
 
+def test_a_changelog_names_the_releases_of_a_version(training):
+    brought = "**New**: [Adagrad](ai.onnx.preview.training.md#adagrad), "
+    text = training["changelog-ai.onnx.preview.training.md"].decode()
+    assert re.search(rf"\n\n## 1\n\nonnx 1\.7\.0, 1\.8\.0, [\d., ]+\n\n{re.escape(brought)}", text)
+
+
 def test_defaults_are_right(training):
     page = training["ai.onnx.preview.training.md"].decode()
     assert "default `1e-06`" in page and "default `0.999`" in page
@@ -204,3 +210,54 @@ def test_examples_are_those_of_the_version_and_none_ends_the_list():
         assert names == holding[: markdown.EXAMPLES], name
         several += len(holding) < len(examples)
     assert several > 20  # operators with examples of older versions
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", ""),
+        ("a  \nb", "a/b"),
+        ("# A *b*\nc", "**A *b***//c"),
+        ("***b* c**", "***b* c**"),
+        ("> a", "> a/>"),
+        ("> a\n\nb", "> a/>/b"),
+        ("> ", ">"),
+        ("> # H\n> p", "> **H**/>/> p/>"),
+        ("> - a\n> - b\n\nc", "> - a/> - b/>/c"),
+        ("- > a\n  >\n  > b", "- > a/  >/  > b/  >"),
+        ("- a\n- b\n\nc", "- a/- b//c"),
+        ("- a\n\n  b\n- c\n", "- a//  b//- c"),
+        ("- \n- b", "-//- b"),
+        ("1. a\n   - b\n   - c\n2. d", "1. a/   - b/   - c//2. d"),
+        ("7) b\n8) c", "7. b/8. c"),
+        ("- a\n\n\n- b\n\n1. c\n\n1. d", "- a//- b//1. c//2. d"),
+        ("- ```\n  code\n  ```\n- x", "- ```/  code/  ```//- x"),
+        ("x\n\n    - a", "x//```/- a/```"),
+        ("a\n***\nb", "a//b"),
+        ("| a | b |\n|---|---|\n| x\\|y | `p` |\n| 1 | |\n\nc", "| a | b |/| --- | --- |/| x\\|y | `p` |/| 1 |  |//c"),
+        ("![alt](src) [a](b) [b](b)", "alt (`src`) a (`b`) b"),
+    ],
+)
+def test_prose_is_written_line_by_line(text, lines):
+    assert "/".join(prose(text)) == lines
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "a \\*b", "a * b", "2\\*3", "\\_a", "a\\_", "\\<b", "< b", "<=", "<3", "\\&lt;", "& a", "\\&#1;", "!a",
+        "\\!\\[", "\\# a", "a # b", "a \\#", "a \\##", "http\\://x", "x: y", "www\\.a", "awww.a", "a\\~b",
+        "a\\|b", "\\$", "\\`", "\\- a", "-a", "\\+ a", "\\* a", "\\###### a", "####### a", "\\> a", "\\===",
+        "= =", "\\---", "1\\. a", "1\\) a", "1.a", "123456789\\. a", "1234567890. a", "12\\.",
+    ],
+)  # fmt: skip
+def test_only_what_has_a_meaning_is_escaped(shown):
+    assert escape(re.sub(r"\\(.)", r"\1", shown)) == shown
+
+
+def test_code_has_as_many_ticks_as_it_needs():
+    assert [code_span(each) for each in ("a", "`a", "a`", "``", " a ", " a", "a``b", "", " ", "a\nb")] == [
+        "`a`", "`` `a ``", "`` a` ``", "``` `` ```", "`  a  `", "` a`", "```a``b```", "", "", "`a b`",
+    ]  # fmt: skip
+    assert fence("a\n\nb\n\n") == ["```", "a", "", "b", "```"] and fence("~~~", "x") == ["```x", "~~~", "```"]
+    assert fence("```")[::2] == ["````"] * 2 and fence("a ````b")[::2] == ["`````"] * 2

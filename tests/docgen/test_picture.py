@@ -1,18 +1,33 @@
 """Pictures of graphs: nothing overlaps, lines pass no box, text fits, and function bodies are drawn."""
 
 import re
+import struct
 from collections import defaultdict
 from dataclasses import replace
 from itertools import pairwise
 
 import html5lib
 import pytest
+from onnx import TensorProto, helper
 
 from opset import get_schema, parse_node
-from opset.docgen.body import MOST, _with_short_names, body_graph, body_picture
+from opset.docgen.body import (
+    MOST,
+    _attribute_text,
+    _fold_constant,
+    _names_used,
+    _shorten_name,
+    _value_text,
+    _with_short_names,
+    _wrap,
+    body_graph,
+    body_picture,
+    replacement_pictures,
+)
 from opset.docgen.picture import LABEL, SMALL, Box, Diagram, Edge, column_count, picture, stylesheet
 from opset.opsets.registry import default_registry
-from opset.schemas.model import FunctionBody
+from opset.schemas.model import FunctionBody, Parameter
+from tests.docgen.pictures import FOLDER, drawing
 
 HOSTILE = "<script>\x1b\u202e\"'&"
 
@@ -167,3 +182,162 @@ def test_a_picture_is_made_smaller_to_seven_tenths_in_steps_of_100_and_scrolled_
         assert least == 12 if width > 1715 else 0.7 * width - 100.5 < 100 * least < 0.7 * width + 0.5
         seen.add(least)
     assert seen == {*range(13)}
+
+
+def attribute(text):
+    return parse_node(f"y = Op <{text}> (x)").attribute[0]
+
+
+def tensor(data_type, dims=(), **fields):
+    return helper.make_attribute("a", TensorProto(data_type=data_type, dims=dims, **fields))
+
+
+NUMBERS = ", ".join(map(str, range(23)))
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("a: int = @b", "@b"),
+        ("a = 7", "7"),
+        ("a = -0.5", "-0.5"),
+        ("a = 0.1234567", "≈0.123457"),
+        ("a = [1, -2]", "[1, -2]"),
+        ("a = [0.5, 0.1234567]", "[0.5, ≈0.123457]"),
+        (f"a = [{NUMBERS}]", f"[{NUMBERS[:-4]}]"),
+        ('a = "linear"', '"linear"'),
+        (f'a = "{26 * "x"}"', f'"{26 * "x"}"'),
+        (f'a = "{27 * "x"}"', f'"{25 * "x"}…"'),
+        ('a = ["x"]', ""),
+        ("a: graph = g () => (y) { y = Neg (x) }", "{1 node}"),
+        ("a: graph = g () => () { }", "{0 nodes}"),
+        ("a: tensor = float {0.1}", "0.1"),
+        ("a: tensor = double {0.1234567}", "≈0.123457"),
+        ("a: tensor = float[1] {0.1}", "[0.1]"),
+        (f"a: tensor = int64[22] {{{NUMBERS[:-4]}}}", f"[{NUMBERS[:-4]}]"),
+        (f"a: tensor = int64[23] {{{NUMBERS}}}", ""),
+        ("a: tensor = uint8 {200}", "200"),
+        ("a: tensor = int8[2] {-1, 3}", "[-1, 3]"),
+        ("a: tensor = uint16 {7}", "7"),
+        ("a: tensor = int16 {-7}", "-7"),
+        ("a: tensor = bool {1}", "1"),
+        ("a: tensor = uint64 {7}", "7"),
+        ("a: tensor = bfloat16 {16256}", "1"),
+        ('a: tensor = string {"x"}', ""),
+        (tensor(1, raw_data=struct.pack("<f", 0.1)), "0.1"),
+        (tensor(11, [1], raw_data=struct.pack("<d", 0.1)), "[0.1]"),
+        (tensor(7, [23], raw_data=bytes(8 * 23)), ""),
+        (tensor(7, [2], raw_data=bytes(3)), ""),
+        (tensor(7, [0]), ""),
+        (tensor(99, [1]), ""),
+    ],
+)
+def test_values_of_attributes_are_short_texts(given, text):
+    assert _value_text(attribute(given) if isinstance(given, str) else given) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "operator", "text"),
+    [
+        ("to", "Cast", "int64"),
+        ("dtype", "Cast", "int64"),
+        ("output_dtype", "Cast", "int64"),
+        ("axis", "Cast", "7"),
+        ("to", "com.acme.Cast", "7"),
+    ],
+)
+def test_numbers_of_element_types_are_their_names(name, operator, text):
+    node = parse_node(f"y = {operator} <{name} = 7> (x)")
+    assert _attribute_text(node, node.attribute[0]) == text
+    node.attribute[0].ref_attr_name = "b"
+    assert _attribute_text(node, node.attribute[0]) == "@b"
+    assert _attribute_text(node, helper.make_attribute(name, 0)) == "0"
+
+
+def test_lines_and_names_are_cut_to_a_box():
+    assert [*_wrap(["a" * 14, "b" * 13, "c" * 29, "d"])] == [f"{'a' * 14}, {'b' * 13},", f"{'c' * 29},", "d"]
+    assert [*_wrap(["a" * 14, "b" * 14, "c"], ")")] == [f"{'a' * 14},", f"{'b' * 14}, c)"] and [*_wrap([])] == []
+    name = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"
+    assert [_shorten_name(name[:length]) for length in (26, 27, 40)] == [
+        name[:26], "abcdefgh…klmnopqrstuvwxyz0", "abcdefgh…xyz0123456789ABCD",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("node", "text"),
+    [
+        ("c = Constant <value_int = 7> ()", "7"),
+        ("y = Constant <value_int = 7> ()", None),
+        ("c = com.acme.Constant <value_int = 7> ()", None),
+        ("c, d = Constant <value_int = 7> ()", None),
+        ("c = Constant <value_int = 7, other = 1> ()", None),
+        (f'c = Constant <value_string = "{20 * "x"}"> ()', f'"{20 * "x"}"'),
+        (f'c = Constant <value_string = "{21 * "x"}"> ()', None),
+        ("c = CastLike (two, x)", "2"),
+        ("c = CastLike (x, two)", None),
+        ("c = Reshape (two, ones)", "[2]"),
+        ("c = Reshape (two, zeros)", None),
+        ("c = Reshape (ones, ones)", None),
+        ("c = Reshape (two)", None),
+        ("c = Reshape (two, ones, x)", None),
+        ("c = Unsqueeze (two, zeros)", "[2]"),
+        ("c = Unsqueeze (two, ones)", None),
+        ("c = Squeeze (two, zeros)", None),
+        ("c = Neg (two)", None),
+        ("c = Neg ()", None),
+    ],
+)
+def test_short_constants_need_no_box(node, text):
+    constants = {"two": "2", "ones": "[1]", "zeros": "[0]"}
+    assert _fold_constant(parse_node(node), constants, ["y"]) == (text is not None)
+    assert constants.get("c") == text and constants.keys() >= {"two", "ones", "zeros"}
+
+
+def test_names_are_used_also_in_subgraphs_that_do_not_define_them():
+    node = parse_node(
+        "y = Loop (a, , b) <body: graph = g (p) => (q) <float w = {1}> { q = Op (p, c, w)"
+        " r = If (d) <then_branch: graph = h () => (s) { s = Op (e, p, q, r, a) }> t = Op (c) }>"
+    )
+    assert [*_names_used(node)] == ["a", "b", "c", "d", "e", "a", "c"]
+    several = parse_node("y = Op (z)")
+    several.attribute.add(name="a", graphs=[node.attribute[0].g] * 2)
+    assert [*_names_used(several)].count("d") == 2
+
+
+def test_a_box_has_a_few_lines_and_a_picture_a_few_boxes_and_edges():
+    def lines(count):
+        wide = ", ".join(f"a{each}: string = @b{each}{15 * 'x'}" for each in range(count))
+        return made(f"y = com.acme.Op <{wide}> ()").boxes[0]
+
+    assert [line[:3] for line in lines(8).detail] == [f"a{each}=" for each in range(8)]
+    assert len(lines(9).detail) == 9 and lines(9).detail[-1] == "…" and lines(8).label == "com.acme.Op"
+    chain = [f"x{each + 1} = Neg (x{each})" for each in range(46)]
+    assert len(made("\n".join(chain[:45])).boxes) == 45 and made("\n".join(chain)) is None
+    names = ", ".join(f"i{each}" for each in range(200))
+    inputs = [Parameter(f"i{each}", "T") for each in range(201)]
+    assert len(made(f"y = Sum ({names})", inputs=inputs).edges) == 200
+    assert made(f"y = Sum ({names}, i200)", inputs=inputs) is None
+
+
+def test_a_node_and_those_that_replace_it_are_drawn():
+    def texts(drawn):
+        return [(kind, text) for kind, text in re.findall(r'<text class="(\w+)"[^>]*>([^<]*)<', drawn)]
+
+    before, after = replacement_pictures(
+        "y = Gelu (x)", ["u = Constant <value_int = 1> ()", "y__a = Neg (x)", "v = Abs (x)", "y = Add (y__a, u)"]
+    )
+    assert texts(before) == [("label", "x"), ("label", "Gelu"), ("detail", "(x)"), ("label", "y")]
+    assert texts(after) == [
+        ("value", "…a"), ("label", "x"), ("label", "Neg"), ("detail", "(x)"),
+        ("label", "Add"), ("detail", "(…a, 1)"), ("label", "y"),
+    ]  # fmt: skip
+    assert 'aria-label="Before: Gelu"' in before and 'aria-label="After: Neg, Add"' in after
+    many = [f"y__{each + 1} = Neg (y__{each})" for each in range(50)]
+    before, after = replacement_pictures("y = Gelu (y__0)", [*many, "y = Abs (y__50)"])
+    assert "Gelu" in before and after == ""
+    for given in ("y = Gelu (", "y = Gelu (x)\nz = Gelu (x)", ""):
+        assert replacement_pictures(given, ["y = Abs (x)"]) == ("", "")
+
+
+def test_the_picture_of_the_guide_is_as_it_is_drawn():
+    assert (FOLDER / "gelu.svg").read_text(encoding="utf-8") == f"{drawing('Gelu')}\n"

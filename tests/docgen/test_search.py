@@ -308,3 +308,8 @@ def test_minisearch_has_its_licence_beside_it():
 def test_further_words_are_for_operators_of_the_standard():
     registry = default_registry()
     assert [name for name in SYNONYMS if not any(registry.versions(name, each) for each in ("", "ai.onnx.ml"))] == []
+
+
+def test_synonyms_are_words_and_calls():
+    for word in " ".join(SYNONYMS.values()).split():
+        assert re.fullmatch(r"[a-z0-9]+|(torch|tf|numpy)(\.\w+)*[a-zA-Z]", word), word

@@ -147,3 +147,15 @@ def test_long_prose_is_plain():
     long = "`a` *b* " * 2000
     assert text.html(long) == f"<p>{long}</p>\n" and text.inline(long) == long
     assert "<em>" in text.html(long, page=True)
+
+
+def test_the_reader_shows_markup_as_text_whoever_asks_first():
+    read = text.reader.__wrapped__()
+    shown = read.render("<b> &lt; <!-- x --> [a](javascript:b) [c](d)\n\n[e]: f\n\n<p>\n\n|g|\n|-|\n")
+    for part in (
+        "&lt;b&gt; &amp;lt; &lt;!-- x --&gt; [a](javascript:b)",
+        "<p>[e]: f</p>",
+        "<p>&lt;p&gt;</p>",
+        "<th>g</th>",
+    ):
+        assert part in shown, shown

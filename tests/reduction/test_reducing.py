@@ -158,6 +158,15 @@ def test_a_function_decides():
         opset.reduce(opset.parse_model(FLAT), failing=lambda model: False)
 
 
+def test_a_command_decides_what_it_prints_and_how_it_ends():
+    model = opset.parse_model(f"{UNIQUE} m (float[2] x) => (float[2] y) {{ a = Abs (x)  y = Exp (a) }}")
+    program = "import sys; sys.exit('no Exp' if b'Exp' in open(sys.argv[1], 'rb').read() else 0)"
+    command = [sys.executable, "-c", program, "{}"]
+    assert operators(opset.load(opset.reduce(model, failing=command, contains="no Exp", seconds=30))) == ["Exp"]
+    with pytest.raises(opset.UsageError, match="its output lacks 'no Abs'"):
+        opset.reduce(model, failing=command, contains="no Abs")
+
+
 @pytest.mark.parametrize("wanted", [{3}, {0, 99}, {17, 18, 50}, set(range(0, 100, 9))])
 def test_a_list_is_minimized_to_the_needed_items(wanted):
     tried = []

@@ -409,3 +409,11 @@ def test_a_node_is_bypassed():
 
 def test_nodes_in_all_bodies_count():
     assert node_count(loaded(INNER)) == 6 and node_count(loaded(PLACES["function"])) == 5
+
+
+def test_bodies_are_reduced_node_by_node_unless_they_have_too_many(monkeypatch):
+    text = "(bool c, float[2] x) => (float[2] y) { a = Neg (x)  b = Abs (a)  y = Exp (b) }"
+    for most, left in ((2, ["Neg", "Abs", "Exp"]), (3, ["Exp"])):
+        monkeypatch.setattr(inside, "_MOST_NODES", most)
+        search = search_for(loaded(text), lambda each: "Exp" in operators(each))
+        assert inside.reduce_inside(search) == (most == 3) and operators(search.model) == left

@@ -1,6 +1,7 @@
 """What operators demand of the values of an input: found through nodes, graphs and functions, so that models run."""
 
 import math
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from opset.model import proto as pb
 from opset.opsets.registry import default_registry
 from opset.reference.engine.evaluator import ReferenceEvaluator
 from opset.reference.example_models import type_proto
-from opset.tensor_io.demands import Demand, _other_than, demands_for
+from opset.tensor_io.demands import RULES, Demand, Use, _other_than, demands_for
 from opset.tensor_io.random_inputs import random_inputs
 
 HEAD = '<ir_version: 8, opset_import: ["": {}, "ai.onnx.ml": 3, "f": 1]> g '
@@ -376,3 +377,90 @@ def test_quantized_operators_get_bytes_and_small_scales(operator, scale_of_outpu
 )
 def test_a_word_or_number_that_is_not_known(known, other):
     assert _other_than(known) == other
+
+
+# What suits the inputs of operators if nothing is known of their shapes: the fields that are no defaults.
+PLAIN = """
+low=-3, high=2: Gather 1, GatherElements 1
+high=2, distinct=True: Scatter 1, ScatterElements 1
+0 to 3: GatherND 1, OneHot 0, Slice 3, Pad 3, Unsqueeze 1, Squeeze 1, ReduceL1 1, ReduceL2 1, ReduceLogSum 1,
+    ReduceLogSumExp 1, ReduceMax 1, ReduceMean 1, ReduceMin 1, ReduceProd 1, ReduceSum 1, ReduceSumSquare 1,
+    BitShift 1
+distinct=True: ScatterND 1
+high=2: NegativeLogLikelihoodLoss 1, SoftmaxCrossEntropyLoss 1, ArrayFeatureExtractor 1, RoiAlign 2,
+    RotaryEmbedding 3
+low=4, high=4: OneHot 1, STFT 3, MelWeightMatrix 0
+low=1: TopK 1, RNN 4, GRU 4, LSTM 4, ReverseSequence 1, NonMaxSuppression 2, CenterCropPad 1, Attention 6
+low=1, high=2: Tile 1, Range 2, Slice 4, STFT 1
+low=1, high=1: Expand 1, Loop 1, DFT 2
+nothing: Reshape 1, Div 1, Mod 1, Cast 0, CastLike 0, LabelEncoder 0, CategoryMapper 0, OneHotEncoder 0,
+    TfIdfVectorizer 0, StringNormalizer 0
+low=1, high=4: ConstantOfShape 0
+high=1: Range 0, Slice 1, Pad 1, SequenceAt 1, SequenceErase 1, SequenceInsert 2
+low=4, high=6: Range 1
+low=2, high=4: Slice 2
+fixed=(3,): Split 1
+high=0: CumSum 1, TensorScatter 2
+low=1, high=2.6, whole=False: Resize 2, Upsample 1
+low=2, high=5: Resize 3
+low=1, high=5: Loop 0
+choices=(0.0, 0.25, 0.5): Dropout 1
+high=1, whole=False: Bernoulli 0, NonMaxSuppression 0
+low=-3, high=0, whole=False: Multinomial 0
+low=0.1, whole=False: BatchNormalization 4, Sqrt 0, Log 0
+low=0.05, high=0.3, whole=False: QuantizeLinear 1, DequantizeLinear 1, QLinearConv 1, QLinearConv 4,
+    QLinearMatMul 1, QLinearMatMul 4
+low=5, high=40, whole=False: QLinearConv 6, QLinearMatMul 6
+low=-1, high=1: Trilu 1
+high=4, whole=False: RoiAlign 1
+high=0.9, whole=False: MaxRoiPool 1
+low=-1.1, high=1.1, whole=False: GridSample 1
+fixed=(3, 1): AffineGrid 1
+high=0, distinct=True: MaxUnpool 1
+low=0.3, high=0.6, whole=False: NonMaxSuppression 3
+high=0.5, whole=False: NonMaxSuppression 4
+low=4, high=8: DFT 1, HannWindow 0, HammingWindow 0, BlackmanWindow 0
+low=16, high=16: MelWeightMatrix 1
+low=8000, high=8000: MelWeightMatrix 2
+high=100: MelWeightMatrix 3
+low=3000, high=4000: MelWeightMatrix 4
+low=-1, high=0, whole=False: Clip 1
+low=0.25, high=1.5, whole=False: Clip 2
+mask=True: Attention 3
+low=-2147483648, high=2147483647: BitwiseAnd 0, BitwiseAnd 1, BitwiseOr 0, BitwiseOr 1, BitwiseXor 0, BitwiseXor
+    1, BitwiseNot 0, BitwiseNot 1, BitShift 0, BitCast 0
+choices=(inf, -inf, nan, 0.5, -2.0): IsInf 0, IsNaN 0
+low=-9, high=9: Mod 0
+choices=('a b c', ' d  e f  g', 'h', '', 'i   '): StringSplit 0
+low=-128, high=255: DequantizeLinear 0, QLinearConv 0, QLinearConv 3, QLinearMatMul 0, QLinearMatMul 3,
+    ConvInteger 0, ConvInteger 1, MatMulInteger 0, MatMulInteger 1
+low=0.2, high=2, whole=False: Pow 0
+low=-1, high=2, whole=False: Pow 1
+low=-0.9, high=0.9, whole=False: Acos 0, Asin 0, Atanh 0
+low=1, whole=False: Acosh 0
+"""
+
+
+def test_what_suits_each_input_if_no_shape_is_known():
+    lines: dict[str, list[str]] = {}
+    node = opset.parse_node("y = Op (a, b, c, d, e, f, g)")
+    for (operator, position), rule in RULES.items():
+        demand = rule(Use(operator, 23, position, node, None, [*"abcdefg"]))
+        given = "nothing" if demand is None else ", ".join(
+            f"{each.name}={getattr(demand, each.name)}" for each in fields(demand)
+            if getattr(demand, each.name) != each.default
+        )  # fmt: skip
+        lines.setdefault(given or "0 to 3", []).append(f"{operator} {position}")
+    shown = [f"{given}: {', '.join(inputs)}" for given, inputs in lines.items()]
+    assert shown == PLAIN.strip().replace("\n    ", " ").split("\n")
+
+
+def test_sizes_that_are_not_known_count_as_3():
+    text = "(float[5, 7] d, int64[3] i) => (float[A, B] y) { y = Gather <axis = %d> (d, i) }"
+    for axis, demand in ((1, Demand(-7, 6)), (-2, Demand(-5, 4)), (-3, Demand(-3, 2)), (2, Demand(-3, 2))):
+        assert demanded(text % axis)["i"] == demand
+    model = opset.parse_model(HEAD.format(17) + text % 1)
+    model.graph.input[0].type.tensor_type.ClearField("shape")
+    assert demands_for(opset.load(model), default_registry(), Limits(), {})["i"] == Demand(-3, 2)
+    for old, demand in ((10, Demand(0, 6)), (11, Demand(-7, 6))):  # the first version that takes negative ones
+        assert demanded(text % 1, old)["i"] == demand

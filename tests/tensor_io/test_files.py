@@ -484,7 +484,7 @@ def test_json_that_is_no_value_is_refused(tmp_path, text, why):
         ("[1.0]", "tensor(uint8)", "1.0 is no element of uint8"),
         ("[true]", "tensor(int8)", "true is no element of int8"),
         ("[300]", "tensor(uint8)", "does not fit uint8"),
-        ("[8]", "tensor(int4)", "does not fit int4"),
+        ("[8]", "tensor(int4)", "a value does not fit int4: 8 is out of range"),
         ("[1]", "tensor(bool)", "1 is no element of bool"),
         ("[1]", "tensor(string)", "1 is no element of text"),
         ('["\\ud800"]', "tensor(string)", "surrogates"),
@@ -629,6 +629,12 @@ def test_json_of_a_value_without_a_declared_type_is_refused():
     assert values_in_json('{"input/other": [1], "x": [2]}', [FLOAT], "input", ENTRY + 4)["other"] == [1]
     with pytest.raises(ValueError, match="'x': it takes 8 bytes, and the limit is 7; 'y': the model does not declare"):
         values_in_json('{"x": [1, 2], "y": 1}', [FLOAT, ValueInfo("y")], "input", 7)
+
+
+def test_numbers_of_numpy_are_values_of_json():
+    values = [np.bool_(True), np.int8(-3), np.float16(0.5), np.float32("inf"), np.complex64(1 + 2j), b"a", None, "b"]
+    assert json.dumps(literals.json_of(values)) == '[true, -3, 0.5, "inf", "1+2j", "a", null, "b"]'
+    assert literals.json_of({np.int64(1): np.bool_(False)}) == {"1": False}
 
 
 def test_an_error_of_the_system_says_what_it_was(tmp_path):

@@ -514,10 +514,7 @@ def _number_text(value: Any) -> str:
 
 def _is_float32(text: str, value: float) -> bool:
     """Whether a text reads back to a number of type float."""
-    try:
-        return struct.pack("<f", float(text)) == struct.pack("<f", value)
-    except OverflowError:
-        return False
+    return struct.pack("<f", float(text)) == struct.pack("<f", value)
 
 
 def _brief(text: object) -> str:

@@ -181,6 +181,8 @@ def _pattern(data_type: int, value: Any) -> int:
     """Return the bit pattern of the nearest number in a type of at most 8 bits; raise ValueError out of range."""
     table = _pattern_values(data_type)
     if ELEMENTS[data_type].small_float is None:
+        if value not in table:
+            raise ValueError(f"{value} is out of range")
         return table.index(value)
     value = float(value)
     if math.isnan(value):

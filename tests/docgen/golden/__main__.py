@@ -17,6 +17,7 @@ from opset.docgen.guides import Guide
 from opset.docgen.markdown import operator_section
 from opset.docgen.operator_pages import Site, operator_page
 from opset.docgen.paths import Paths
+from opset.docgen.picture import Box, Diagram, Edge, picture
 from opset.docgen.runtime_facts import facts_of_runtimes
 from opset.docgen.runtime_pages import runtime_pages
 from opset.errors import CODES
@@ -58,12 +59,34 @@ SECTIONS = [
     )),
 ]  # fmt: skip
 EMPTY = ([], {}, "", None)
+TABLES = ("Softmax", "Gelu", "DFT")
+"""Operators of the standard with all that a table of convertibility can say."""
+WOVEN = ((8, 3), (14, 3), (16, 7), (20, 11))
+RUNTIMES = ("onnxruntime-mobile", "triton", "tensorrt", "migraphx", "rknn-toolkit2")
 BLOCK, LINE = re.compile(r"(?<!\n)(?=<(?:aside|d[dlt]|div|h\d|li|p|pre|section|t[rdh]|[ou]l)[ >])"), "\n"
 """Where a block begins, for which a page has no line of its own."""
 TYPES = ("types/index.html", "types/bool.html", "types/float.html", "types/int32.html")
 
 
 @cache
+def woven(count, step):
+    """A picture of boxes that read from each other by a rule, so that lines cross and pass layers."""
+    boxes = [Box(f"in{number}", kind="input") for number in range(3)]
+    edges = []
+    for number in range(3, count):
+        label = ("漢字" if number == 5 else f"Op{number}") * (1 + number % 3)
+        detail = ("d" * (number * step % 23 + 1),) * (number % 4)
+        boxes.append(Box(label, detail, "op.html" if number == 4 else ""))
+        starts = {
+            number * step % number,
+            (number * number * step + 1) % number,
+            number - 1 if number % 3 else number // 2,
+        }
+        edges += [Edge(start, number, f"v{start}_{(start + number) % 2}") for start in sorted(starts)]
+    boxes.append(Box("out", kind="output"))
+    return picture(Diagram("woven", boxes, [*edges, Edge(count - 1, count, "out")]))
+
+
 def texts():
     """The text of each file that says something of the domains, by its path; of a page of the site its content."""
     registry = registry_with([HERE / "schemas"])
@@ -93,7 +116,13 @@ def texts():
     found["verbs.txt"] = "".join(
         f"{line}\n" for page in pages for line in (page.path, *outlined(page._asdict(), EMPTY))
     )
-    found["runtime.txt"] = "".join(f"{line}\n" for line in runtime_page_of(of_standard, "onnxruntime-mobile"))
+    found["runtimes.txt"] = "".join(f"{line}\n" for name in RUNTIMES for line in runtime_page_of(of_standard, name))
+    tables = [of_standard.convertibility.table_of(name) for name in TABLES]
+    made = Convertibility(registry_with([HERE / "made"]))
+    tables += [made.table_of(name, "com.example") for name in ("Made", "Gone", "Lost")]
+    tables.append(lowerings_of(standard, of_standard.convertibility))
+    found["convertibility.txt"] = "".join(f"{line}\n" for each in tables for line in outlined(each, EMPTY))
+    found["pictures.txt"] = "".join(woven(*each).replace("><", ">\n<") + "\n" for each in WOVEN)
     return found
 
 
@@ -104,6 +133,20 @@ def runtime_page_of(of_standard, name):
     for row in (row for each in page["fates"] for row in each["table"]["rows"]):
         row["cells"][1]["links"][2:] = []
     return outlined(page, EMPTY)
+
+
+def lowerings_of(standard, convertibility):
+    """The operators that express some of the standard, and at which versions of the operator set."""
+    found = {}
+    for operator in ("Acosh", "AffineGrid", "Gelu", "MelWeightMatrix", "Relu", "Resize", "Sin"):
+        for version in range(1, standard.domains[""] + 1):
+            if (lowering := convertibility.lowering_of(operator, "", version)) is not None:
+                names = (
+                    ["".join(each) for each in sorted(lowering.certain)],
+                    ["".join(each) for each in sorted(lowering.made)],
+                )
+                found.setdefault(f"{operator}: {names}", []).append(version)
+    return {key: f"{min(versions)} to {max(versions)}" for key, versions in found.items()}
 
 
 def indexes(registry):
@@ -118,6 +161,8 @@ def indexes(registry):
             page.page["parts"][0]["table"]["rows"][2:] = []
         if page.path.startswith(("errors/", "releases", "sets.html", "tags.html")):
             yield from (page.path, *outlined(page._asdict()))
+        else:
+            yield f"{page.path}: {page.page['description']}"
 
 
 def searched(script):
