@@ -423,6 +423,8 @@ def test_fields_in_braces_hold_messages_in_their_own_syntax():
     named = parse_graph('g (x) => (y) {} &{value_info: [{name: "q", type: float[2]}], node: [{op_type: "A"}]}')
     assert named.node[0].op_type == "A"
     assert (named.value_info[0].name, named.value_info[0].type.tensor_type.elem_type) == ("q", 1)
+    texts = [parse_node(f"y = A (x) &{{doc_string: {text}}}") for text in ('"none"', "none")]
+    assert [each.doc_string for each in texts] == ["none", ""]
     attribute = 'g (x) => (y) { y = A (x) &{attribute: [{name: "a", type: %s}]} }'
     assert parse_graph(attribute % 7).node[0].attribute[0].type == 7
     finding = error_of("graph", attribute % 99)
