@@ -115,7 +115,10 @@ def test_onnxruntime_runs_a_file_without_optimizations(tmp_path, monkeypatch):
     opset.load(opset.parse_model(text % " y = Sub (x, z) w = Neg (x) ")).save(tmp_path / "model.onnx")
     made, session_of = [], onnxruntime.InferenceSession
     monkeypatch.setattr(onnxruntime, "InferenceSession", lambda *a, **k: made.append((a, k)) or session_of(*a, **k))
+    severities = []
+    monkeypatch.setattr(onnxruntime, "set_default_logger_severity", severities.append)
     run = runtime_program.open_onnxruntime(str(tmp_path / "model.onnx"))
+    assert severities == [4]
     assert [each.tolist() for each in run({**X, "z": np.float32([5, 5])})] == [[-4, -3], [-1, -2]]
     ((_, options), keywords) = made[0]
     assert options.graph_optimization_level == onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

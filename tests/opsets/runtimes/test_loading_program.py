@@ -69,7 +69,10 @@ def test_onnxruntime_loads_bytes_without_optimizations(monkeypatch):
     onnxruntime = pytest.importorskip("onnxruntime")
     made = []
     monkeypatch.setattr(onnxruntime, "InferenceSession", lambda *given, **named: made.append((given, named)))
+    severities = []
+    monkeypatch.setattr(onnxruntime, "set_default_logger_severity", severities.append)
     version, load = loading_program.open_onnxruntime()
+    assert severities == [4]
     load(b"model")
     ((model, options), keywords) = made[0]
     assert (version, model, keywords) == (onnxruntime.__version__, b"model", {"providers": ["CPUExecutionProvider"]})
