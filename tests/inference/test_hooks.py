@@ -3,7 +3,7 @@
 import pytest
 from onnx import parser
 
-from opset import InferenceError, infer
+from opset import InferenceError, UsageError, infer
 from opset.extend import Violation
 from opset.inference import registration as inference
 from opset.inference.building.ml_outputs import MAX_RANK, tensor_length
@@ -134,6 +134,13 @@ def test_the_functions_that_families_register_are_listed_by_kind():
     listed = registered_rules(["reshape", "slicing"])
     assert {("", "Reshape", 0), ("", "Slice", 0)} <= listed
     assert ("", "Neg", 0) in LAYER.hook_versions("data", ["unary"]) - registered_rules(["unary"])
+
+
+@pytest.mark.parametrize("error", ["MemoryError('full')", "UsageError([Finding('U103', 'full')])"])
+def test_an_error_that_is_no_bug_of_a_function_is_passed_on(tmp_path, error):
+    functions = FUNCTIONS.replace("return (first * times, *others)", f"raise {error}")
+    with pytest.raises((MemoryError, UsageError), match="full"):
+        result(tmp_path, functions=f"from opset.errors import Finding, UsageError\n{functions}")
 
 
 @pytest.mark.parametrize("error", ["TooComplex()", "Unknown('half of it')", "AttributeError('no')"])

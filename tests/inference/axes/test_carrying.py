@@ -587,6 +587,12 @@ def test_an_axis_in_two_places_is_asked_for():
         )
 
 
+def test_a_place_that_no_constant_shape_keeps_is_told():
+    text = f"{HEAD} g (float[1,1,2] x) => (float[1,1,2] y) <int64[3] s = {{0, 1, 2}}> {{ y = Reshape(x, s) }}"
+    with pytest.raises(InferenceError, match="no constant shape keeps the axis apart"):
+        opset.change_sizes(opset.parse_model(text), {"x.0": "N", "y.1": "N"})
+
+
 def test_a_later_node_decides_between_two_places():
     text = """g (float[1,2] x) => (float[1,3] y) <
     int64[3] s = {1, 1, 2}, int64[1] one = {1}, float[2,3] w = {1,2,3,4,5,6}> {
