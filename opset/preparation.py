@@ -20,7 +20,7 @@ from opset.model.graph.sorting import sort_nodes, sorted_orders
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, default_registry
 from opset.schemas import quirks
-from opset.schemas.model import OpSchema
+from opset.schemas.model import OpSchema, is_old_value
 from opset.schemas.names import domain_name
 
 ALL = "all"
@@ -264,7 +264,7 @@ def _changes_nothing(schema: OpSchema, name: str, value: Any, registry: Registry
         elif name in version.attributes:
             if facet is None or facet.only_for:
                 return False
-            return facet.old is not None and bool(value == facet.old)
+            return facet.old is not None and is_old_value(value, facet.old)
         before = version
     return ignored
 

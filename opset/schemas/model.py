@@ -104,6 +104,13 @@ class AttributeChange(NamedTuple):
     undefined: Any = None
 
 
+def is_old_value(value: Any, old: Any) -> bool:
+    """Whether the value of an attribute is the declared `old` one, of which {"all": 1} means any list of ones."""
+    if isinstance(old, dict):
+        return isinstance(value, list | tuple) and all(item == old["all"] for item in value)
+    return bool(value == old)
+
+
 class Change(NamedTuple):
     """What happened between the version before and this one, as its YAML declares it.
 

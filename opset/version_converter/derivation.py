@@ -11,7 +11,7 @@ from opset.errors import safe_text
 from opset.model.elements import NUMBERS, element_name
 from opset.schemas.constraints.grammar import terms_of
 from opset.schemas.constraints.signature import DATA_TYPE, arity_misfits, comparisons_of, type_misfits, value_misfits
-from opset.schemas.model import OPTIONAL, SINGLE, VARIADIC, Attribute, AttributeChange, Change, OpSchema
+from opset.schemas.model import OPTIONAL, SINGLE, VARIADIC, Attribute, AttributeChange, Change, OpSchema, is_old_value
 from opset.version_converter.helps import cast_help
 from opset.version_converter.rewrite import Builder, Node, Refusal, Result, unknown_type
 
@@ -417,8 +417,7 @@ def _convert_attributes(derived: DerivedAdapter, node: Node) -> tuple[list[str],
                 raise Refusal("C204", f"'{name}' is {default} by default; before version {since} nothing does that")
             continue
         value = node.attr(name)
-        same = all(item == old["all"] for item in value) if isinstance(old, dict) else value == old
-        if not same:
+        if not is_old_value(value, old):
             what = safe_text(value) if not hasattr(value, "DESCRIPTOR") else "given"
             raise Refusal("C204", f"'{name}' is {what}; version {since} has no such attribute")
         drop.append(name)

@@ -10,7 +10,7 @@ from opset.model import proto as pb
 from tests.bounds import draws, lines
 from tests.model.messages import messages
 
-CODES = ("G4", "W4", "M113", "M114", "G305", "G306", "G32", "W101")
+CODES = ("G4", "W4", "M113", "M114", "G305", "G306", "G308", "G32", "W101")
 LEAK = """<ir_version: 10, opset_import: ["": 17, "d": 1]>
 main (float[N] x) => (float[N] y) { y = d.f <k: float = 0.5> (x) }
 <domain: "d", opset_import: ["": 17]>
@@ -68,6 +68,14 @@ CAST = LEAK.replace("LeakyRelu <alpha: float = @k>", "Cast <to: int = @k>").repl
             ],
         ),
         # Attributes and their defaults.
+        (LEAK, {f"{F}.node[0].attribute[0].f": 1.0}, [("G308", "function 'd.f', node number 0 (LeakyRelu)")]),
+        (
+            LEAK,
+            {f"{F}.node[0].attribute[0].ref_attr_name": "z"},
+            [("G308", "function 'd.f', node number 0 (LeakyRelu)")],
+        ),
+        (CAST, {f"{CALL}.attribute": None}, [("G326", PLACE)]),
+        (CAST, {f"{CALL}.attribute": None, f"{F}.node[0].domain": "zz"}, []),
         (LEAK, {f"{F}.attribute[+]": ""}, [("G402", "function 'd.f'")]),
         (LEAK, {f"{F}.attribute_proto[+]": {"name": "k", "type": 1, "f": 1.0}}, [("G402", "function 'd.f'")]),
         (LEAK, {f"{F}.attribute_proto[+]": {"name": "z", "type": 1}}, [("G306", "function 'd.f'")]),

@@ -95,6 +95,10 @@ def test_an_initialization_does_not_see_the_values_of_the_main_graph(part, name,
     assert places == [("G207", place)] * shadows
 
 
+def test_a_graph_inside_that_holds_nothing_has_no_name_either():
+    assert ("G201", "graph 'main', node number 1 (If), then_branch") in found(BRANCHES, {BRANCH: {}})
+
+
 ERRORS = ("G2", "M106", "M11")
 
 

@@ -3,6 +3,8 @@
 import pytest
 
 import opset
+from opset.budget import Budget
+from opset.inference.engine import result
 
 HEAD = '<ir_version: 10, opset_import: ["": 17, "f": 1]>\n'
 FUNCTION = '<domain: "f", opset_import: ["": 17]>\n'
@@ -116,3 +118,14 @@ def test_an_operator_that_was_withdrawn_for_one_of_its_name():
     )
     finding = opset.check(opset.parse_model(text))[0]
     assert finding.code == "G314" and finding.help.startswith("import ai.onnx 21 or newer")
+
+
+@pytest.mark.parametrize(("steps", "codes"), [(1, ["W801"]), (100_000, [])])
+def test_inference_that_was_stopped_is_told(steps, codes, monkeypatch):
+    monkeypatch.setattr(result, "default_budget", lambda size, limits: Budget(limits, max_steps=steps))
+    model = opset.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { a = Neg (x) y = Neg (a) }'
+    )
+    found = opset.check(model)
+    assert [each.code for each in found] == codes
+    assert all(each.why.startswith("the inference stopped at ") for each in found)

@@ -100,3 +100,21 @@ def test_an_attribute_without_a_type_has_one_value_in_the_first_ir_version():
         for field, value in values.items():
             setattr(attribute, field, value)
         assert [each.code for each in opset.check(model, select=["G305", "G306"])] == codes
+
+
+def test_a_type_of_attributes_that_does_not_exist_counts_as_none():
+    data = onnx.parser.parse_model(f"{HEAD % 'float[2] y'}{{ y = Elu <alpha = 2.0> (x) }}").SerializeToString()
+    number = b"\xa0\x01"  # the field `type`
+    assert data.count(number + b"\x01") == 1
+    found = opset.check(data.replace(number + b"\x01", number + b"\x63"))
+    assert [(each.code, each.message) for each in found] == [("G305", "the attribute 'alpha' states no type")]
+
+
+def test_an_attribute_that_is_like_one_of_the_operator_is_told_from_one_that_is_not():
+    helps = {}
+    for name in ("alfa", "zzz", "axis"):
+        model = opset.parse_model(f"{HEAD % 'float[2] y'}{{ y = Elu <{name} = 2.0> (x) }}")
+        (finding,) = opset.check(model, select=["G324"])
+        helps[name] = finding.help
+    other = "remove it, or import the opset that the node was written for"
+    assert helps == {"alfa": "did you mean alpha?", "zzz": other, "axis": other}

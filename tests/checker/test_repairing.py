@@ -184,6 +184,78 @@ MENDED = {
         (MAIN + "{ y = Relu (x) }", {"graph.quantization_annotation": [{"tensor_name": "x"}, {"tensor_name": "x"}]}),
         (MAIN + "{ y = Relu (x) }", {"graph.quantization_annotation": [{"tensor_name": "x"}]}),
     ),
+    "entries of an annotation": (
+        "G714",
+        (MAIN + "{ y = Relu (x) }",
+         {"graph.quantization_annotation": [{"tensor_name": "x", "quant_parameter_tensor_names": [
+             {"key": "SCALE_TENSOR", "value": "x"}, {"key": "SCALE_TENSOR", "value": "x"}]}]}),
+        (MAIN + "{ y = Relu (x) }",
+         {"graph.quantization_annotation": [{"tensor_name": "x", "quant_parameter_tensor_names": [
+             {"key": "SCALE_TENSOR", "value": "x"}]}]}),
+    ),
+    "names of graphs that others have": (
+        "G201",
+        (BRANCHES % "p = Neg (s)",
+         {"graph.name": None, "graph.node[1].attribute[0].g.name": "main", "graph.node[1].attribute[1].g.name": None}),
+        (BRANCHES % "p = Neg (s)",
+         {"graph.name": "main_1", "graph.node[1].attribute[0].g.name": "main",
+          "graph.node[1].attribute[1].g.name": "else_branch"}),
+    ),
+    "shadowing that graphs inside read": (
+        "G207",
+        BRANCHES % ("s = Relu (x) p = If (c) <then_branch = d () => (float[N] q) { q = Neg (s) },"
+                    " else_branch = e () => (float[N] r) { r = Neg (x) }>"),
+        BRANCHES % ("s_1 = Relu (x) p = If (c) <then_branch = d () => (float[N] q) { q = Neg (s_1) },"
+                    " else_branch = e () => (float[N] r) { r = Neg (x) }>"),
+    ),
+    "shadowing by a constant": (
+        "G207",
+        ((BRANCHES % "p = Add (s, x)").replace("(float[N] p) {", "(float[N] p) <float[1] s = {2}> {"),
+         {"graph.node[1].attribute[0].g.quantization_annotation": [{"tensor_name": "s",
+             "quant_parameter_tensor_names": [{"key": "SCALE_TENSOR", "value": "s"}]}]}),
+        ((BRANCHES % "p = Add (s_1, x)").replace("(float[N] p) {", "(float[N] p) <float[1] s_1 = {2}> {"),
+         {"graph.node[1].attribute[0].g.quantization_annotation": [{"tensor_name": "s_1",
+             "quant_parameter_tensor_names": [{"key": "SCALE_TENSOR", "value": "s_1"}]}]}),
+    ),
+    "scalar axes that inputs list": (
+        "W302",
+        "<ir_version: 3, opset_import: [\"\": 13]> main (float[3] x, int64 a) => (float[1, 3] y) <int64 a = {0}> "
+        "{ y = Unsqueeze (x, a) }",
+        "<ir_version: 3, opset_import: [\"\": 13]> main (float[3] x, int64[1] a) => (float[1, 3] y) "
+        "<int64[1] a = {0}> { y = Unsqueeze (x, a) }",
+    ),
+    "scalar axes that inputs list and others read": (
+        "W302",
+        "<ir_version: 3, opset_import: [\"\": 13]> main (float[3] x, int64 a) => (float[1, 3] y, int64 z) "
+        "<int64 a = {0}> { y = Unsqueeze (x, a) z = Neg (a) }",
+        "<ir_version: 3, opset_import: [\"\": 13]> main (float[3] x, int64 a, int64[1] a_1) => "
+        "(float[1, 3] y, int64 z) <int64 a = {0}, int64[1] a_1 = {0}> { y = Unsqueeze (x, a_1) z = Neg (a) }",
+    ),
+    "a stated type without a name": (
+        "G202",
+        (MAIN + "{ y = Relu (x) }", {"graph.value_info": [{"type": {"tensor_type": {"elem_type": 1}}}]}),
+        MAIN + "{ y = Relu (x) }",
+    ),
+    "negative sizes inside of sequences": (
+        "G606",
+        (HEAD + "main (float[N] x) => (float[N] y) <seq(float[7]) q> "
+         "{ q = SequenceConstruct (x) k = Constant <value_int = 0> () y = SequenceAt (q, k) }",
+         {"graph.value_info[0].type.sequence_type.elem_type.tensor_type.shape.dim[0].dim_value": -1}),
+        (HEAD + "main (float[N] x) => (float[N] y) <seq(float[7]) q> "
+         "{ q = SequenceConstruct (x) k = Constant <value_int = 0> () y = SequenceAt (q, k) }",
+         {"graph.value_info[0].type.sequence_type.elem_type.tensor_type.shape.dim[0].dim_value": None}),
+    ),
+    "stated type in a function": (
+        "I101",
+        ('<ir_version: 10, opset_import: ["": 17, "com.example": 1]> main (float[2] x) => (float[2] y) '
+         '{ y = com.example.Leak (x) } <domain: "com.example", opset_import: ["": 17]> '
+         "Leak (a) => (b) { t = Neg (a) b = Abs (t) }",
+         {"functions[0].value_info": [{"name": "t", "type": {"tensor_type": {"elem_type": 1, "shape": {
+             "dim": [{"dim_value": 7}]}}}}]}),
+        '<ir_version: 10, opset_import: ["": 17, "com.example": 1]> main (float[2] x) => (float[2] y) '
+        '{ y = com.example.Leak (x) } <domain: "com.example", opset_import: ["": 17]> '
+        "Leak (a) => (b) { t = Neg (a) b = Abs (t) }",
+    ),
     "unused import": (
         "W101",
         (MAIN + "{ y = Relu (x) }", {"opset_import[+]": {"domain": "com.example", "version": 3}}),
@@ -228,6 +300,12 @@ LEFT = {
     "type of an output": ("I101", HEAD + "main (float[N, 3] x) => (float[N, 4] y) { y = Relu (x) }", {}),
     "cycle": ("M110", MAIN + "{ y = Neg (t) t = Relu (y) }", {}),
     "value that is read before one hides it": ("G207", BRANCHES % "t = Relu (s) s = Neg (t) p = Neg (s)", {}),
+    "value that a graph inside reads before one hides it": (
+        "G207",
+        BRANCHES % ("t = If (c) <then_branch = d () => (float[N] q) { q = Neg (s) },"
+                    " else_branch = e () => (float[N] r) { r = Neg (x) }> s = Neg (t) p = Neg (s)"),
+        {},
+    ),
     "output of a type that Identity does not take": (
         "G216",
         '<ir_version: 8, opset_import: ["": 13]> main (bool c, float[2] x) => (seq(float[2]) y) '
@@ -251,6 +329,13 @@ def test_what_is_not_certain_is_left(name):
     found, made = repaired(model, ignore=["G203"])
     assert found.mended == () and made == model
     assert (code in {each.code for each in found.left}) == bool(code)
+
+
+def test_an_output_that_a_graph_inside_takes_from_around_counts_as_read():
+    inside = "t = If (c) <then_branch = d () => (float[N] %s) {}, else_branch = e () => (r) { r = Neg (x) }>"
+    for name, mended in (("s", 0), ("x", 1)):
+        model = message(BRANCHES % f"{inside % name} s = Neg (t) p = Neg (s)")
+        assert len(repaired(model, ignore=["G203", "G216"])[0].mended) == mended
 
 
 @pytest.mark.parametrize("condition", ["bool c", "bool c = {1}"])

@@ -344,6 +344,17 @@ def test_the_outputs_of_a_node(node, types, data, schemas):
     assert {type(each) for each in ours.values()} == {onnx.TypeProto}
 
 
+def test_a_sparse_constant_is_an_input_of_a_node():
+    sparse = onnx.helper.make_sparse_tensor(
+        onnx.helper.make_tensor("b", 1, [1], [2.5]), onnx.helper.make_tensor("", 7, [1], [3]), [4]
+    )
+    node, types = onnx.parser.parse_node("y = Add (a, b)"), {"a": tensor_type(1, (2, 1)), "b": tensor_type(1, (4,))}
+    arguments = node, types, {}, {"b": sparse}
+    ours = compat.shape_inference.infer_node_outputs(compat.defs.get_schema("Add"), *arguments)
+    assert ours == onnx.shape_inference.infer_node_outputs(onnx.defs.get_schema("Add"), *arguments)
+    assert ours["y"] == tensor_type(1, (2, 4))
+
+
 def test_a_node_with_a_graph_reads_the_types_around():
     node = onnx.parser.parse_node("""y = If (c) <then_branch = a () => (float[N] t) { t = Neg (x) },
         else_branch = b () => (float[N] e) { e = Identity (x) }>""")
@@ -428,6 +439,36 @@ def test_graphs_nodes_and_functions_are_evaluated():
     inner = compat.reference.ReferenceEvaluator(functions[1])
     outer = compat.reference.ReferenceEvaluator(functions[0], functions=[inner])
     assert_same([-np.exp(x * 3)], outer.run(None, {"a": x}, {"scale": 3.0}))
+
+
+@pytest.mark.parametrize(
+    ("node", "value", "expected"),
+    [
+        ("Transpose <perm: ints = @k> (a)", [1, 0], [[1, 3], [2, 4]]),
+        ("Transpose <perm: ints = @k> (a)", (0, 1), [[1, 2], [3, 4]]),
+        ("Constant <value_floats: floats = @k> ()", [0.5, 2.0], [0.5, 2.0]),
+        ("Constant <value_float: float = @k> ()", 0.5, 0.5),
+        ("Constant <value_ints: ints = @k> ()", [], []),
+        ("Constant <value_int: int = @k> ()", 7, 7),
+        ("Constant <value_strings: strings = @k> ()", ["a", "b"], ["a", "b"]),
+        ("Constant <value_string: string = @k> ()", "ab", "ab"),
+        ("Constant <value: tensor = @k> ()", onnx.numpy_helper.from_array(np.array([3, 4])), [3, 4]),
+    ],
+)
+def test_attributes_of_a_call_have_the_type_of_their_value(node, value, expected):
+    function = onnx.parser.parse_function(f'<domain: "d", opset_import: ["": 21]> F <k> (a) => (b) {{ b = {node} }}')
+    a = np.array([[1, 2], [3, 4]], np.float32)
+    (found,) = compat.reference.ReferenceEvaluator(function).run(None, {"a": a}, {"k": value})
+    assert found.tolist() == expected
+
+
+def test_a_graph_that_a_call_passes_is_refused_as_elsewhere():
+    function = onnx.parser.parse_function("""<domain: "d", opset_import: ["": 21]> F <g> (a) => (b) {
+        c = Constant <value: tensor = bool {1}> ()
+        b = If <then_branch: graph = @g, else_branch: graph = @g> (c) }""")
+    graph = onnx.parser.parse_graph("g () => (float y) { y = Constant <value_float = 2.0> () }")
+    with pytest.raises(opset.RunError, match="the graph 'g' is an attribute of a function's call"):
+        compat.reference.ReferenceEvaluator(function).run(None, {"a": np.zeros(1, np.float32)}, {"g": graph})
 
 
 def test_verbose_prints_each_value(capsys):
@@ -530,6 +571,16 @@ def test_functions_of_other_versions_stay_unless_they_are_converted():
         left = module.inline_local_functions(model)
         assert operators(left.graph) == ["F", "Cos"] and [each.name for each in left.functions] == ["F"]
     assert operators(compat.inliner.inline_local_functions(model, convert_version=True).graph) == ["Sin", "Cos"]
+
+
+def test_a_function_may_import_what_the_model_does_not_and_its_overload_counts():
+    model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 21, "d": 1]>
+        main (float[2] x) => (float[2] y) { t = d.F (x)  y = d.F:old (t) }
+        <domain: "d", opset_import: ["": 21, "ai.onnx.ml": 3]> F (a) => (b) { b = Sin (a) }
+        <domain: "d", opset_import: ["": 13], overload: "old"> F (a) => (b) { b = Cos (a) }""")
+    for module in (onnx.inliner, compat.inliner):
+        left = module.inline_local_functions(model)
+        assert operators(left.graph) == ["Sin", "F"] and [each.overload for each in left.functions] == ["old"]
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,11 @@ def substituted(size, values):
         ((H + 1) // 2 - 1, "floor((H - 3)/2) + 1"),
         (N // 2, "floor(N/2)"),
         (4 * N // 2, "2*N"),
+        (((N + 1) * (M + 2)) // (N + 1), "M + 2"),
+        ((N * N - 1) // (N + 1), "N - 1"),
+        ((N + 2) // (N + 1), "floor((N + 2)/(N + 1))"),
+        (minimum(N, 3) // 4 + M, "M"),
+        ((minimum(N, 3) + 5) // 4 * M, "M*floor((min(3, N) + 1)/4) + M"),
         ((4 * N + 3) // 2, "2*N + 1"),
         ((2 * N + 1) // 4, "floor(N/2)"),
         ((N + 4) // 2, "floor(N/2) + 2"),
@@ -260,6 +265,7 @@ def test_a_name_stands_in_quotes_only_inside_of_a_size():
     assert str(odd // 2) == 'floor("batch-size"/2)'
     assert str(2 * variable("x.1")) == "2*x.1"
     assert parse_size('N + 2*"batch-size"') == 2 * odd + N
+    assert parse_size("floor") == variable("floor") and parse_size("N + 2*max") == 2 * variable("max") + N
 
 
 @settings(max_examples=draws(300), deadline=None)

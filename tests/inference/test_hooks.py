@@ -3,10 +3,11 @@
 import pytest
 from onnx import parser
 
-from opset import InferenceError, infer
+from opset import InferenceError, UsageError, infer
 from opset.extend import Violation
 from opset.inference import registration as inference
 from opset.inference.building.ml_outputs import MAX_RANK, tensor_length
+from opset.inference.registration import LAYER, registered_rules
 from opset.model import proto as pb
 from opset.opsets.hooks import unregister
 
@@ -127,6 +128,37 @@ def test_the_standards_operators_have_their_rules():
     with pytest.raises(InferenceError) as caught:
         inference.infer("Add")(lambda call: ())
     assert caught.value.code == "I301"
+
+
+def test_the_functions_that_families_register_are_listed_by_kind():
+    listed = registered_rules(["reshape", "slicing"])
+    assert {("", "Reshape", 0), ("", "Slice", 0)} <= listed
+    assert ("", "Neg", 0) in LAYER.hook_versions("data", ["unary"]) - registered_rules(["unary"])
+
+
+@pytest.mark.parametrize("error", ["MemoryError('full')", "UsageError([Finding('U103', 'full')])"])
+def test_an_error_that_is_no_bug_of_a_function_is_passed_on(tmp_path, error):
+    functions = FUNCTIONS.replace("return (first * times, *others)", f"raise {error}")
+    with pytest.raises((MemoryError, UsageError), match="full"):
+        result(tmp_path, functions=f"from opset.errors import Finding, UsageError\n{functions}")
+
+
+@pytest.mark.parametrize("error", ["TooComplex()", "Unknown('half of it')", "AttributeError('no')"])
+def test_an_error_in_a_function_leaves_the_type_open_or_is_told(tmp_path, error):
+    functions = FUNCTIONS.replace("return (first * times, *others)", f"raise {error}")
+    functions = functions.replace(
+        ", infer", ", Unknown, infer\nfrom opset.inference.building.dimensions import TooComplex"
+    )
+    found = result(tmp_path, functions=functions)
+    assert str(found.type("y")) == "float"
+    if error.startswith("Attribute"):
+        (finding,) = found.findings
+        assert (finding.code, finding.message) == ("I303", "there is a bug in the inference function of Scale 1")
+        assert finding.why.startswith("AttributeError: no")
+    else:
+        assert not found.findings
+        why = "half of it" if "half" in error else "the sizes are too complex to be followed"
+        assert [gap.reason for gap in found.gaps] == [why]
 
 
 @pytest.mark.parametrize(

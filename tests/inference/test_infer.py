@@ -529,6 +529,20 @@ PLAIN = [
     (13, "(float[N] x, float[M] z) => (float[K] y) { y = Add(x, z) }", "float[K]"),
     (21, """(float x, float[4,2] s, int64[n] d) => (int8[] y) {
         z = Reshape(x, d) y = QuantizeLinear<block_size = 2, output_dtype = 3> (z, s) }""", "int8[4, ?]"),
+    *((13, f"""(float[N] x) => (float[] y) <float two = {{{number}}}> {{
+        s = Shape(x) f = Cast<to=1>(s) d = Div(f, two) c = Cast<to=7>(d) y = ConstantOfShape(c) }}""", f"float[{told}]")
+      for number, told in (("1", "N"), ("2", "?"))),
+    *((13, f"""(float[N] x) => (float[] y) <int64 bound = {{{number}}}> {{
+        s = Shape(x) m = {node} y = ConstantOfShape(m) }}""", f"float[{told}]")
+      for number, node, told in ((2**63 - 1, "Clip(s, , bound)", "N"), (5, "Clip(s, , bound)", "min(5, N)"),
+                                 (-(2**63), "Clip(s, bound)", "N"), (0, "Clip(s, bound)", "N"),
+                                 (5, "Clip(s, bound)", "max(5, N)"))),
+    (13, """(float[N] x) => (float[] y) <int64[1] one = {1}, int64[1] minus = {-1}, int64[1] zero = {0}> {
+        s = Shape(x) n = Neg(s) e = Sub(n, one) y = Slice(x, minus, e, zero, minus) }""", "float[N]"),
+    *((13, f"""(float[1,1,7] x) => (float[] y) {{
+        y = MaxPool<kernel_shape = [2], strides = [{stride}], pads = [{pads}], ceil_mode = 1>(x) }}""",
+        f"float[1, 1, {told}]")
+      for stride, pads, told in ((2, "0, 0", 4), (3, "0, 1", 3), (4, "0, 1", 2), (2, "1, 1", 4), (2, "0, 1", 4))),
 ]  # fmt: skip
 
 

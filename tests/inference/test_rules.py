@@ -4,6 +4,7 @@ import ast
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 from opset.inference import registration as inference
 from opset.opsets.registry import default_registry
@@ -34,6 +35,27 @@ def test_every_rule_serves_an_operator_and_stands_in_the_guide():
     unknown = inference.rule_problem(replace(REGISTRY.schema("Relu", 14), shape="nonesuch"))
     rules = unknown.removeprefix("there is no rule 'nonesuch'; there are ").split(", ")
     assert set(listed) == users == set(rules)
+
+
+def test_a_rule_that_does_not_fit_the_schema_is_told():
+    relu = REGISTRY.schema("LeakyRelu", 16)
+    texts = ("same(X)", "same(X); same(X)", "same(W)", "same(alpha)", "same(-1)", "same(X", "same_type(alpha, -2, Y)")
+    told = {text: inference.rule_problem(replace(relu, shape=text)) for text in texts}
+    assert told == {
+        "same(X)": "",
+        "same(X); same(X)": "there are 2 rules for 1 outputs",
+        "same(W)": "LeakyRelu has no input or attribute 'W'",
+        "same(alpha)": "",
+        "same(-1)": "",
+        "same(X": f"there is no rule 'same(X'; there are {told['same(X'].partition('there are ')[2]}",
+        "same_type(alpha, -2, Y)": "LeakyRelu has no input or attribute 'Y'",
+    }
+    functions = {text: inference.function_of_rules(replace(relu, shape=text)) for text in ("same(X)", "same(alpha)")}
+    asked = []
+    call = SimpleNamespace(require_shape=asked.append)
+    for function in functions.values():
+        function(call)
+    assert asked == [0, "alpha"]
 
 
 def test_every_version_says_how_its_outputs_are_inferred():

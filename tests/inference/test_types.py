@@ -4,6 +4,7 @@ import re
 
 import onnx
 import pytest
+from google.protobuf import text_format
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,6 +78,22 @@ def test_messages_are_those_of_the_standard(type_):
 def test_sizes_that_no_message_holds_stay_unset():
     proto = type_to_proto(tensor("float", [2**63, -1, 3, N]))
     assert [dim.WhichOneof("value") for dim in proto.tensor_type.shape.dim] == [None, None, "dim_value", "dim_param"]
+
+
+@pytest.mark.parametrize("text", ["domain: 'own' name: 'handle'", "name: 'handle'"])
+@pytest.mark.parametrize("around", ["", "sequence_type", "optional_type"])
+def test_opaque_types_survive_as_messages(text, around):
+    proto = outer = onnx.TypeProto()
+    if around:
+        getattr(outer, around).SetInParent()
+        proto = getattr(outer, around).elem_type
+    text_format.Parse(text, proto.opaque_type)
+    found_type = type_from_proto(outer, size_of)
+    made = onnx.TypeProto.FromString(type_to_proto(found_type).SerializeToString())
+    opaque = (getattr(made, around).elem_type if around else made).opaque_type
+    assert (opaque.domain, opaque.name) == (proto.opaque_type.domain, proto.opaque_type.name)
+    assert type_from_proto(made, size_of) == found_type
+    assert text.split("'")[-2] in str(found_type)
 
 
 def test_a_message_may_state_nothing_or_be_nested_without_end():

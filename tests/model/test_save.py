@@ -1,5 +1,6 @@
 """A model is written whole or not at all, and never over anything that was not to be replaced."""
 
+import errno
 import fcntl
 import io
 import os
@@ -19,7 +20,7 @@ from opset.errors import ModelError, UsageError
 from opset.model import load, write_stream
 from opset.model.storage import atomic as files
 from opset.model.storage import copying, reading, wire
-from opset.model.storage.source import Access
+from opset.model.storage.source import Access, FileSource
 from opset.model.storage.writing import save_in_place
 from opset.model.text.syntax import parse_model
 
@@ -425,3 +426,58 @@ def test_what_a_killed_process_left_is_removed_unless_somebody_writes(tmp_path):
     stay = [".opset-0123456789abcdee.tmp", ".opset-other.tmp", "m.onnx"]
     assert sorted(os.listdir(tmp_path / "free")) == stay
     assert sorted(os.listdir(tmp_path / "busy")) == sorted([".opset-0123456789abcdef.tmp", *stay])
+
+
+def test_a_file_with_holes_is_written_with_them(tmp_path):
+    source, target = tmp_path / "sparse", tmp_path / "copy"
+    with open(source, "wb") as file:
+        file.write(b"x" * 4096)
+        file.seek(1 << 20)
+        file.write(b"y" * 4096)
+        file.truncate(1 << 22)
+    with open(source, "rb") as file:
+        ranges = [*copying.data_ranges(file.fileno(), 0, 1 << 22)]
+        inside = [*copying.data_ranges(file.fileno(), 4096, 1 << 19)]
+    if sum(end - start for start, end in ranges) == 1 << 22:
+        pytest.skip("the file system keeps no holes")
+    assert (ranges, inside) == ([(0, 4096), (1 << 20, (1 << 20) + 4096)], [])
+    given = FileSource(os.open(source, os.O_RDONLY), "sparse")
+    with open(target, "w+b") as made:
+        copying.write_pieces(made.fileno(), [wire.Segment(given, 0, given.size)])
+        assert [*copying.data_ranges(made.fileno(), 0, 1 << 22)] == ranges
+    assert target.read_bytes() == source.read_bytes()
+    with open(target, "w+b") as made:
+        copying.write_pieces(made.fileno(), [b"begin", wire.Segment(given, 100, given.size), b"end"])
+    assert target.read_bytes() == b"begin" + source.read_bytes()[100:] + b"end"
+
+
+def test_extended_attributes_and_the_owner_stay_with_a_file_that_is_replaced(model, tmp_path):
+    out = tmp_path / "out.onnx"
+    out.write_bytes(b"old")
+    try:
+        os.setxattr(out, "user.note", b"kept")
+        os.setxattr(out, "user.other", b"too")
+    except OSError:
+        pytest.skip("the file system has no extended attributes")
+    owners = (4321, 1234) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
+    os.chown(out, *owners)
+    out.chmod(0o640)
+    model.save(out, force=True)
+    status = out.stat()
+    assert out.read_bytes() == model.SerializeToString() and stat.S_IMODE(status.st_mode) == 0o640
+    assert (status.st_uid, status.st_gid) == owners
+    assert {name: os.getxattr(out, name) for name in os.listxattr(out)} == {"user.note": b"kept", "user.other": b"too"}
+
+
+def test_without_hard_links_a_file_that_appears_is_not_replaced_either(model, tmp_path, monkeypatch):
+    out = tmp_path / "out.onnx"
+
+    def refused(*arguments, **options):
+        out.write_bytes(b"precious")
+        raise OSError(errno.EPERM, "no hard links here")
+
+    monkeypatch.setattr(os, "link", refused)
+    assert code_of(model.save, out) == "U102"
+    assert out.read_bytes() == b"precious" and [*tmp_path.glob(".opset-*")] == []
+    model.save(out, force=True)
+    assert out.read_bytes() == model.SerializeToString()

@@ -126,6 +126,50 @@ def test_types_of_values_are_kept_without_names_of_dimensions():
     assert [dim.WhichOneof("value") for dim in value.type.tensor_type.shape.dim] == [None, "dim_value"]
 
 
+@pytest.mark.parametrize(
+    ("type_", "path"),
+    [
+        ("seq(float[N, 3])", ("sequence_type.elem_type.tensor_type",)),
+        ("optional(seq(float[N, 3]))", ("optional_type.elem_type.sequence_type.elem_type.tensor_type",)),
+        ("map(int64, float[N, 3])", ("map_type.value_type.tensor_type",)),
+        ("sparse_tensor(float[N, 3])", ("sparse_tensor_type",)),
+    ],
+)
+def test_names_of_dimensions_inside_of_types_are_left_out(type_, path):
+    made = splice(f"F (a) => (o) <{type_} t> {{ t = Neg (a) o = Abs (t) }}", "y = d.F (x)")
+    found = made.value_info[0].type
+    for field in path[0].split("."):
+        found = getattr(found, field)
+    assert [dim.WhichOneof("value") for dim in found.shape.dim] == [None, "dim_value"]
+
+
+def test_what_a_node_of_the_function_shards_gets_the_new_name():
+    function = parse_function(HEAD + "F (a) => (o) { t = Neg (a) o = Abs (t) }")
+    configuration = function.node[1].device_configurations.add(configuration_id="c")
+    for name in ("t", "o", "elsewhere"):
+        configuration.sharding_spec.add(tensor_name=name)
+    _, last = splice_function(function, parse_node("y = d.F (x)"), FreshNames([])).nodes
+    specs = last.device_configurations[0].sharding_spec
+    assert [each.tensor_name for each in specs] == [last.input[0], "y", "elsewhere"] and last.input[0] != "t"
+
+
+def test_annotations_of_graphs_inside_get_the_new_names():
+    function = parse_function(
+        HEAD
+        + """F (a, c) => (o) { t = Neg (a)
+        o = If (c) <then_branch = h () => (p) { p = Abs (t) }, else_branch = e () => (q) { q = Exp (t) }> }"""
+    )
+    annotations = function.node[1].attribute[0].g.quantization_annotation
+    for name in ("t", "p", "elsewhere"):
+        annotations.add(tensor_name=name).quant_parameter_tensor_names.add(key="SCALE_TENSOR", value=name)
+    _, last = splice_function(function, parse_node("y = d.F (x, c)"), FreshNames([])).nodes
+    graph = last.attribute[0].g
+    names = [graph.node[0].input[0], graph.output[0].name, "elsewhere"]
+    assert "t" not in names
+    assert [each.tensor_name for each in graph.quantization_annotation] == names
+    assert [each.quant_parameter_tensor_names[0].value for each in graph.quantization_annotation] == names
+
+
 def test_calls_with_more_than_the_function_has():
     with pytest.raises(Unfit, match="2 inputs and 1 outputs, and the function takes 1"):
         splice("F (a) => (o) { o = Abs (a) }", "y = d.F (x, x)")

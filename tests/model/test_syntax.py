@@ -415,6 +415,34 @@ def test_reasons():
     assert "negative" in error_of("graph", "g (float[-1] x = {1}) => () {}").why
 
 
+def test_fields_in_braces_hold_messages_in_their_own_syntax():
+    plain = """g (x, float[3] w) => (y) <float[1] k = {1}, float[2] t> { y = Relu (x)  z = Neg (y) }"""
+    fields = """g (x) => (y) { y = Relu (x) } &{node: [z = Neg (y)], value_info: [float[2] t], input: [float[3] w],
+        initializer: [float[1] k = {1}]}"""
+    assert parse_graph(fields) == parse_graph(plain)
+    named = parse_graph('g (x) => (y) {} &{value_info: [{name: "q", type: float[2]}], node: [{op_type: "A"}]}')
+    assert named.node[0].op_type == "A"
+    assert (named.value_info[0].name, named.value_info[0].type.tensor_type.elem_type) == ("q", 1)
+    texts = [parse_node(f"y = A (x) &{{doc_string: {text}}}") for text in ('"none"', "none")]
+    assert [each.doc_string for each in texts] == ["none", ""]
+    attribute = 'g (x) => (y) { y = A (x) &{attribute: [{name: "a", type: %s}]} }'
+    assert parse_graph(attribute % 7).node[0].attribute[0].type == 7
+    finding = error_of("graph", attribute % 99)
+    assert (finding.message, finding.why) == ("expected a value of the field, found '99'", "invalid enumerator 99")
+
+
+@pytest.mark.parametrize(
+    ("data", "place", "message", "why"),
+    [
+        ('float[1] !"zz"', "1:22", "hexadecimal digits, found '\"zz\"'", ""),
+        ("string[1] !{1}", "1:23", "'{' without '!', found '{'", "strings are never in raw_data"),
+    ],
+)
+def test_raw_data_is_of_elements_or_in_hexadecimal_digits(data, place, message, why):
+    finding = error_of("node", f"y = A <a = {data}> ()")
+    assert (finding.place, finding.message, finding.why) == (place, f"expected {message}", why)
+
+
 # Hostile text
 
 NEST = {

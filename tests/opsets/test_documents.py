@@ -248,6 +248,53 @@ def test_a_body_that_yaml_does_not_hold_is_left_out_with_a_note(foreign):
     assert any("it is for ai.onnx 6, and" in note for note in load_operator_set(foreign).notes)
 
 
+WRAPPED = onnx.helper.make_sequence_type_proto(onnx.helper.make_tensor_type_proto(1, None))
+
+
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        (lambda f: f.attribute.append("spare"),
+         "the attribute 'spare' of 'Scaled' is left out: nothing tells its type"),
+        (lambda f: f.node.append(onnx.parser.parse_node("W = LeakyRelu <alpha: int = @beta> (X)")),
+         "the attribute 'beta' of 'Scaled' is left out: nothing tells its type"),
+        (lambda f: f.attribute_proto.add(name="plain"),
+         "the attribute 'plain' of 'Scaled' is left out: nothing tells its type"),
+        (lambda f: f.attribute_proto.append(onnx.helper.make_attribute("held", WRAPPED)),
+         "the default of the attribute 'held' of 'Scaled' is left out: YAML holds none"),
+        (lambda f: f.attribute_proto.append(onnx.helper.make_attribute("raw", b"\xff")),
+         "the default of the attribute 'raw' of 'Scaled' is left out: YAML holds none"),
+        (lambda f: f.node.append(onnx.parser.parse_node(
+            "W = If (X) <then_branch = a () => (p) { p = Neg (X) }, else_branch = b () => (q) { q = Abs (X) }>")),
+         "the function body of 'Scaled' is left out: it has a node with a graph, which bodies do not hold"),
+    ],
+)  # fmt: skip
+def test_what_yaml_does_not_hold_is_left_out_with_a_note(foreign, change, note):
+    before = load_operator_set(foreign)
+    change(foreign.functions[0])
+    found = load_operator_set(foreign)
+    added = [each for each in found.notes if each not in before.notes]
+    assert note in added and len(added) <= 2
+    assert (found.schemas[2].function == ()) == ("body" in note or "beta" in note)
+
+
+def test_types_and_defaults_of_functions_are_told(foreign):
+    function = foreign.functions[0]
+    function.value_info.add(name="X", type=WRAPPED)
+    function.value_info.add(name="Y", type=onnx.helper.make_optional_type_proto(WRAPPED))
+    function.value_info.add(name="Z", type=onnx.helper.make_sparse_tensor_type_proto(1, None))
+    held = {"a": [1.5, 2.0], "b": [3, 4], "c": "text", "d": ["x", "y"], "e": 7}
+    function.attribute_proto.extend(onnx.helper.make_attribute(name, value) for name, value in held.items())
+    scaled = load_operator_set(foreign).schemas[2]
+    assert [each.type for each in scaled.inputs] == ["seq(tensor(float))", "optional(seq(tensor(float)))"]
+    assert scaled.allowed_types(scaled.outputs[0]) == ()
+    kinds = {name: attribute.type for name, attribute in scaled.attributes.items() if name in held}
+    assert kinds == {"a": "floats", "b": "ints", "c": "string", "d": "strings", "e": "int"}
+    assert [scaled.attributes["alpha"].default, scaled.attributes["beta"].default] == [pytest.approx(0.1), None]
+    defaults = {name: scaled.attributes[name].default for name in held}
+    assert {name: list(each) if isinstance(each, tuple) else each for name, each in defaults.items()} == held
+
+
 def test_operators_of_the_standard_in_a_document_are_the_standards(tmp_path):
     get_operator_set("ai.onnx.ml", 3).save(tmp_path / "ml.json")
     registry = registry_with([tmp_path / "ml.json"])
@@ -298,10 +345,43 @@ def edited(foreign, change):
         (lambda m: m.functions[0].output.append("W"), ["S307"]),
         (lambda m: m.functions[0].input.append("X"), ["S307"]),
         (lambda m: m.functions[0].attribute.append("alpha"), ["S307"]),
+        (lambda m: m.functions.extend([onnx.parser.parse_function(SCALED.replace("Scaled", "Other"))] * 2),
+         ["S307", "S305"]),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_message_is_refused(foreign, change, expected):
     assert codes(edited(foreign, change)) == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "why"),
+    [
+        (b"Scales X.", "a text of the operator 'Scaled' is not UTF-8"),
+        (b"\x12\x01m", "a text of the function 'Scaled' is not UTF-8"),
+    ],
+)
+def test_texts_that_are_not_utf8_are_refused(foreign, old, why):
+    data = foreign.SerializeToString()
+    assert old in data
+    with pytest.raises(SchemaError) as caught:
+        load_operator_set(data.replace(old, old[:-1] + b"\xff", 1))
+    finding = caught.value.findings[0]
+    assert (finding.code, finding.message) == ("S302", why)
+
+
+def test_a_document_has_bounds_on_nodes_and_on_faults(foreign, monkeypatch):
+    monkeypatch.setattr(reading, "MAX_FUNCTION_NODES", 5)
+    assert load_operator_set(foreign).schemas[2].function
+    monkeypatch.setattr(reading, "MAX_FUNCTION_NODES", 4)
+    with pytest.raises(SchemaError) as caught:
+        load_operator_set(foreign)
+    assert [each.message for each in caught.value.findings] == ["the function 'Scaled' has more than 4 nodes"]
+    for operator in foreign.operator:
+        operator.since_version = 0
+    del foreign.functions[:]
+    assert codes(foreign) == ["S105"] * 3
+    monkeypatch.setattr(reading, "MAX_FOLDER_FINDINGS", 2)
+    assert codes(foreign) == ["S105", "S105", "S302"]
 
 
 def test_all_that_is_wrong_is_reported_at_once(foreign):
@@ -338,6 +418,9 @@ def carrier_edited(change):
         (lambda m: setattr(m.functions[0].metadata_props[0], "value", '{"operator": "Stretch"}'), ["S104", "S104"]),
         (lambda m: m.functions[0].metadata_props.add(key="opset.type_sets", value='{"floats": ["int8"]}'), ["S306"]),
         (lambda m: m.functions.add(name="Stretch", domain="com.example", input=["Z"]), ["S306"]),
+        (lambda m: [m.functions.add(name=name, domain="com.example", overload=CARRIER).metadata_props.add(
+            key="opset.type_sets", value=value) for name, value in (("A", '{"mine": ["int8"]}'),
+                                                                    ("B", '{"mine": ["int16"]}'))], ["S306"]),
     ],
 )  # fmt: skip
 def test_a_message_that_contradicts_its_declarations_is_refused(change, expected):

@@ -5,6 +5,7 @@ import onnxruntime
 import pytest
 
 from opset import ReferenceEvaluator
+from opset.reference.engine.context import StepContext
 from tests.reference.graphs import model_of, refused, results
 
 onnxruntime.set_default_logger_severity(4)
@@ -304,3 +305,20 @@ def test_images_that_a_derivative_pads_are_announced():
 def test_the_last_value_of_a_slice_is_its_own_derivative():
     graph = gradient_of("y = Neg (x)", '<xs = ["y"], y = "y"> (z)')
     assert results(graph, {"x": np.float32([1, 2]), "z": np.float32([3, 4])})[0].tolist() == [1, 1]
+
+
+def test_the_time_is_looked_at_for_each_tap_of_a_convolution(monkeypatch):
+    looks, check_time = [], StepContext.check_time
+    monkeypatch.setattr(StepContext, "check_time", lambda self: looks.append(0) or check_time(self))
+    counts = []
+    for taps in (2, 5):
+        looks.clear()
+        text = f"""g (double[1,1,9] x, double[1,1,{taps}] w) => (double y, double dw) {{
+            t = Conv (x, w) y = Tanh (t)
+            dw = ai.onnx.preview.training.Gradient <xs = ["w"], zs = ["x"], y = "y"> (w, x) }}"""
+        model = model_of(text, 21)
+        for value in model.graph.output:
+            value.type.tensor_type.ClearField("shape")
+        ReferenceEvaluator(model).run(None, {"x": np.ones((1, 1, 9)), "w": np.ones((1, 1, taps))})
+        counts.append(len(looks))
+    assert counts[1] - counts[0] == 3

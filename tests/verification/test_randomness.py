@@ -42,6 +42,33 @@ def test_outputs_that_depend_on_random_numbers_are_found(text, certain, doubtful
 
 
 @pytest.mark.parametrize(
+    ("opset_version", "node", "doubtful"),
+    [
+        (6, "Dropout (x)", True),
+        (6, "Dropout <is_test = 0> (x)", True),
+        (6, "Dropout <is_test = 1> (x)", False),
+        (6, "Dropout <is_test = 1, ratio = 0.5> (x)", False),
+        (7, "Dropout (x)", False),
+        (11, "Dropout (x)", False),
+        (12, "Dropout (x)", False),
+        (12, "Dropout (x, p)", False),
+        (12, "Dropout (x, p, t)", True),
+        (12, "Dropout (x, , t)", True),
+    ],
+)
+def test_a_dropout_may_draw_by_its_version(opset_version, node, doubtful):
+    head = f'<ir_version: 8, opset_import: ["": {opset_version}]> g '
+    model = opset.load(opset.parse_model(f"{head} (float[2] x, float p, bool t) => (float[2] y) {{ y = {node} }}"))
+    assert random_outputs(model, default_registry()) == (set(), {"y"} if doubtful else set())
+
+
+def test_a_copy_without_seeds_keeps_the_other_attributes():
+    text = '<ir_version: 8, opset_import: ["": 6]> g (float[2] x) => (float[2] y) { y = Dropout <%s> (x) }'
+    copy = without_seeds(opset.load(opset.parse_model(text % "is_test = 0, seed = 3, ratio = 0.25")))
+    assert [(each.name, each.f) for each in copy.proto.graph.node[0].attribute] == [("is_test", 0), ("ratio", 0.25)]
+
+
+@pytest.mark.parametrize(
     "node",
     ["RandomNormal <shape = [2]> ()", "RandomUniform <shape = [2]> ()", "RandomNormalLike (x)", "RandomUniformLike (x)",
      "Multinomial (x)", "Bernoulli (x)"],

@@ -1,5 +1,11 @@
 """A model that is run in a runtime: what goes wrong in the child process is an error that says so, in time."""
 
+import json
+import os
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -7,7 +13,7 @@ import opset
 from opset.budget import Budget, BudgetExceeded, Limits
 from opset.errors import RunError, UsageError
 from opset.opsets.registry import default_registry
-from opset.verification import running
+from opset.verification import running, runtime_program
 from opset.verification.running import ReferenceRunner, RuntimeRunner
 
 ANSWER = "import os\nos.fdopen(int(os.environ['OPSET_ANSWERS']), 'w').write('%s\\n')"
@@ -62,6 +68,94 @@ def test_numbers_and_texts_go_to_a_runtime_and_come_back(tmp_path, monkeypatch):
     x, texts = runner.run({**X, "t": np.array(["a", "bc"], object)})
     assert (x.dtype, x.tolist(), texts.dtype, texts.tolist()) == (np.float32, [1, 2], object, ["a", "bc"])
     assert runner.version == "7"
+
+
+def doubled(path):
+    assert Path(path).read_bytes() == b"a model"
+
+    def run(feeds):
+        assert feeds["t"].dtype == object
+        return [2 * feeds["x"], feeds["t"], 3.5]
+
+    return run
+
+
+def unloadable(path):
+    raise ValueError("it  is\nodd" + "!" * 600)
+
+
+def unrunnable(path):
+    def run(feeds):
+        raise KeyError
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("open_model", "answer"),
+    [
+        (doubled, {"version": np.__version__}),
+        (unloadable, {"version": np.__version__, "load": ("it is odd" + "!" * 600)[:500]}),
+        (unrunnable, {"version": np.__version__, "run": "KeyError"}),
+        (None, {"absent": "No module named 'no_such_runtime'"}),
+    ],
+)
+def test_the_program_of_a_runtime_answers_with_its_version_and_what_went_wrong(
+    tmp_path, monkeypatch, open_model, answer
+):
+    (tmp_path / "model.onnx").write_bytes(b"a model")
+    np.savez(tmp_path / "inputs.npz", x=np.float32([1, 2]), t=np.array(["a", "bc"]))
+    reading, writing = os.pipe()
+    monkeypatch.setenv("OPSET_ANSWERS", str(writing))
+    monkeypatch.setitem(runtime_program.RUNTIMES, "numpy", open_model)
+    runtime_program.main("numpy" if open_model else "no_such_runtime", str(tmp_path))
+    with os.fdopen(reading) as answers:
+        assert json.loads(answers.read()) == answer
+    assert "OPSET_ANSWERS" not in os.environ
+    assert (tmp_path / "outputs.npz").exists() == (open_model is doubled)
+    if open_model is doubled:
+        found = np.load(tmp_path / "outputs.npz")
+        assert {name: found[name].tolist() for name in found.files} == {"0": [2, 4], "1": ["a", "bc"], "2": 3.5}
+        assert found["1"].dtype.kind == "U"
+
+
+def test_onnxruntime_runs_a_file_without_optimizations(tmp_path, monkeypatch):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    text = '<ir_version: 8, opset_import: ["": 17]> g (float[2] x, float[2] z) => (float[2] y, float[2] w) {%s}'
+    opset.load(opset.parse_model(text % " y = Sub (x, z) w = Neg (x) ")).save(tmp_path / "model.onnx")
+    made, session_of = [], onnxruntime.InferenceSession
+    monkeypatch.setattr(onnxruntime, "InferenceSession", lambda *a, **k: made.append((a, k)) or session_of(*a, **k))
+    severities = []
+    monkeypatch.setattr(onnxruntime, "set_default_logger_severity", severities.append)
+    run = runtime_program.open_onnxruntime(str(tmp_path / "model.onnx"))
+    assert severities == [4]
+    assert [each.tolist() for each in run({**X, "z": np.float32([5, 5])})] == [[-4, -3], [-1, -2]]
+    ((_, options), keywords) = made[0]
+    assert options.graph_optimization_level == onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    assert (options.log_severity_level, keywords) == (4, {"providers": ["CPUExecutionProvider"]})
+
+
+def test_openvino_takes_inputs_by_any_of_their_names_in_its_order(monkeypatch):
+    def port(*names):
+        return SimpleNamespace(get_names=lambda: {*names})
+
+    class Compiled:
+        inputs, outputs = [port("b", "other"), port("a")], ["second", "first"]
+
+        def __call__(self, ordered):
+            return {"first": ordered[0], "second": ordered[1]}
+
+    class Core:
+        def read_model(self, path):
+            return f"read {path}"
+
+        def compile_model(self, *arguments):
+            assert arguments == ("read m.onnx", "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+            return Compiled()
+
+    monkeypatch.setitem(sys.modules, "openvino", SimpleNamespace(Core=Core))
+    assert runtime_program.open_openvino("m.onnx")({"a": 1, "b": 2}) == [1, 2]
+    assert sorted(runtime_program.RUNTIMES) == ["onnxruntime", "openvino"]
 
 
 def test_what_a_runtime_cannot_be_given_is_refused():

@@ -177,6 +177,15 @@ def test_integers_of_erf_until_1_20():
         assert "onnx 1.20.0 removed int8" in refusal(model, **target).why
 
 
+@pytest.mark.parametrize(("release", "first", "second"), [
+    ("1.16.0", False, None), ("1.17.0", True, False), ("1.18.0", False, True), ("1.19.0", False, True)
+])  # fmt: skip
+def test_a_type_that_came_and_went_is_that_of_the_release(release, first, second):
+    for version, has in ((2, first), (22, second)):
+        found = schema_of_release(get_schema("GlobalLpPool", version), release)
+        assert has is None or ("tensor(bfloat16)" in found.types["T"]) == has
+
+
 def test_a_version_that_was_withdrawn_later():
     newest = get_schema("GroupNormalization", 18)
     assert (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from opset.compat.onnx.messages import name_of
+from opset.compat.onnx.messages import convert_message, name_of
 from opset.errors import Finding, RunError, UsageError, quote
 from opset.model import load
 from opset.model import proto as pb
@@ -138,7 +138,7 @@ class ReferenceEvaluator:
             raise UsageError(Finding("U103", "attributes are those of a function's call", help="evaluate a function"))
         model = pb.ModelProto.FromString(self._model.SerializeToString())
         for name, value in attributes.items():
-            fill_attribute(model.graph.node[0].attribute.add(), name, _kind_of(value), value)
+            fill_attribute(model.graph.node[0].attribute.add(), name, _kind_of(value), _convert_messages(value))
         return self._evaluator_of(model)
 
 
@@ -214,6 +214,13 @@ def _check_stated_types(graph: Any, values: Mapping[str, Any]) -> None:
             findings.append(Finding("R103", f"the value {quote(stated.name)} does not fit its declaration", why=why))
     if findings:
         raise RunError(findings)
+
+
+def _convert_messages(value: Any) -> Any:
+    """Return the value of an attribute; a message in it, which may be of the onnx package, is one of this package."""
+    if isinstance(value, (list, tuple)):
+        return [*map(_convert_messages, value)]
+    return convert_message(value, getattr(pb, name_of(value))) if name_of(value) else value
 
 
 def _kind_of(value: Any) -> str:

@@ -400,8 +400,6 @@ def _flatten(name: str, sizes: Iterable[Size]) -> Iterator[Size]:
 
 def _floor_quotient(size: Size, divisor: Size) -> Size:
     """Return floor(size / divisor) in canonical form: (2*N + M) // 2 is N + floor(M/2). Raises ZeroDivisionError."""
-    if isinstance(size, int) and isinstance(divisor, int):
-        return size // divisor
     if divisor == 0:
         raise ZeroDivisionError
     if size == 0:

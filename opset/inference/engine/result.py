@@ -308,11 +308,11 @@ def _run_engine(engine: Engine) -> None:
 
 @overload
 def infer_shapes(
-    model: ModelSource, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False
+    model: ModelSource, check_type: bool = ..., strict_mode: bool = ..., data_prop: bool = ...
 ) -> Model: ...
 @overload
 def infer_shapes(
-    model: MessageT, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False
+    model: MessageT, check_type: bool = ..., strict_mode: bool = ..., data_prop: bool = ...
 ) -> MessageT: ...
 def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False, data_prop: bool = False) -> Any:
     """Return the model with the types and shapes of its values written in, as the onnx function of this name does.

@@ -496,11 +496,7 @@ def _shortest_texts(values: Sequence[float]) -> list[str]:
 
 def _to_float32(text: str) -> float:
     """Return the float32 nearest to a number in a text."""
-    value = float(text)
-    try:
-        nearest: float = struct.unpack("<f", struct.pack("<f", value))[0]
-    except OverflowError:
-        return math.inf
+    nearest: float = struct.unpack("<f", struct.pack("<f", float(text)))[0]
     return nearest
 
 
@@ -517,11 +513,7 @@ def _raw_data_text(data_type: int, data: bytes, count: int) -> str:
         values = decode(data_type, piece, number)
         if isinstance(values[0], float):
             values = [value if value == value else math.copysign(math.nan, value) for value in values]
-        try:
-            same = encode(data_type, values) == piece
-        except ValueError:
-            same = False
-        if not same:
+        if encode(data_type, values) != piece:
             return f'!"{data.hex()}"'
         if element.code == "f":
             texts = _shortest_texts(values)

@@ -322,7 +322,7 @@ class Reader(Tokens):
                     message.MergeFromString(bytes.fromhex(self.string()))
                 except (ValueError, DecodeError) as error:
                     self.fail("fields of a message in hexadecimal digits", start, why=str(error))
-            elif self.kind == "word" and self.text == "none":
+            elif self.text == "none":
                 self.advance()
                 message.ClearField(key)
                 cleared.add(key)

@@ -112,9 +112,33 @@ BLOCKED = [
     ("the size of 'y' along the axis is not known",
      "(float[4,3] x, float[M] w) => (float[?,?,?] y) { m = Shape(w)  y = Unsqueeze(x, m) }"),
     ("elements of several slices", "(float[4,?] x) => (float[4,K] y) { y = Flatten(x) }"),
+    ("combines elements along axis 1", """(float[4,1,2,2] x, float[1,2,2,2] w) => (float[1,4,2,2] y) {
+        t = Transpose <perm = [1, 0, 2, 3]> (x)  y = GridSample(t, w) }"""),
+    ("whether it goes on depends on the slices", """(float[1] x) => (int64 y) <
+        int64 m = {3}, bool on = {1}, int64 z = {0}> {
+        y = Loop (m, on, z) <body = b (int64 i, bool go, int64 h) => (bool[1] c, int64 o) {
+            c = Cast <to = 9> (x)  o = Identity(h) }> }"""),
+    ("its number of scanned inputs is not valid", """(float[4,3] x) => (float[3,4] y) {
+        y = Scan <num_scan_inputs = 3, body = b (float[4] t) => (float[4] o) { o = Neg(t) }> (x) }"""),
+    ("computes with the number of slices", """(float[4,3] x) => (int64[2] y) { s = Shape(x)
+        y = Scan <num_scan_inputs = 1, body = b (int64 t) => (int64 o) { o = Neg(t) }> (s) }"""),
+    ("counted from the end", """(float[4,3] x) => (float[4,3] y) {
+        y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [-1],
+            body = b (float[4] t) => (float[4] o) { o = Neg(t) }> (x) }"""),
+    ("computes with the number of slices", """(float[4,3] x) => (seq(int64[2]) y) {
+        s = Shape(x)  q = SequenceConstruct(x)
+        y = SequenceMap <body = b (float[4,3] t, int64[2] w) => (int64[2] o) { o = Neg(w) }> (q, s) }"""),
+    ("a state of it holds the number", """(float[4,3] x) => (int64[2] y) <int64 m = {3}, bool on = {1}> { s = Shape(x)
+        y = Loop (m, on, s) <body = b (int64 i, bool go, int64[2] h) => (bool c, int64[2] o) {
+            c = Identity(go)  o = Neg(h) }> }"""),
+    ("an output of its graph holds the number", """(float[4,3] x, bool c) => (int64[2] y) {
+        y = If (c) <then_branch = t () => (int64[2] a) { a = Shape(x) },
+                    else_branch = e () => (int64[2] b) { b = Constant <value_ints = [4, 3]> () }> }"""),
 ]  # fmt: skip
 
 OF_VERSIONS = [
+    ("a batch axis of its own", 8, """(float[1,4,3] x) => (float[1,4,3] y) {
+        y = Scan <num_scan_inputs = 1, body = b (float[3] t) => (float[3] o) { o = Neg(t) }> (, x) }"""),
     ("a version before 6", 5, "(float[4,2] x) => (float[4,4] y) <float t = {2}, float a = {1}> { y = Tile(x, t, a) }"),
     ("which opset 8 can", 7, "(float[1,2] x, float[1,2] w) => (float[1,4] y) { y = Concat <axis = 1> (x, w) }"),
     ("not those of channels alone", 7, """(float[4,2,3] x) => (float[4,2,3] y) <float[2,3] w = {1,1,1,1,1,1}> {
@@ -179,6 +203,9 @@ SHARED = [
     ("scale", "(float[3] x, float[4,3,2] w) => (float[4,3,2] y) { y = BatchNormalization(w, x, x, x, x) }"),
     ("P", """(float[1,9] x, float[2,1,2] w, float[1,12,2] u, float[1,12,3] r) => (float[2,1,1,3] y) {
         y = LSTM <hidden_size = 3> (w, u, r, , , , , x) }"""),
+    ("C", "(float[3] x, float[4,2] w, float[2,3] u) => (float[4,3] y) { y = Gemm(w, u, x) }"),
+    ("initial_h", """(float[1,1,3] x, float[2,1,2] w, float[1,3,2] u, float[1,3,3] r) => (float[2,1,1,3] y) {
+        y = RNN <hidden_size = 3> (w, u, r, , , x) }"""),
     ("k", "(int64[1] x, float[4,3] w, float[4,1] u) => (float[4,3] y) { y = Trilu(w, x) }"),
 ]  # fmt: skip
 

@@ -156,6 +156,73 @@ CARRIED = {
         all = Loop (m, on, none) <body = b (int64 i, bool go, seq(float[B,2]) h) => (bool c, seq(float[B,2]) n) {
             c = Identity(go)  f = Cast <to = 1> (i)  a = Add(x, f)  n = SequenceInsert(h, a) }>
         y = ConcatFromSequence <axis = 0, new_axis = 1> (all) }""", 0, 1),
+    "tiled_by_shape": (
+        """(float[B,3] x) => (float[B,4] y) <int64[1] i = {0}, int64[1] one = {1}, float[1,1] c = {5}> {
+        s = Shape(x)  n = Gather(s, i)  r = Concat <axis = 0> (n, one)  t = Tile(c, r)
+        y = Concat <axis = 1> (x, t) }""", 0, 0),
+    "tiled_rows": (
+        """(float[B,3] x) => (float[B,5] y) <int64[1] i = {0}, int64[1] one = {1}, float[2,1] c = {5, 6},
+        int64[2] s = {B, 2}> {
+        m = Shape(x)  n = Gather(m, i)  r = Concat <axis = 0> (n, one)  t = Tile(c, r)  u = Reshape(t, s)
+        y = Concat <axis = 1> (x, u) }""", 0, 0),
+    "expanded_behind_slices": (
+        "(float[B,1,3] x) => (float[B,2,3] y) <int64[3] s = {B, 2, 3}> { y = Expand(x, s) }", 0, 0),
+    "expanded_to_fill": (
+        """(float[B,2] x) => (float[3,B,2] y) <int64[1] i = {0}, int64[3] s = {3, B, 2}, int64[1] two = {2}> {
+        c = ConstantOfShape <value = float[1] {4}> (s)  m = Shape(x)  n = Gather(m, i)
+        t = Concat <axis = 0> (n, two)  e = Expand(c, t)  y = Add(e, x) }""", 0, 1),
+    "quantized_behind": (
+        """(float[B,3] x) => (float[B,3] y) <float[3] s = {1, 2, 3}, uint8[3] z = {0, 1, 2}> {
+        q = QuantizeLinear(x, s, z)  y = DequantizeLinear(q, s, z) }""", 0, 0),
+    "picked_tuples": (
+        "(int64[B,1] x) => (float[B,2] y) <float[4,2] w = {1,2,3,4,5,6,7,8}> { y = GatherND(w, x) }", 0, 0),
+    "picked_in_each": (
+        """(float[B,3] x) => (float[B] y) {
+        i = ArgMax <axis = 1> (x)  y = GatherND <batch_dims = 1> (x, i) }""", 0, 0),
+    "reversed": (
+        """(float[B,4] x) => (float[B,4] y) <int64[B] l = {I}> {
+        y = ReverseSequence <batch_axis = 0, time_axis = 1> (x, l) }""", 0, 0),
+    "equal_matrices": (
+        """(float[B,2,3] x) => (float[B,2,2] y) <int64[3] s = {B, 3, 2}> {
+        c = ConstantOfShape <value = float[1] {3}> (s)  y = MatMul(x, c) }""", 0, 0),
+    "rows_by_vector": (
+        "(float[B,3] x) => (float[B] y) <float[3] v = {1, 2, 3}> { y = MatMul(x, v) }", 0, 0),
+    "vector_by_columns": (
+        "(float[3,B] x) => (float[B] y) <float[3] v = {1, 2, 3}> { y = MatMul(v, x) }", 1, 0),
+    "vector_by_matrices": (
+        "(float[B,3,2] x) => (float[B,2] y) <float[3] v = {1, 2, 3}> { y = MatMul(v, x) }", 0, 0),
+    "equal_rows_added": (
+        """(float[B,3] x) => (float[B,2] y) <float[3,2] w = {1,2,3,4,5,6}, int64[2] s = {B, 2}> {
+        c = ConstantOfShape <value = float[1] {3}> (s)  y = Gemm(x, w, c) }""", 0, 0),
+    "columns_of_gemm": (
+        """(float[3,B] x) => (float[2,B] y) <float[2,3] w = {1,2,3,4,5,6}, float[2,1] c = {7, 8}> {
+        y = Gemm(w, x, c) }""", 1, 1),
+    "einsum_of_equal_slices": (
+        """(float[B,2,3] x) => (float[2,B,4] y) <int64[3] s = {3, B, 4}> {
+        c = ConstantOfShape <value = float[1] {3}> (s)  y = Einsum <equation = "bij,jbk->ibk"> (x, c) }""", 0, 1),
+    "sampled": (
+        """(float[B,1,2,2] x) => (float[B,1,2,2] y) <int64[4] s = {B, 2, 2, 2}> {
+        g = ConstantOfShape <value = float[1] {0.25}> (s)  y = GridSample(x, g) }""", 0, 0),
+    "resized_behind": (
+        """(float[B,1,2,2] x) => (float[B,1,4,4] y) <int64[2] s = {4, 4}> {
+        y = Resize <mode = "nearest", axes = [2, 3]> (x, , , s) }""", 0, 0, 18),
+    "resized_merged": (
+        """(float[B,2,2,2] x) => (float[B,2,4,4] y) <int64[4] s = {T, 1, 2, 2}, int64[4] u = {T, 1, 4, 4},
+        int64[4] w = {B, 2, 4, 4}> {
+        r = Reshape(x, s)  z = Resize <mode = "nearest"> (r, , , u)  y = Reshape(z, w) }""", 0, 0),
+    "attention": (
+        """(float[B,1,2,2] x) => (float[B,1,2,2] y) <int64[4] s = {B, 1, 2, 2}, float[2,2] m = {0, -9, 0, 0}> {
+        k = ConstantOfShape <value = float[1] {0.5}> (s)  y = Attention(x, k, x, m) }""", 0, 0, 23),
+    "zeros_that_are_zeros": (
+        "(float[2,B,3] x) => (float[2,B,3] y) <int64[3] s = {2, B, 3}> { y = Reshape <allowzero = 1> (x, s) }", 1, 1),
+    "zeros_beside_rest": (
+        "(float[2,B,3] x) => (float[2,B,3] y) <int64[3] s = {2, B, -1}> { y = Reshape <allowzero = 1> (x, s) }", 1, 1),
+    "flattened_behind": (
+        """(float[2,B,3] x) => (float[2,B,3] y) <int64[3] s = {2, B, 3}> {
+        f = Flatten(x)  n = Neg(f)  y = Reshape(n, s) }""", 1, 1),
+    "vectors": (
+        """(float[B,3] x) => (float[B,6] y) {
+        n = Neg(x)  y = ai.onnx.ml.FeatureVectorizer <inputdimensions = [3, 3]> (x, n) }""", 0, 0),
 }  # fmt: skip
 
 
@@ -163,7 +230,7 @@ def test_the_operators_of_carriers_exist():
     assert all(default_registry().versions(name, domain) for name, domain in CARRIERS)
 
 
-def model_of(graph, size):
+def model_of(graph, size, version=17):
     """Return a model of a graph in which B is a size, T and R are twice and three times that, and L is open."""
     filled = {"{I}": "{" + ",".join(["2"] * size) + "}", "{U}": "{" + ",".join(["7"] * size) + "}"}
     for key, text in filled.items():
@@ -180,7 +247,7 @@ def model_of(graph, size):
             ("{", "}"),
         ):
             graph = graph.replace(f"{before}{letter}{after}", f"{before}{number}{after}")
-    return opset.parse_model(f"{HEAD}\ng {graph}")
+    return opset.parse_model(f"{HEAD}\ng {graph}".replace("17", str(version), 1))
 
 
 def inputs_of(model, axis, size):
@@ -205,8 +272,8 @@ def by_slices(model, value, axis, out, before):
 @pytest.mark.parametrize("name", CARRIED)
 @pytest.mark.parametrize("before", [1, 4])
 def test_a_variable_size_computes_each_slice(name, before):
-    graph, axis, out = CARRIED[name]
-    model = model_of(graph, before)
+    graph, axis, out, *version = CARRIED[name]
+    model = model_of(graph, before, *version)
     resized = opset.change_sizes(model, {f"x.{axis}": "N"})
     assert str(resized.graph.input[0].type.tensor_type.shape.dim[axis].dim_param) == "N"
     assert resized.graph.output[0].type.tensor_type.shape.dim[out].dim_param == "N"
@@ -219,8 +286,8 @@ def test_a_variable_size_computes_each_slice(name, before):
 @pytest.mark.parametrize("name", CARRIED)
 @pytest.mark.parametrize("before, after", [(1, 3), (4, 1), (4, 8)])
 def test_another_number_computes_each_slice(name, before, after):
-    graph, axis, out = CARRIED[name]
-    model = model_of(graph, before)
+    graph, axis, out, *version = CARRIED[name]
+    model = model_of(graph, before, *version)
     resized = opset.change_sizes(model, {f"x.{axis}": after})
     assert resized.graph.output[0].type.tensor_type.shape.dim[out].dim_value == after
     value = inputs_of(model, axis, after)
@@ -250,6 +317,20 @@ REFUSED = {
         """(float[B,3] x) => (float y) {
         l = ArgMax <axis = 1, keepdims = 0> (x)  y = SoftmaxCrossEntropyLoss (x, l) }""",
         "SoftmaxCrossEntropyLoss", "losses of all slices"),
+    "labels_alone": (
+        """(float[B] x) => (float[B] y) <int64[2] s = {B, 2}> {
+        c = ConstantOfShape(s)  l = Cast <to = 7> (x)  y = NegativeLogLikelihoodLoss <reduction = "none"> (c, l) }""",
+        "NegativeLogLikelihoodLoss", "the scores or the labels alone"),
+    "scores_alone": (
+        """(float[B,3] x) => (float[B] y) <int64[1] s = {B}> {
+        l = ConstantOfShape <value = int64[1] {2}> (s)
+        y = SoftmaxCrossEntropyLoss <reduction = "none"> (x, l) }""",
+        "SoftmaxCrossEntropyLoss", "the scores or the labels alone"),
+    "other_labels": (
+        """(float[B,3,B] x) => (float[B,B] y) {
+        l = ArgMax <axis = 1, keepdims = 0> (x)  t = Transpose(l)
+        y = SoftmaxCrossEntropyLoss <reduction = "none"> (x, t) }""",
+        "SoftmaxCrossEntropyLoss", "along different axes"),
     "condition": (
         """(float[B,3] x) => (float[B,3] y) { m = ReduceMax <keepdims = 0> (x)  y = Neg(x) }""",
         "ReduceMax", "combines"),
@@ -339,6 +420,8 @@ COMBINING = [
     (17, (3, 5), "ai.onnx.ml.Normalizer(x)", (1,)),
     (17, (3, 5), "ai.onnx.ml.ArrayFeatureExtractor(x, two)", (1,)),
     (17, (3, 5), "ai.onnx.ml.Binarizer(x)", ()),
+    (17, (3, 4, 5), "QuantizeLinear <axis = -1> (x, five)", (2,)),
+    (17, (3, 5, 4), "QuantizeLinear(x, five)", (1,)),
 ]  # fmt: skip
 
 
@@ -429,6 +512,65 @@ def test_a_constant_shape_stays_constant():
     assert sorted(np.frombuffer(each, np.int64).tolist() for each in held) == [[-1, 2], [3, -1, 2]]
 
 
+@pytest.mark.parametrize(("version", "node", "held"), [
+    (17, "Slice(x, zero, end, zero)", 2**63 - 1),
+    (17, "Slice(x, narrow_zero, narrow_end, narrow_zero)", 2**31 - 1),
+    (9, "Slice <starts = [0], ends = [4], axes = [0]> (x)", 2**63 - 1),
+    (9, "Slice <starts = [1, 0], ends = [3, 4], axes = [1, 0]> (x)", 2**63 - 1),
+])  # fmt: skip
+def test_an_end_that_is_the_old_size_is_the_end_of_any(version, node, held):
+    constants = "int64[1] zero = {0}, int64[1] end = {4}, int32[1] narrow_zero = {0}, int32[1] narrow_end = {4}"
+    text = f"""<ir_version: 9, opset_import: ["": {version}]>
+        g (float[4,3] x) => (float[4,K] y) <{constants}> {{ y = {node} }}"""
+    model = opset.parse_model(text)
+    values = np.arange(18, dtype=np.float32).reshape(6, 3)
+    expected = by_slices(model, values, 0, 0, 4)
+    for size in ("N", 6, 2):
+        resized = opset.change_sizes(model, {"x.0": size})
+        made = opset.ReferenceEvaluator(resized).run(None, {"x": values[: 6 if size == "N" else size]})[0]
+        np.testing.assert_array_equal(made, expected[: 6 if size == "N" else size])
+        (slice_,) = resized.graph.node
+        names = {each.name: each for each in resized.graph.initializer}
+        stated = dict(zip(("data", "starts", "ends"), slice_.input, strict=False)).get("ends")
+        if stated is None:
+            (ends,) = (each.ints[-1] for each in slice_.attribute if each.name == "ends")
+        else:
+            tensor = names[stated]
+            (ends,) = np.frombuffer(tensor.raw_data, {7: np.int64, 6: np.int32}[tensor.data_type])
+        assert ends == held
+
+
+def test_one_slice_for_all_is_taken_by_attributes_before_opset_10():
+    text = """<ir_version: 3, opset_import: ["": 9]>
+        g (float[2,3] x) => (float[2,3] y) <float[2,1] c = {2, 2}> { y = Add(x, c) }"""
+    resized = opset.change_sizes(opset.parse_model(text), {"x.0": "N"})
+    made = {a.name: a.i or [*a.ints] for a in resized.graph.node[0].attribute}
+    assert (resized.graph.node[0].op_type, made) == ("Slice", {"starts": [0], "ends": [1], "axes": [0]})
+    values = np.arange(9, dtype=np.float32).reshape(3, 3)
+    np.testing.assert_array_equal(opset.ReferenceEvaluator(resized).run(None, {"x": values})[0], values + 2)
+
+
+def test_an_attribute_follows_a_number():
+    text = """<ir_version: 3, opset_import: ["": 4]>
+        g (float[2,4,3] x) => (float[2,12] y) { y = Reshape <shape = [2, 12]> (x) }"""
+    stacked = text.replace("(float[2,12] y)", "(float[4,6] y)").replace("[2, 12]", "[4, 6]")
+    for source, shape, rows in ((text, [0, 12], 3), (stacked, [-1, 6], 6)):
+        resized = opset.change_sizes(opset.parse_model(source), {"x.0": 3})
+        assert [*resized.graph.node[0].attribute[0].ints] == shape
+        assert resized.graph.output[0].type.tensor_type.shape.dim[0].dim_value == rows
+
+
+def test_a_new_constant_is_an_input_in_ir_version_3():
+    text = """<ir_version: 3, opset_import: ["": 8]>
+        g (float[2,3,2] x, int64[2] s) => (float[2,6] y) <int64[2] s = {2, 6}> { y = Reshape(x, s) }"""
+    graph = opset.change_sizes(opset.parse_model(text), {"x.0": "N"}).graph
+    new = graph.node[0].input[1]
+    held = {each.name: np.frombuffer(each.raw_data, np.int64).tolist() for each in graph.initializer}
+    assert held[new] == [0, 6]
+    (listed,) = [each.type.tensor_type for each in graph.input if each.name == new]
+    assert (listed.elem_type, [dim.dim_value for dim in listed.shape.dim]) == (7, [2])
+
+
 def test_an_axis_in_two_places_is_asked_for():
     text = "g (float[1,8] x) => (float[1,1,8] y) <int64[3] s = {1, 1, 8}> { y = Reshape(x, s) }"
     model = opset.parse_model(f"{HEAD}\n{text}")
@@ -443,6 +585,12 @@ def test_an_axis_in_two_places_is_asked_for():
         np.testing.assert_array_equal(
             opset.ReferenceEvaluator(resized).run(None, {"x": values})[0], values.reshape(shape)
         )
+
+
+def test_a_place_that_no_constant_shape_keeps_is_told():
+    text = f"{HEAD} g (float[1,1,2] x) => (float[1,1,2] y) <int64[3] s = {{0, 1, 2}}> {{ y = Reshape(x, s) }}"
+    with pytest.raises(InferenceError, match="no constant shape keeps the axis apart"):
+        opset.change_sizes(opset.parse_model(text), {"x.0": "N", "y.1": "N"})
 
 
 def test_a_later_node_decides_between_two_places():

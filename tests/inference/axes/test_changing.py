@@ -6,7 +6,8 @@ import pytest
 from onnx import helper, numpy_helper
 
 import opset
-from opset.errors import UsageError
+from opset.errors import InferenceError, UsageError
+from opset.inference.axes import changing
 from tests.cli.commands import run, save
 
 HEAD = '<ir_version: 9, opset_import: ["": 17]>'
@@ -83,6 +84,26 @@ def test_a_variable_gets_no_other_name():
     text = f"{HEAD} g (float[batch] x) => (float[batch] y) {{ y = Relu(x) }}"
     with pytest.raises(UsageError, match="'batch' is a variable already"):
         opset.change_sizes(opset.parse_model(text), {"batch": "N"})
+
+
+def test_an_axis_of_size_0_stays():
+    text = f"{HEAD} g (float[0,3] x) => (float[0,3] y) {{ y = Relu (x) }}"
+    with pytest.raises(UsageError) as caught:
+        opset.change_sizes(opset.parse_model(text), {"x.0": 4})
+    assert [(each.code, each.message) for each in caught.value.findings] == [("U103", "'x.0' is 0")]
+
+
+def test_a_result_that_inference_contradicts_is_no_result(monkeypatch):
+    stated = [("graph 'g', 'r'", "it was so before")]
+    faults = [[*stated, ("graph 'g', 'y'", "it is odd")], stated]  # taken from the end
+    monkeypatch.setattr(changing, "_faults_of", lambda engine: faults.pop())
+    with pytest.raises(InferenceError) as caught:
+        opset.change_sizes(opset.parse_model(CLASSIFIER), {"x.0": 2, "bias.0": 2})
+    (finding,) = caught.value.findings
+    assert (finding.code, finding.place, finding.message) == (
+        "I501", "graph 'g', 'y'", "'x.0' and 'bias.0' cannot become 2",
+    )  # fmt: skip
+    assert finding.why == "inference contradicts the result: it is odd"
 
 
 def test_infer_convert_and_run_take_the_same(tmp_path):

@@ -1,0 +1,156 @@
+"""What is put right in a model before anything is done with it, function by function."""
+
+import pytest
+
+import opset
+from opset.errors import ModelError, UsageError
+from opset.opsets.registry import default_registry
+from opset.preparation import attribute_fixes, read_model, repeated_imports
+
+REGISTRY = default_registry()
+
+
+def fixes(version, node, inputs="float[1, 2, 4] x"):
+    text = f'<ir_version: 8, opset_import: ["": {version}]> g ({inputs}) => (y) {{ {node} }}'
+    _, index = read_model(opset.load(opset.parse_model(text)), REGISTRY)
+    return index.notes
+
+
+@pytest.mark.parametrize(
+    ("version", "node", "note"),
+    [
+        # Gone, and without effect before.
+        (13, "y = Relu <consumed_inputs = [0]> (x)",
+         "'consumed_inputs' of Relu, dropped, which changes nothing: 1 node"),
+        (5, "y = Relu <consumed_inputs = [0]> (x)", ""),
+        (13, "t = Relu <consumed_inputs = [0]> (x) y = Relu <consumed_inputs = [1]> (t)",
+         "'consumed_inputs' of Relu, dropped, which changes nothing: 2 nodes"),
+        # Gone, with an effect; never there; of a later version.
+        (13, "y = Squeeze <axes = [0]> (x)", ""),
+        (13, "y = Relu <nonesuch = 1> (x)", ""),
+        (13, "y = Reshape <allowzero = 0> (x, x)", "'allowzero' of Reshape, dropped, which changes nothing: 1 node"),
+        (13, "y = Reshape <allowzero = 1> (x, x)", ""),
+        (14, "y = Reshape <allowzero = 0> (x, x)", ""),
+        (11, "y = AveragePool <kernel_shape = [2], dilations = [1]> (x)",
+         "'dilations' of AveragePool, dropped, which changes nothing: 1 node"),
+        (11, "y = AveragePool <kernel_shape = [2], dilations = [2]> (x)", ""),
+        (11, "y = AveragePool <kernel_shape = [2], dilations = 1> (x)", ""),
+        (11, "y = AveragePool <kernel_shape = [2], count_include_pad = 0> (x)", ""),
+        # Of a later version, and with an effect on the types that came with it.
+        (13, "y = Cast <to = 1, saturate = 1> (x)", ""),
+        (13, "y = Cast <to = 1, saturate = 0> (x)", ""),
+        # Of other domains.
+        (13, "y = com.example.Relu <consumed_inputs = [0]> (x)", ""),
+    ],
+)  # fmt: skip
+def test_attributes_of_other_versions_are_dropped_if_they_change_nothing(version, node, note):
+    assert fixes(version, node) == ([f"attribute {note}"] if note else [])
+
+
+def test_an_attribute_that_a_function_of_the_model_has_is_its_own():
+    text = """<ir_version: 8, opset_import: ["": 13, "d": 1]> g (float[2] x) => (y) {
+        t = d.Relu <consumed_inputs = [0]> (x) y = Relu (t) }
+        <domain: "d", opset_import: ["": 13]> Relu <consumed_inputs> (a) => (b) {
+            b = Relu <consumed_inputs: ints = @consumed_inputs> (a) }"""
+    model = opset.load(opset.parse_model(text))
+    _, index = read_model(model, REGISTRY)
+    assert index.notes == ["attribute 'consumed_inputs' of Relu, dropped, which changes nothing: 1 node"]
+    assert [*attribute_fixes(index, REGISTRY)] == []
+    assert [each.name for each in model.proto.graph.node[0].attribute] == ["consumed_inputs"]
+
+
+@pytest.mark.parametrize(
+    ("imports", "repeated"),
+    [
+        ([("", 13), ("ai.onnx", 13), ("d", 1), ("", 13), ("d", 1)], [1, 3, 4]),
+        ([("", 13), ("", 12), ("d", 13)], []),
+        ([], []),
+    ],
+)
+def test_imports_that_repeat_an_earlier_one(imports, repeated):
+    model = opset.parse_model("g () => () {}")
+    for domain, version in imports:
+        model.opset_import.add(domain=domain, version=version)
+    assert repeated_imports(model) == repeated
+
+
+NEXT = REGISTRY.domains[""] + 1
+
+
+@pytest.mark.parametrize(
+    ("version", "function", "read", "notes"),
+    [
+        (NEXT, NEXT, [NEXT - 1] * 2, 1),
+        (NEXT, NEXT - 1, [NEXT - 1] * 2, 1),
+        (NEXT - 1, NEXT, [NEXT - 1] * 2, 1),
+        (NEXT - 1, NEXT - 1, [NEXT - 1] * 2, 0),
+        (NEXT - 2, NEXT - 2, [NEXT - 2] * 2, 0),
+    ],
+)
+def test_the_operator_set_in_development_is_read_as_the_newest(version, function, read, notes):
+    text = f"""<ir_version: 10, opset_import: ["": {version}, "d": 1]> g (float[2] x) => (y) {{ y = d.F (x) }}
+        <domain: "d", opset_import: ["": {function}]> F (a) => (b) {{ b = Relu (a) }}"""
+    given = opset.load(opset.parse_model(text))
+    model, index = read_model(given, REGISTRY)
+    assert [each.opset_import[0].version for each in (model.proto, model.proto.functions[0])] == read
+    assert given.proto.opset_import[0].version == version
+    note = f"ai.onnx {NEXT} is in development: its nodes are read as those of ai.onnx {NEXT - 1}"
+    assert index.notes == [note] * notes
+
+
+def test_a_domain_at_two_versions_is_refused_also_if_one_is_in_development():
+    text = (
+        f'<ir_version: 8, opset_import: ["": {NEXT}, "ai.onnx": {NEXT - 1}]> g (float[2] x) => (y) {{ y = Relu (x) }}'
+    )
+    with pytest.raises(ModelError, match="M108"):
+        read_model(opset.load(opset.parse_model(text)), REGISTRY)
+
+
+FREEZE = """<ir_version: {}, opset_import: ["": 13]> g (float[2] x, float[2] w, float[2] v) => (y)
+    <float[2] w = {{1, 2}}, float[2] v = {{3, 4}}, float[2] u = {{5, 6}}> {{
+        a = Add (x, w) b = Add (a, v) y = Add (b, u) }}"""
+
+
+@pytest.mark.parametrize(
+    ("version", "freeze", "inputs", "note"),
+    [
+        (8, (), ["x", "w", "v"], ""),
+        (8, "w", ["x", "v"], "constant now, and no inputs any more: w"),
+        (8, ["v", "w"], ["x"], "constant now, and no inputs any more: w, v"),
+        (8, "all", ["x"], "constant now, and no inputs any more: w, v"),
+        (8, "u", ["x", "w", "v"], ""),
+        (3, "all", ["x", "w", "v"],
+         "before IR version 4, initializers are constants, although inputs list them: nothing was frozen"),
+    ],
+)  # fmt: skip
+def test_initializers_are_frozen_by_name(version, freeze, inputs, note):
+    given = opset.load(opset.parse_model(FREEZE.format(version)))
+    model, index = read_model(given, REGISTRY, freeze)
+    assert [each.name for each in model.proto.graph.input] == inputs and len(given.proto.graph.input) == 3
+    assert index.notes == ([note] if note else [])
+
+
+def test_what_cannot_be_frozen_is_told_name_by_name():
+    with pytest.raises(UsageError) as caught:
+        read_model(opset.load(opset.parse_model(FREEZE.format(8))), REGISTRY, ["x", "w", "nothing"])
+    assert [(each.code, each.message, each.why, each.help) for each in caught.value.findings] == [
+        ("U103", "the model has no initializer 'nothing'", "", "initializers that are inputs: w, v"),
+        ("U103", "the model has no initializer 'x'", "it is an input without a value",
+         "initializers that are inputs: w, v"),
+    ]  # fmt: skip
+
+
+def test_order_is_restored_in_each_body_or_the_error_is_the_first():
+    text = """<ir_version: 8, opset_import: ["": 13]> g (bool c, float[2] x) => (y) {
+        y = If (c) <then_branch = t () => (p) { p = Neg (q) q = Abs (z) }, else_branch = e () => (r) { r = Neg (x) }>
+        z = Relu (x) }"""
+    model, index = read_model(opset.load(opset.parse_model(text)), REGISTRY)
+    assert [each.op_type for each in model.proto.graph.node] == ["Relu", "If"]
+    assert [each.op_type for each in model.proto.graph.node[1].attribute[0].g.node] == ["Abs", "Neg"]
+    assert sorted(note.partition(": nodes sorted")[0] for note in index.notes) == [
+        "graph 'g'", "graph 'g', node number 0 (If), then_branch",
+    ]  # fmt: skip
+    assert all(note.endswith(": 1 moved") for note in index.notes)
+    for broken in (text.replace("Relu (x)", "Relu (y)"), text.replace("Relu (x)", "Relu (nothing)")):
+        with pytest.raises(ModelError, match="M110"):
+            read_model(opset.load(opset.parse_model(broken)), REGISTRY)
