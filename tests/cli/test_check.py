@@ -8,9 +8,11 @@ import onnx
 import pytest
 
 import opset
+from opset.checker.table import Mend
+from opset.cli.check import CheckReport, _write_report
 from opset.cli.findings_formats import JunitStream, fingerprint
 from opset.cli.records import ModelReport
-from opset.errors import Finding, FindingList
+from opset.errors import SHOWN, Finding, FindingList
 from tests.cli.commands import run
 
 GOOD = '<ir_version: 8, opset_import: ["": 17]>\nmain (float[N, 3] x) => (float[N, 3] y) { y = Relu (x) }'
@@ -131,6 +133,31 @@ def test_junit_of_a_model_with_warnings_and_of_one_that_ends_in_an_internal_erro
     assert [(each.tag, each.text) for each in warned[0]] == [("system-out", "\n".join(map(str, warnings)))]
     assert failed.attrib == {"name": "b.onnx", "tests": "1", "failures": "0", "errors": "1"}
     assert [(each.tag, each.text) for each in failed[0]] == [("error", "internal error: why")]
+
+
+def test_what_is_written_about_a_model(capsys):
+    def written(quiet=False, **parts):
+        report = {"input": "a", "output": None, "result": None, "errors": FindingList(), "status": "clean"}
+        stream = io.StringIO()
+        _write_report(ModelReport(**{**report, "exit_status": 0, **parts}), stream, quiet)
+        return stream.getvalue(), capsys.readouterr().err
+
+    found = FindingList([Finding("G311", "no"), Finding("W101", "so")])
+    assert written(internal_error="internal error: X") == ("", "a: internal error: X\n")
+    stdout, stderr = written(errors=FindingList([Finding("M101", "no")]))
+    assert stdout == "" and stderr.startswith("error[M101] no\n")
+    assert written(result=CheckReport(0, 0, notes=("it",))) == ("a: no findings\n  note: it\n", "")
+    stdout, stderr = written(result=CheckReport(1, 1), errors=found)
+    assert stderr == "" and stdout.startswith("error[G311] no\n") and stdout.endswith("\na: 1 error, 1 warning\n")
+    assert written(True, result=CheckReport(1, 1), errors=found)[0].count("a: ") == 0
+    mends = [Mend("G101", f"mended {number}", "here") for number in range(SHOWN + 2)]
+    lines = written(result=CheckReport(0, 0, mended=mends, mended_count=1200), output="b")[0].splitlines()
+    assert lines[:2] == ["mended[G101] mended 0", "  where   here"] and len(lines) == 2 * SHOWN + 3
+    assert lines[2 * SHOWN :] == [f"… and {1200 - SHOWN:,} more", "a: 1,200 mended, no findings", "  wrote b"]
+    lines = written(
+        result=CheckReport(1, 0, mended=mends[:1], mended_count=1), errors=FindingList(found[:1]), output="-"
+    )[0]
+    assert lines.endswith("a: 1 mended; left: 1 error, no warnings\n")
 
 
 def test_a_runtime_adds_what_it_does_not_take(models):
