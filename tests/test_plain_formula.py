@@ -76,6 +76,16 @@ def test_hostile_formulas_end(formula):
     assert len("".join(formula_lines(formula))) <= 4 * len(formula) + 10
 
 
+def test_what_is_too_deep_or_too_long_stays_as_it_is():
+    def nested(depth):
+        return "{" * depth + "x^2" + "}" * depth
+
+    assert formula_lines(nested(DEEPEST - 1)) == ["x²"]
+    assert formula_lines(nested(DEEPEST)) == [nested(DEEPEST)]
+    most = "x^2".ljust(MOST_CHARACTERS)
+    assert formula_lines(most) == ["x²"] and formula_lines(f"{most}\ny") == [most, "y"]
+
+
 def test_show_has_the_formula_as_text_and_json_as_it_is():
     shown = run("show", "Gelu")
     assert "(x/2) (1 + erf(x/√2))" in shown.stdout and "\\frac" not in shown.stdout

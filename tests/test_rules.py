@@ -56,7 +56,9 @@ def test_a_rule_has_the_title_of_its_code(table):
         return iter(())
 
     assert Rule(("it",), int, check, phrase="it is so").title == "it is so"
-    assert Rule(("it",), int, check).title == ""
+    rule = Rule(("it",), int, check)
+    assert rule.title == ""
+    assert (rule.since, rule.until, rule.optional, rule.applies(0)) == (0, None, False, True)
 
 
 def test_every_code_of_lint_is_of_a_rule():

@@ -70,7 +70,7 @@ def describe_file(
 def _detail(model: ModelDescription) -> str:
     """Return the versions and the size of a model, on one line."""
     versions = [f"{each.domain} {each.version}" for each in model.opsets]
-    return f"{listing(versions, SHOWN)}, IR version {model.ir_version}, {model.nodes:,} nodes"
+    return f"{listing(versions, SHOWN)}, IR version {model.ir_version}, {_node_count(model)}"
 
 
 def _write_report(report: ModelReport[ModelDescription], stream: IO[str], quiet: bool) -> None:
@@ -81,8 +81,7 @@ def _write_report(report: ModelReport[ModelDescription], stream: IO[str], quiet:
 def _report_lines(model: ModelDescription) -> Iterator[str]:
     """Yield the lines about one model: versions and contents, operators, runtimes, notes."""
     opsets = [f"{brief_name(each.domain)} {each.version}" for each in model.opsets]
-    nodes = f"{model.nodes:,} node{'' if model.nodes == 1 else 's'}"
-    yield f"{listing(opsets, SHOWN)}, IR version {model.ir_version}: {nodes}"
+    yield f"{listing(opsets, SHOWN)}, IR version {model.ir_version}: {_node_count(model)}"
     facts = content_rows(model)
     facts += [["model version", model.model_version]] if model.model_version != "0" else []
     lowest = [_lowest_text(each) for each in model.lowest_opsets]
@@ -96,6 +95,10 @@ def _report_lines(model: ModelDescription) -> Iterator[str]:
         yield ""
         yield from _runtime_lines(model.runtimes)
     yield from (f"  note: {safe_text(note)}" for note in model.notes[:SHOWN])
+
+
+def _node_count(model: ModelDescription) -> str:
+    return f"{model.nodes:,} node{'' if model.nodes == 1 else 's'}"
 
 
 def _lowest_text(lowest: LowestVersion) -> str:

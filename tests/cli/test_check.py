@@ -1,5 +1,6 @@
 """`opset check`."""
 
+import io
 import json
 from xml.etree import ElementTree
 
@@ -7,8 +8,11 @@ import onnx
 import pytest
 
 import opset
-from opset.cli.findings_formats import fingerprint
-from opset.errors import Finding
+from opset.checker.table import Mend
+from opset.cli.check import CheckReport, _write_report
+from opset.cli.findings_formats import JunitStream, fingerprint
+from opset.cli.records import ModelReport
+from opset.errors import SHOWN, Finding, FindingList
 from tests.cli.commands import run
 
 GOOD = '<ir_version: 8, opset_import: ["": 17]>\nmain (float[N, 3] x) => (float[N, 3] y) { y = Relu (x) }'
@@ -108,12 +112,52 @@ def test_github_and_junit(models):
     lines = run("check", "a,b 100%.onnxtxt", "--format", "github").stdout.splitlines()
     assert [line.partition(" ")[0] for line in lines] == ["::warning", "::error", "::error"]
     assert all("file=a%2Cb 100%25.onnxtxt," in line for line in lines)
-    suites = ElementTree.fromstring(run("check", ".", "--format", "junit").stdout)
-    assert [(each.get("name"), each.get("failures")) for each in suites][:3] == [
-        ("a,b 100%.onnxtxt", "2"),
-        ("broken.onnxtxt", "2"),
-        ("good.onnxtxt", "0"),
+    suites = [*ElementTree.fromstring(run("check", ".", "--format", "junit").stdout)][:3]
+    assert [tuple(each.get(key) for key in ("name", "tests", "failures", "errors")) for each in suites] == [
+        ("a,b 100%.onnxtxt", "2", "2", "0"),
+        ("broken.onnxtxt", "2", "2", "0"),
+        ("good.onnxtxt", "1", "0", "0"),
     ]
+    (case,) = suites[2]
+    assert case.attrib == {"classname": "good.onnxtxt", "name": "clean"} and not [*case]
+
+
+def test_junit_of_a_model_with_warnings_and_of_one_that_ends_in_an_internal_error():
+    stream = io.StringIO()
+    forms = JunitStream(stream)
+    warnings = FindingList([Finding("W101", "no <node> uses it", "x"), Finding("W102", "other")])
+    forms.add(ModelReport("a.onnx", None, None, warnings, "clean", 0), "")
+    forms.add(ModelReport("b.onnx", None, None, FindingList(), "failed", 70, "internal error: why"), "")
+    warned, failed = ElementTree.fromstring(f"<all>{stream.getvalue()}</all>")
+    assert warned.attrib == {"name": "a.onnx", "tests": "1", "failures": "0", "errors": "0"}
+    assert [(each.tag, each.text) for each in warned[0]] == [("system-out", "\n".join(map(str, warnings)))]
+    assert failed.attrib == {"name": "b.onnx", "tests": "1", "failures": "0", "errors": "1"}
+    assert [(each.tag, each.text) for each in failed[0]] == [("error", "internal error: why")]
+
+
+def test_what_is_written_about_a_model(capsys):
+    def written(quiet=False, **parts):
+        report = {"input": "a", "output": None, "result": None, "errors": FindingList(), "status": "clean"}
+        stream = io.StringIO()
+        _write_report(ModelReport(**{**report, "exit_status": 0, **parts}), stream, quiet)
+        return stream.getvalue(), capsys.readouterr().err
+
+    found = FindingList([Finding("G311", "no"), Finding("W101", "so")])
+    assert written(internal_error="internal error: X") == ("", "a: internal error: X\n")
+    stdout, stderr = written(errors=FindingList([Finding("M101", "no")]))
+    assert stdout == "" and stderr.startswith("error[M101] no\n")
+    assert written(result=CheckReport(0, 0, notes=("it",))) == ("a: no findings\n  note: it\n", "")
+    stdout, stderr = written(result=CheckReport(1, 1), errors=found)
+    assert stderr == "" and stdout.startswith("error[G311] no\n") and stdout.endswith("\na: 1 error, 1 warning\n")
+    assert written(True, result=CheckReport(1, 1), errors=found)[0].count("a: ") == 0
+    mends = [Mend("G101", f"mended {number}", "here") for number in range(SHOWN + 2)]
+    lines = written(result=CheckReport(0, 0, mended=mends, mended_count=1200), output="b")[0].splitlines()
+    assert lines[:2] == ["mended[G101] mended 0", "  where   here"] and len(lines) == 2 * SHOWN + 3
+    assert lines[2 * SHOWN :] == [f"… and {1200 - SHOWN:,} more", "a: 1,200 mended, no findings", "  wrote b"]
+    lines = written(
+        result=CheckReport(1, 0, mended=mends[:1], mended_count=1), errors=FindingList(found[:1]), output="-"
+    )[0]
+    assert lines.endswith("a: 1 mended; left: 1 error, no warnings\n")
 
 
 def test_a_runtime_adds_what_it_does_not_take(models):

@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from opset.cli import cli
+from opset.opsets.registry import default_registry
 from tests.cli.commands import run
 
 
@@ -45,6 +46,12 @@ def offered(*words):
 )
 def test_names_are_completed(words, some):
     assert offered(*words) == some
+
+
+def test_versions_begin_with_the_newest():
+    domains = default_registry().domains
+    others = [f"{name}={version}" for name in domains if name for version in range(domains[name], 0, -1)]
+    assert offered("convert", "--to", "") == [*map(str, range(domains[""], 0, -1)), *others]
 
 
 def test_what_is_no_name_is_a_file(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -503,6 +504,13 @@ def test_external_data_goes_where_it_is_asked_to(mode, expected, external):
         assert "note: data files that were linked have two names" in result.output
     elif mode != "keep":
         assert numpy_helper.to_array(onnx.load("out/m-opset13.onnx").graph.initializer[0]).sum() == sum(range(600))
+
+
+def test_where_the_data_of_a_model_is_told(external):
+    for verb in ("info", "show"):
+        lines = [re.split("  +", line.strip()) for line in run(verb, "model/m.onnx").stdout.splitlines()]
+        assert ["external data", "weights.bin: 1 tensor, 2,400 bytes"] in lines
+        assert ["weights", "1 with 600 parameters, 2,400 bytes: float 2,400 bytes"] in lines
 
 
 def test_external_data_beside_the_input_is_left_alone(external):

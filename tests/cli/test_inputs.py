@@ -186,6 +186,15 @@ def test_results_that_cannot_go_anywhere(tree, given, in_place, models, said):
         output_for(given, in_place, expand_inputs(models.split(), products=True))
 
 
+def test_a_place_with_absolute_paths(tree):
+    assert Output(file="a", folder="b", text=True).absolute() == Output(
+        file=str(tree / "a"), folder=str(tree / "b"), text=True
+    )
+    assert Output(in_place=True).absolute() == Output(in_place=True)
+    remote = Output(file="s3://a/b", folder="s3://a/c")
+    assert remote.absolute() == remote
+
+
 def test_results_in_place():
     assert output_for(None, True, [Input("a.onnx")]) == Output(in_place=True)
 

@@ -1,11 +1,13 @@
 """`opset targets`: the runtimes, a release, an operator; files of further runtimes."""
 
 import json
+import re
 
 import pytest
 
 from opset.opsets.runtimes import names, runtime_names
 from tests.cli.commands import SMALL, run, run_json, save
+from tests.opsets.runtimes.test_loader import RIGHT
 
 NPU = """runtime: npu
 match: range
@@ -111,6 +113,69 @@ def test_a_file_of_a_further_runtime(folder):
     assert result.exit_code == 2
     assert "npu.yaml:2:8" in result.stderr and "did you mean range?" in result.stderr and "npu.yaml:5:" in result.stderr
     assert "error[S101]" in run("targets", "list", "--target", "nonesuch.yaml").stderr
+
+
+ACME_1_10 = """\
+acme-npu 1.10: the NPU of ACME
+  opsets      ai.onnx from 7 on
+  IR version  not known
+  known       measured: its table
+  fallback    onnxruntime-cpu==1.20 runs the nodes that it does not take
+  casts       double to float
+  inputs      and outputs of a model have none of bfloat16
+  match       6 to 12 serves all versions from 6 to 12; 13 and later serves version 13 and all above
+              it
+  types       types of several parameters are unions over kernels: not every combination need have
+              one
+  operators   1 of ai.onnx, 1 of com.acme
+  note        later ones were not read
+"""
+
+
+def test_all_of_a_release_is_shown(folder):
+    (folder / "acme.yaml").write_text(json.dumps(RIGHT))
+
+    def shown(spec, *form):
+        return run("targets", "show", spec, "--target", "acme.yaml", *form).stdout
+
+    head, blank, table = shown("acme-npu==1.10").partition("\n\n")
+    assert f"{head}\n" == ACME_1_10 and blank
+    assert [re.split("  +", line) for line in table.splitlines()] == [
+        ["operator", "versions", "types", "limits"],
+        ["Conv", "11 and later", "float, seq(tensor(float)); not int8", "B: not negative; outputs: Y; "
+         "shapes are known; ranks are known; types of T not tried; it is slow"],
+        ["com.acme.Scale", "all", "any", "outputs: 1"],
+    ]  # fmt: skip
+    release = json.loads(shown("acme-npu==1.10", "--format", "json"))
+    conv = release["operators"][0]["kernels"]
+    assert conv == [
+        {"versions": {"lowest": 11, "highest": None}, "types": {"": ["float", "seq(tensor(float))"]},
+         "types_not": ["int8"], "unasked": ["T"], "attributes": {}, "values": {"B": "not negative"}, "outputs": ["Y"],
+         "static_shape": True, "known_ranks": True, "notes": ["it is slow"]},
+    ]  # fmt: skip
+    (first,) = json.loads(shown("acme-npu==1.9", "--format", "json"))["operators"][0]["kernels"]
+    assert first == {
+        "versions": {"lowest": 1, "highest": 11}, "types": {"T": ["float"]}, "input_ranks": [4], "values": {},
+        "constant_inputs": ["W"], "attributes": {"group": 1, "auto_pad": ["NOTSET", "VALID"]},
+    }  # fmt: skip
+    assert shown("acme-npu").splitlines() == [
+        "acme-npu: the NPU of ACME; also npu, acme:npu",
+        "  release  opsets                               IR version  how         operators",
+        "  1.9      ai.onnx 7 to 15, ai.onnx.ml up to 3  up to 8     documented  yes",
+        "  1.10     ai.onnx from 7 on                    -           measured    yes",
+        "  2.0      -                                    -           derived     no",
+        "  note: later ones were not read",
+    ]
+
+
+def test_a_runtime_with_the_kernels_of_another(folder):
+    listed = {each["runtime"]: each["lists_operators"] for each in run_json("targets", "list")["listed"]}
+    assert listed["triton"] and listed["onnxruntime-cpu"] and not listed["ascend-cann"]
+    rows = {line.split()[0]: line for line in run("targets", "list").stdout.splitlines()}
+    assert rows["ascend-cann"].split()[:7] == ["ascend-cann", "6.0", "to", "7.0", "2", "documented", "no"]
+    shown = run("targets", "show", "triton==21.10").stdout
+    assert "  kernels     those of onnxruntime-cuda==1.9\n" in shown
+    assert "  known       documented: " in shown and "  fallback    onnxruntime-cpu==1.9 runs the nodes" in shown
 
 
 def test_an_operator_that_the_standard_lacks_is_noted(folder):

@@ -224,6 +224,11 @@ def test_list_filters():
         assert result.exit_code == 2 and result.stderr.startswith("error[U10")
 
 
+def test_a_list_of_nothing_is_empty():
+    newer = ["list", "--family", "attention", "--opset", 1]
+    assert run(*newer).stdout == "" and run_json(*newer)["listed"] == []
+
+
 def test_list_domains_releases_runtimes():
     registry = default_registry()
     assert {each["domain"]: each["newest"] for each in run_json("list", "domains")["listed"]} == {

@@ -8,11 +8,14 @@ from onnx import parser
 import opset
 from opset.budget import Budget, Limits
 from opset.model import load
+from opset.model import proto as pb
+from opset.model.graph.index import FreshNames, bodies
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes.names import find_runtime
 from opset.preparation import read_model
-from opset.version_converter.branches import take_branches
+from opset.version_converter.branches import _move_tensors, take_branches
 from opset.version_converter.facts import LazyInference
+from opset.version_converter.replacement import unused_imports
 from opset.version_converter.runtime_survey import AS_IT_IS, CONVERTED, REFUSED, survey_releases
 from opset.version_converter.survey import Survey
 from tests.version_converter.npu import runtime_file, takes
@@ -163,6 +166,38 @@ def test_openvino_takes_branches_of_one_rank_alone(else_branch, codes):
     refusals = opset.plan(model, runtime="openvino==2026.4").refusals
     assert [each.code for each in refusals] == codes
     assert all("the rank of 'y' has to be known" in each.why for each in refusals)
+
+
+def test_initializers_move_under_new_names():
+    graph, message = pb.GraphProto(), pb.GraphProto()
+    for name, value in (("w", 1.0), ("v", 2.0)):
+        graph.initializer.add(name=name, data_type=1, float_data=[value])
+    for name in "st":
+        graph.sparse_initializer.add(dims=[4]).values.name = name
+    message.initializer.add(name="w")
+    message.sparse_initializer.add().values.name = "s"
+    given = _move_tensors(graph, message, FreshNames(bodies(pb.ModelProto(graph=message))))
+    assert given == {"w": "w_1", "v": "v", "s": "s_1", "t": "t"}
+    assert [(each.name, [*each.float_data]) for each in message.initializer] == [
+        ("w", []), ("w_1", [1.0]), ("v", [2.0])]  # fmt: skip
+    moved = [(each.values.name, [*each.dims]) for each in message.sparse_initializer]
+    assert moved == [("s", []), ("s_1", [4]), ("t", [4])]
+
+
+def test_imports_that_nothing_uses():
+    model = parser.parse_model(
+        """<ir_version: 10, opset_import: ["": 17, "a": 1, "b": 1, "c": 1, "d": 1, "e": 1]>
+        m (float[2] x) => (float[2] y) { y = a.f (x) } <opset_import: ["": 17, "b": 1], domain: "c"> g (p) => (q) {
+        q = b.h (p) }"""
+    )
+    proto = pb.ModelProto.FromString(model.SerializeToString())
+    assert unused_imports(proto) == ["d", "e"]
+    training = proto.training_info.add()
+    training.initialization.node.add(op_type="i", domain="d")
+    assert unused_imports(proto) == ["e"]
+    then = training.algorithm.node.add(op_type="If").attribute.add(name="then_branch", type=5)
+    then.g.node.add(op_type="i", domain="e")
+    assert unused_imports(proto) == []
 
 
 def test_a_survey_finds_what_a_conversion_finds():

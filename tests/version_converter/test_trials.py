@@ -5,9 +5,12 @@ import pytest
 
 import opset
 from opset.model import load
+from opset.model import proto as pb
+from opset.model.types import Constant, type_string
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes.names import find_runtime
 from opset.version_converter.conversion import find_lacks
+from opset.version_converter.trials import MAX_ZEROS, Given, _add_input, given_input
 
 onnxruntime = pytest.importorskip("onnxruntime")
 FILTER = """<ir_version: 10, opset_import: ["": 21, "com.microsoft": 15]>
@@ -42,6 +45,44 @@ def test_what_does_not_load_is_lowered():
         y = HardSwish (x) }"""
     converted = opset.convert(onnx.parser.parse_model(text), runtime="installed:onnxruntime")
     loads(converted)
+
+
+SEVEN = (1, 7)
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        (Given("tensor(float)", SEVEN), "input tensor(float) [1, 7]"),
+        (Given("tensor(float)", ("N", 7)), "input tensor(float) [None, 7]"),
+        (Given("tensor(float)", None, True), "input tensor(float) None"),
+        (Given("tensor(float)", ("N", 7), True), "input tensor(float) [None, 7]"),
+        (Given("tensor(float)", SEVEN, True), "1 [1, 7] 28"),
+        (Given("tensor(int4)", SEVEN, True), "22 [1, 7] 4"),
+        (Given("tensor(bool)", (), True), "9 [] 1"),
+        (Given("tensor(float)", (MAX_ZEROS,), True), f"1 [{MAX_ZEROS}] {4 * MAX_ZEROS}"),
+        (Given("tensor(float)", (MAX_ZEROS + 1,), True), f"input tensor(float) [{MAX_ZEROS + 1}]"),
+        (Given("tensor(string)", SEVEN, True), "input tensor(string) [1, 7]"),
+        (Given("seq(tensor(float))", None, True), "input seq(tensor(float)) None"),
+        (Given("tensor(int64)", (2,), True, Constant("int64", (2,), (3, 4))), "7 [2] 030000000000000004"),
+    ],
+)
+def test_a_constant_is_an_initializer_if_it_is_small_and_its_shape_is_known(given, made):
+    graph = pb.GraphProto()
+    _add_input(graph, "i", given)
+    found = []
+    for value in graph.input:
+        tensor = value.type.tensor_type
+        sizes = [each.dim_value or None for each in tensor.shape.dim] if tensor.HasField("shape") else None
+        found.append(f"input {type_string(value.type)} {sizes}")
+    for tensor in graph.initializer:
+        content = len(tensor.raw_data) if not any(tensor.raw_data) else tensor.raw_data.rstrip(b"\0").hex()
+        found.append(f"{tensor.data_type} {[*tensor.dims]} {content}")
+    assert found == [made]
+
+
+def test_an_input_that_is_left_out_has_no_facts():
+    assert given_input("", None) == Given("")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ import opset
 from opset.errors import SchemaError, UsageError
 from opset.opsets.registry import Registry, default_registry
 from opset.opsets.releases import RELEASES
+from opset.reference import registration as kernels
 from opset.schemas.index import FOLDER, compile_operators, standard_index
 from opset.schemas.lint.context import LINT, LintContext
 from opset.schemas.lock import read_lock
@@ -30,6 +31,7 @@ from opset.schemas.yaml.keys import GUIDANCE
 from opset.schemas.yaml.layout import dump_operator
 from opset.schemas.yaml.loader import MAX_VERSION, load_operator, operator_files, parse_operator, standard_sets
 from opset.schemas.yaml.reader import MAX_SIZE
+from opset.version_converter import registration as adapters
 from opset.workflow.authoring import destinations
 from opset.workflow.authoring.blocks import lines_of
 from opset.workflow.authoring.bump import _is_incomplete, add_version, bump, compare_with_lock, complete_version
@@ -198,6 +200,16 @@ def test_the_standard_is_written_to_in_a_checkout_alone(monkeypatch, tmp_path):
     monkeypatch.setattr(destinations, "FOLDER", tmp_path / "a" / "b" / "c")
     with pytest.raises(UsageError, match="no checkout of its sources"):
         destination_of("", None)
+
+
+def test_where_functions_of_the_standard_and_of_others_are_written(tmp_path):
+    standard = destination_of("", None)
+    for layer, path in ((kernels.LAYER, "reference/kernels"), (adapters.LAYER, "adapters/families")):
+        assert standard.hooks_path(layer, "norm") == FOLDER.parent / path / "norm.py"
+        assert standard.hooks_path(layer, "norm").exists()
+    own = destination_of("com.acme", tmp_path)
+    assert own.hooks_path(kernels.LAYER, "norm") == tmp_path / "com.acme" / "kernels.py"
+    assert standard.newest_version({}) == default_registry().domains[""]
 
 
 def test_imports_are_added_where_they_belong():

@@ -332,6 +332,61 @@ def test_an_example_that_is_refused_does_not_end_the_conversions(folder):
     assert item.why == "2 -> 1: 3 examples computed alike; 1 refused (C202); 2 refused (C204)"
 
 
+def points_of_mix(folder, name, *edits):
+    """What is found for a point of Mix, which is edited."""
+    path = folder / "com.acme" / "Mix.yaml"
+    text = path.read_text()
+    for before, after in edits:
+        assert before in text
+        text = text.replace(before, after)
+    path.write_text(text)
+    return [(each.state, each.why) for each in found(candidate(folder, "Mix"), name)]
+
+
+WITHOUT_FLOATS = [
+    ("type: T, doc: values", "type: tensor(bool), doc: values"),
+    ("{float: [1]}", "{bool: [true]}"),
+    ("{float: [2]}", "{bool: [true]}"),
+]
+KERNEL_OF_MIX = """from opset.extend import kernel
+
+@kernel("Mix", domain="com.acme")
+def mix(a, b, n=None, *, axis, mode):
+    return a + b
+"""  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("point", "edits", "evidence"),
+    [
+        ("all_types", WITHOUT_FLOATS, (NOT_APPLICABLE, "no input is of a type constraint")),
+        ("not_numbers", WITHOUT_FLOATS, (NOT_APPLICABLE, "none of its inputs is of floats")),
+        ("not_numbers", [], (MISSING, "no example has NaN or an infinity, which its special cases name")),
+        ("not_numbers", [("NaN stays NaN.", "It is so.")],
+         (OPEN, "neither an example nor a special case has NaN or infinities")),
+        ("not_numbers", [("NaN stays NaN.", "It is so."), ("{float: [1]}", "{float: [-.inf]}")],
+         (PASSED, "the example plain")),
+    ],
+)  # fmt: skip
+def test_what_types_the_inputs_have(folder, point, edits, evidence):
+    kernel = 'import numpy as np\nfrom opset.extend import kernel\n\n\n@kernel("Mix", domain="com.acme")\n'
+    (folder / "com.acme" / "kernels.py").write_text(
+        f"{kernel}def mix(a, b, n=None, *, axis, mode):\n    return a + b\n"
+    )
+    assert points_of_mix(folder, point, *edits) == [evidence]
+
+
+def test_types_count_if_one_of_several_inputs_is_of_a_type_constraint(folder):
+    kernel = 'import numpy as np\nfrom opset.extend import kernel\n\n\n@kernel("Mix", domain="com.acme")\n'
+    (folder / "com.acme" / "kernels.py").write_text(
+        f"{kernel}def mix(a, b, n=None, *, axis, mode):\n    return a + b\n"
+    )
+    shown = [(PASSED, "1 types in examples, 0 with examples cast to them")]
+    assert points_of_mix(folder, "all_types") == shown
+    few = "no example of T has seq(tensor(float)), and none can be cast to it"
+    assert points_of_mix(folder, "all_types", ("T: [float]", "T: [float, seq(float)]")) == [(OPEN, few), *shown]
+
+
 def test_an_adapter_that_fails_is_no_refusal(folder):
     path = folder / "com.acme" / ADAPTERS
     path.write_text(path.read_text().replace('if node.attr("start"):', 'if 1 // (1 - node.attr("start")):'))

@@ -13,18 +13,28 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import onnx
 import pytest
 from click.testing import CliRunner
 
 from opset.cli import cli
 from opset.cli.test import _lost_report
-from opset.errors import Finding
+from opset.errors import Finding, RunError
 from opset.inference.building.dimensions import variable
 from opset.inference.building.types import optional, sequence, tensor
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
 from opset.schemas.model import Attribute, Example, ExampleValue
-from opset.workflow.examples.claims import Claim, ClaimTests, _is_float, _is_number, _other_values, check_only_for
+from opset.workflow.examples.claims import (
+    Claim,
+    ClaimTests,
+    _is_float,
+    _is_number,
+    _list_length,
+    _other_values,
+    check_negative,
+    check_only_for,
+)
 from opset.workflow.examples.conversions import body_opsets, targets_of
 from opset.workflow.examples.examination import PARTS, Subject, examine
 from opset.workflow.examples.inference import _InferenceRun, check_inference, disagreement, structure_of
@@ -326,6 +336,11 @@ FAILURES = {
     "an undefined value has a meaning": (
         [("Pick.yaml", "scale: {removed: int, input: scale}", "scale: {removed: int, input: scale, undefined: 3}")],
         {"T108": "contradicts the claim 'scale: {undefined: 3}'|it shows what scale = 3 means"},
+    ),
+    "an undefined value of zero has a meaning": (
+        [("Scale.yaml", "hint: {removed: int, ignored: true}", "hint: {removed: int, undefined: 0}"),
+         ("Scale.yaml", "attributes: {hint: 1}", "attributes: {hint: 0}")],
+        {"T108": "contradicts the claim 'hint: {undefined: 0}'|it shows what hint = 0 means"},
     ),
     "only wording was to change": (
         [("kernels.py", "* np.float32(factor) +", "* np.float32(factor) + np.float32(0.5) +"),
@@ -798,6 +813,62 @@ def test_an_attribute_for_some_types_is_for_examples_with_an_input_or_a_result_o
     values = [np.zeros(1, np.float32)]
     assert [concerned(example, values), concerned(example, [np.zeros(1, np.int64)])] == [True, False]
     assert [concerned(example._replace(inputs=each), values) for each in (inputs, inputs[:2])] == [False, False]
+
+
+def test_how_long_the_list_of_an_attribute_is():
+    x = onnx.helper.make_tensor_value_info("x", 1, ["N", 2, 3, 4])
+    node = onnx.helper.make_node
+    graph = onnx.helper.make_graph([node("Pool", ["x"], ["y"], ones=[1, 2, 3], factors=[0.5])], "g", [x, x], [])
+    model = onnx.helper.make_model(graph)
+    nodes = [node("Pool", ["x"], ["x"]), *graph.node, node("Pool", ["x"], ["x"], ones=[1])]
+    lengths = [_list_length(model, nodes, name) for name in ("ones", "factors", "others")]
+    assert lengths == [3, 1, 2]
+    graph.input[0].CopyFrom(onnx.helper.make_tensor_value_info("x", 1, ["N"]))
+    model.graph.CopyFrom(graph)
+    assert _list_length(model, nodes, "others") == 0
+    del model.graph.input[:]
+    assert _list_length(model, nodes, "others") == 0
+
+
+def test_a_negative_axis_is_tested_with_each_example_that_has_one():
+    def example(name, axis, *shape):
+        inputs = (None, ExampleValue("tensor(float)", [0.0], shape)) if shape else (None,)
+        attributes = {} if axis is None else {"axis": axis}
+        return Example(name, 1, attributes=attributes, inputs=inputs), [np.zeros(2, int)]
+
+    tried = []
+
+    def outputs(schema, varied):
+        tried.append((varied.name, varied.attributes["axis"]))
+        if varied.name == "refused":
+            raise RunError([Finding("R201", "no", why="it is so")])
+        return [np.full(2, int(varied.name == "wrong"))]
+
+    examples = [
+        example("without inputs", 0), example("without an axis", None, 1),
+        example("beyond", 2, 1, 1), example("below", [0, -3], 1, 1), example("right", [1, -2], 1, 1),
+        example("wrong", -1, 1, 1), example("refused", 0, 1, 1),
+    ]  # fmt: skip
+    newer = SimpleNamespace(attributes={"axis": Attribute("axis", "int")})
+    runner = SimpleNamespace(outputs=outputs)
+
+    def result(examples):
+        tests = SimpleNamespace(newer=newer, runner=runner, examples=lambda schema: iter(examples))
+        (found,) = check_negative(Claim(tests, "negative", (), "", "axis"))
+        return found.shown, [(each.name, why) for each, why in found.against]
+
+    assert result(examples) == (
+        True,
+        [
+            (
+                "wrong",
+                "with axis = 1 in place of -1, output 0: 2 of 2 elements differ; the first at [0]: 1 instead of 0",
+            ),
+            ("refused", "with axis = -2 in place of 0, it is refused: it is so"),
+        ],
+    )
+    assert tried == [("right", [-1, 0]), ("wrong", 1), ("refused", -2)]
+    assert result(examples[:4]) == (False, [])
 
 
 GROW = """\

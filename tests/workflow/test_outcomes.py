@@ -45,6 +45,15 @@ def test_without_a_table_nothing_is_compared_and_record_writes_one(folder):
     assert run(folder, "--record", "--only", "conversion").exit_code == 0 and file.read_bytes() == written
 
 
+def test_a_table_without_an_operator_is_stale(folder):
+    file = folder / "com.example" / FILE
+    file.write_text("{}")
+    found = run(folder)
+    assert found.exit_code == 1 and "transitions 1-2, 2-1" in found.output
+    assert "Stretch: what conversions do with its examples is not what conversions.json says" in found.output
+    assert run(folder, "--record").exit_code == 0 and run(folder).exit_code == 0
+
+
 @pytest.mark.parametrize("name", ["Det", "Squeeze", "Where"])
 def test_the_table_of_the_standard_is_what_its_examples_show(name):
     # For all operators: opset test

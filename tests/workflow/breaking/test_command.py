@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from opset.budget import Budget, Limits
-from opset.cli.breaking import _registry_for_examples
+from opset.cli.breaking import _registry_for_examples, _split_kind
 from opset.cli.configuration import folders_of
 from opset.errors import ComparisonError
 from opset.opsets.registry import default_registry
@@ -89,6 +89,32 @@ def test_what_it_may_be_compared_with(repository, tmp_path):
     os.mkdir("v1")  # a folder comes before a revision
     assert against("v1").exit_code == 3
     assert rules("rev:v1") == ["B125"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("folder:a", ("folder", "a")),
+        ("file:a:b", ("file", "a:b")),
+        ("rev:", ("rev", "")),
+        ("release:9", ("release", "9")),
+        ("release", ("rev", "release")),
+        ("other:a", ("rev", "other:a")),
+        ("folder", ("folder", "folder")),
+        ("there:b", ("file", "there:b")),
+        ("1.16.2", ("release", "1.16.2")),
+        ("1.16.77", ("rev", "1.16.77")),
+        ("16", ("rev", "16")),
+    ],
+)
+def test_the_kind_of_what_it_is_compared_with(text, kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("there:b").touch()
+    assert _split_kind(text, standard_state()) == kind
+    if kind[0] == "release" and ":" not in text:
+        write(Path("schemas"))
+        assert _split_kind(text, folder_state(Path("schemas"), "now")) == ("rev", text)
 
 
 def test_the_document_of_opset_docs(repository):

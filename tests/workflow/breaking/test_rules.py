@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from opset.opsets.releases import release
-from opset.schemas.model import Attribute, Condition, Example, SpecialCase
+from opset.schemas.model import Attribute, AttributeChange, Change, Condition, Example, SpecialCase
 from opset.workflow.breaking import compare
 from opset.workflow.breaking.pages import fixtures
 from opset.workflow.breaking.report import REQUIREMENTS, SEVERITIES
@@ -251,6 +251,46 @@ def test_a_default_that_is_the_same_number_of_another_type_does_not_change(tmp_p
     other = edited.replace("type: int, default: 1", "type: int, default: 2")
     default = "com.acme.Thin 1: the default of the attribute 'alpha' changed: 1.0 -> 2"
     assert found(tmp_path / "c", {"Thin": more}, {"Thin": other}, ["B124", "B125"]) == [kind, default]
+
+
+def test_bodies_that_change_places_are_named():
+    (body,) = golden.state("B152", "old").operators["com.acme", "Thin"].versions[1].schema.function
+    later = body._replace(opset=18)
+    old, new = (edited("B152", {"function": each}) for each in ((body, later), (later, body)))
+    (one,) = compare(old, new, rules=["B152"]).findings
+    assert one.message == "the function bodies are in another order"
+    assert not compare(old, old, rules=["B152"]).findings
+
+
+CHANGE = Change({}, {"alpha": AttributeChange(ignored=True)}, {"float16": "float"}, False, "One.", "Two.")
+
+
+@pytest.mark.parametrize(
+    ("edit", "message", "severity"),
+    [
+        ({"meaning": ""}, "what is said to have changed in meaning was edited", "WARN"),
+        ({"clarified": "Else."}, "what is said to have been clarified was edited", "INFO"),
+        ({"emulate": {}}, "'emulate' of the change changed", "WARN"),
+        ({"renamed": True}, "'renamed' of the change changed", "WARN"),
+        ({"attributes": {}}, "what is declared of the attribute 'alpha' changed", "WARN"),
+        ({"attributes": {"alpha": AttributeChange(ignored=True, undefined=0)}}, "what is declared of the attribute "
+         "'alpha' changed", "WARN"),
+        ({"up": "written"}, "the conversion up was 'derived' and is 'written' now", "INFO"),
+        ({"down": "impossible: no"}, "the conversion down was 'derived' and is 'impossible: no' now", "ERR"),
+    ],
+)  # fmt: skip
+def test_claims_of_a_change_that_were_edited(tmp_path, edit, message, severity):
+    state = folder_state(write(tmp_path, Thin=newer(THIN, "meaning: One.")), "now")
+    (key, operator), *_ = state.operators.items()
+
+    def with_change(change):
+        version = replace(operator.versions[2], schema=replace(operator.versions[2].schema, change=change))
+        return replace(state, operators={key: replace(operator, versions={**operator.versions, 2: version})})
+
+    old, new = with_change(CHANGE), with_change(CHANGE._replace(**edit))
+    (one,) = compare(old, new, rules=["B161", "B162"]).findings
+    assert (one.message, one.severity, one.version) == (message, severity, 2)
+    assert not compare(old, with_change(CHANGE), rules=["B161", "B162"]).findings
 
 
 def test_examples_of_every_version_are_compared(tmp_path):

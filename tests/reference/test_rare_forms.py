@@ -1,0 +1,80 @@
+"""Forms of nodes that no example of an operator has, beside what they compute."""
+
+import numpy as np
+import pytest
+
+from opset.reference.kernels.ml_encoding import _format_value
+from opset.reference.kernels.text import _join
+from tests.reference.test_limits import computed
+from tests.reference.test_refusals import TREES
+
+ML = "ai.onnx.ml"
+
+
+def floats(*values):
+    return np.array(values, np.float32)
+
+
+LINE, ONES = floats([[1, 2]]), floats([[1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("operator", "inputs", "options", "wanted"),
+    [
+        ("Pow", [np.array([2, -3], np.int32), np.array(3, np.int64)], {}, [np.array([8, -27], np.int32)]),
+        ("Pow", [np.array([2, -3], np.int32), np.array(2, np.int64)], {}, [np.array([4, 9], np.int32)]),
+        ("NegativeLogLikelihoodLoss", [np.zeros((2, 0), np.float32), np.array([5, 5])],
+         {"ignore_index": 5, "reduction": "none"}, [floats(0, 0)]),
+        ("NegativeLogLikelihoodLoss", [np.zeros((2, 0), np.float32), np.array([5, 5])],
+         {"ignore_index": 5, "reduction": "sum"}, [np.float32(0)]),
+        ("ConvTranspose", [LINE, ONES], {"output_shape": [1, 1, 3]}, [floats([[1, 3, 2]])]),
+        ("ConvTranspose", [LINE, ONES], {"output_shape": [3]}, [floats([[1, 3, 2]])]),
+        ("Normalizer", [np.zeros((0, 2), np.float64)], {"domain": ML, "version": 1, "norm": "L1"},
+         [np.zeros((0, 2), np.float32)]),
+    ],
+)  # fmt: skip
+def test_what_is_computed(operator, inputs, options, wanted):
+    found = computed(operator, *inputs, **options)
+    assert len(found) == len(wanted)
+    for have, want in zip(found, wanted, strict=True):
+        assert (have.dtype, have.shape) == (want.dtype, want.shape) and np.array_equal(have, want)
+
+
+def test_targets_of_trees_are_counted_if_their_number_is_not_stated():
+    trees = {name: value for name, value in TREES.items() if name != "n_targets"}
+    trees["target_ids"] = [0, 1]
+    (scores,) = computed("TreeEnsembleRegressor", floats([0.25], [0.75]), domain=ML, version=1, **trees)
+    assert np.array_equal(scores, floats([1, 0], [0, 2]))
+
+
+def test_scores_of_two_classes_by_way_of_probit():
+    trees = {name.replace("target_", "class_"): value for name, value in TREES.items() if name != "n_targets"}
+    trees |= {"class_weights": [0.25, 0.5], "classlabels_int64s": [3, 4], "post_transform": "PROBIT"}
+    labels, scores = computed(
+        "TreeEnsembleClassifier", floats([0.25], [0.75]), domain=ML, version=1, outputs=2, **trees
+    )
+    assert [*labels] == [3, 3]
+    assert np.allclose(scores, [[0.6745, -0.6745], [0, 0]], atol=1e-4)
+
+
+def test_texts_of_bytes_are_joined():
+    assert _join("a", "b") == "ab"
+    first, second = "é".encode()[:1], "é".encode()[1:]
+    assert _join(first, second) == "é"
+    assert (_join(first, "b"), _join("a", second)) == (first + b"b", b"a" + second)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.1, "0.1"),
+        (2.0, "2"),
+        (1e16, "1e+16"),
+        (9e15, "9000000000000000"),
+        (3, "3"),
+        (-1e20, "-1e+20"),
+        (True, "True"),
+    ],
+)
+def test_numbers_as_text(value, text):
+    assert _format_value(value) == text

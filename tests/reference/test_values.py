@@ -1,0 +1,84 @@
+"""Values that a caller feeds: how they are taken, and why they do not fit what the model declares."""
+
+import numpy as np
+import pytest
+
+from opset.model import proto as pb
+from opset.reference.example_models import attribute_of, value_of
+from opset.reference.values import _can_be, fit_value
+from opset.schemas.model import ExampleValue
+
+
+class Declared:
+    """What a model declares of an input."""
+
+    def __init__(self, type_, shape=None):
+        self.type, self.shape = type_, shape
+
+    def __str__(self):
+        return "what it declares"
+
+
+FLOATS = np.array([1, 2], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "why"),
+    [
+        ([1, 2], "tensor(float)", ""),
+        (3, "tensor(int64)", ""),
+        (FLOATS.astype(">f4"), "tensor(float)", ""),
+        (FLOATS, "sparse_tensor(float)", ""),
+        (FLOATS, None, ""),
+        (np.float64(1), "tensor(float)", "it is tensor(double), and the model declares tensor(float)"),
+        (["a"], "tensor(float)", "it is no tensor(float): could not convert string to float: 'a'"),
+        (FLOATS, "seq(tensor(float))", "it is tensor(float), and the model declares seq(tensor(float))"),
+        ([FLOATS], "seq(tensor(float))", ""),
+        ([], "seq(tensor(float))", ""),
+        ([FLOATS], "optional(seq(tensor(float)))", ""),
+        (None, "optional(tensor(float))", ""),
+        ({"a": 1.0}, "map(string,tensor(float))", ""),
+    ],
+)
+def test_which_values_fit_a_declaration(value, type_, why):
+    taken, found = fit_value(value, Declared(type_))
+    assert found == why
+    if not why and not isinstance(value, dict):
+        assert np.array_equal(taken, value)
+        assert not isinstance(taken, np.ndarray) or taken.dtype.isnative
+
+
+@pytest.mark.parametrize(
+    ("shape", "fits"),
+    [(None, True), ((2,), True), (("N",), True), ((None,), True), ((3,), False), ((2, 1), False), ((), False)],
+)
+def test_which_shapes_fit_a_declaration(shape, fits):
+    why = "" if fits else "its shape is [2], and the model declares what it declares"
+    assert fit_value(FLOATS, Declared("tensor(float)", shape))[1] == why
+
+
+def test_only_the_first_element_of_a_list_is_looked_at():
+    assert _can_be([FLOATS, 3], "seq(tensor(float))") and not _can_be([3, FLOATS], "seq(tensor(float))")
+    assert not _can_be(FLOATS, "map(string,tensor(float))") and not _can_be(None, "tensor(float)")
+
+
+def test_attributes_of_every_kind():
+    tensor = ExampleValue("tensor(float)", [1.0, 2.0], (2,))
+    assert np.array_equal(value_of(tensor), FLOATS)
+    graph = "g (float x) => (float y) { y = Neg (x) }"
+    values = {
+        "float": 0.5, "int": 3, "string": "é", "floats": [0.5, 1.5], "ints": [3, 4], "strings": ["é", "b"],
+        "tensor": tensor, "tensors": [tensor, tensor], "graph": graph, "graphs": [graph, graph],
+        "type_proto": "tensor(int64)", "type_protos": ["tensor(int64)", "seq(tensor(float))"],
+    }  # fmt: skip
+    made = {kind: attribute_of("a", kind, value) for kind, value in values.items()}
+    assert all(each.name == "a" for each in made.values())
+    types = {kind: pb.AttributeProto.AttributeType.Name(each.type) for kind, each in made.items()}
+    assert types == {kind: kind.upper() for kind in values}
+    assert (made["float"].f, made["int"].i, made["string"].s) == (0.5, 3, "é".encode())
+    assert ([*made["floats"].floats], [*made["ints"].ints]) == ([0.5, 1.5], [3, 4])
+    assert [*made["strings"].strings] == ["é".encode(), b"b"]
+    assert [each.raw_data for each in made["tensors"].tensors] == [made["tensor"].t.raw_data] * 2
+    assert [each.node[0].op_type for each in (made["graph"].g, *made["graphs"].graphs)] == ["Neg"] * 3
+    elements = [made["type_proto"].tp, *made["type_protos"].type_protos]
+    assert [each.WhichOneof("value") for each in elements] == ["tensor_type", "tensor_type", "sequence_type"]
