@@ -45,13 +45,13 @@ _current_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def default_budget(size: int, limits: Limits) -> Budget:
-    """Return the budget for inferring a model of `size` bytes without its weights; `limits` replace its numbers."""
+    """Return the budget for inferring a model of `size` bytes without its weights; numbers in `limits` go first."""
     return Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size)
 
 
 @contextmanager
 def charge_to(budget: Budget) -> Iterator[None]:
-    """Make a budget the one that `charge` charges inside of the `with` block."""
+    """Let `charge` charge this budget inside of the `with` block."""
     token = _current_budget.set(budget)
     try:
         yield
