@@ -288,8 +288,8 @@ def _memo_of(
 ) -> Memo:
     """Return the Memo for the outcomes of nodes with this signature, a new one if there is none yet.
 
-    It is also stored under the key `identities`, which is compared faster than the signature: it holds the identities
-    of the input types in place of the types `inputs`.
+    If all input types are known, it is also stored under the key `identities`. This key is compared faster than the
+    signature, as it holds the identities of the input types in place of the types, `inputs`.
     """
     attributes, outputs, followed, *_ = identities
     absent = tuple([i for i, type_ in enumerate(inputs) if type_ is None and names[i]])
