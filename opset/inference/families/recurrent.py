@@ -14,7 +14,7 @@ _ACTIVATIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
 
 
 def _layer_shapes(gates: int, call: Call) -> list[Shape]:
-    """Return the shapes of Y, Y_h and Y_c, which only LSTM has; `gates` is 1 for RNN, 3 for GRU, 4 for LSTM.
+    """Return the shapes of Y, Y_h and Y_c; `gates` is 1 for RNN, 3 for GRU, 4 for LSTM, which alone has Y_c.
 
     Raises Violation C3 or C6 if inputs and attributes do not fit together.
     """
