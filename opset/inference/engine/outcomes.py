@@ -22,7 +22,7 @@ from opset.schemas.model import OpSchema
 from opset.schemas.quirks import Quirk
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""Errors of a rule for a node that it is not written for: a missing input, an attribute of another type."""
+"""Errors of a rule for a node that it is not written for: an attribute of another type, lists of unequal lengths."""
 
 
 class Problem(NamedTuple):

@@ -35,7 +35,7 @@ def upsample_7(call: Call) -> Shape:
 @infer("Resize")
 def upsample_9(call: Call) -> Shape:
     """Return the input's sizes, each multiplied by its scale in the second input; a size is None if it is unknown."""
-    return _scale_shape(call, _elements_of_input(call, 1))
+    return _scale_shape(call, _elements_of_input(call, 1) if call.has(1) else None)
 
 
 def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
