@@ -69,7 +69,7 @@ def infer(*operators: str, since: int = 0, domain: str = "") -> Callable[[Functi
 
 
 def data(*operators: str, since: int = 0, domain: str = "") -> Callable[[Function], Function]:
-    """Return a decorator that registers a function to compute elements of outputs; it has the parameters of `infer`."""
+    """Return a decorator that registers a function to compute elements of outputs; its parameters are as in `infer`."""
     return LAYER.register("data", operators, since, domain)
 
 

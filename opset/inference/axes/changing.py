@@ -56,8 +56,8 @@ def change_sizes(
 ) -> Any:
     """Return a model whose inputs have other sizes, and whose constants are changed with them.
 
-    A variable becomes a number. A number becomes a variable or another number, if every node takes the slices along
-    that axis on their own, so that the result computes the same for each slice.
+    A variable becomes a number. A number becomes a variable or another number, if every node treats the slices along
+    this axis independently of each other, so that the result computes the same for each slice.
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package; it is not changed.
@@ -245,10 +245,11 @@ def _change(
 
 
 def _check_outputs(engine: Engine, tracking: Tracking, before: int, wanted: Mapping[str, int]) -> None:
-    """Raise TrackingStopped if an output does not have the resized axis, or has it along another axis than `wanted`.
+    """Raise TrackingStopped if an output lacks the resized axis, or has it along another axis than `wanted` says.
 
-    Outputs need not have it if `wanted` does not name them and they have no size of `before`, the size of the axis in
-    the model. An output whose elements are known sizes need not, either. `wanted` has axes by name of the output.
+    An output may lack the axis if `wanted` does not name the output, and no size of the output is `before`, the size of
+    the axis in the model. It may also lack the axis if its elements are known in the resized model. `wanted` has axes
+    by name of the output.
     """
     scope = next(iter(engine.scopes.values()))
     for name in scope.body.output_names():

@@ -89,7 +89,7 @@ class Edits:
     def set_attribute(self, index: int, name: str, elements: Sequence[Size], why: str) -> None:
         """Set an attribute of the node at `index` to these integers, and add a note with the reason `why`.
 
-        Raises Blocked if an element is no number once the new size is put in.
+        Raises Blocked if an element is still no number after the new size is put in.
         """
         numbers = [each for size in elements if isinstance(each := self.final(size), int)]
         if len(numbers) < len(elements):
@@ -100,7 +100,7 @@ class Edits:
     def vector(self, index: int, stem: str, elements: Sequence[Size], dtype: str | None) -> str:
         """Return the name of a value that holds a list of integers, for the node at `index`.
 
-        The value is a new constant if all elements are numbers once the new size is put in. Otherwise, new nodes
+        The value is a new constant if all elements are numbers after the new size is put in. Otherwise, new nodes
         compute it at run time from the shape of the input. The same list of the same type is made only once.
 
         Args:

@@ -162,7 +162,10 @@ class AxisStep:
         self._tracking.edits.set_attribute(self._index, name, elements, why)
 
     def can_repeat(self, index: int, axis: int) -> bool:
-        """Whether an input without the resized axis can be repeated along `axis`: it has the old size, equal slices."""
+        """Whether an input that lacks the resized axis can be repeated along `axis`.
+
+        Its size along `axis` must be the old size of the resized axis, and its slices there must certainly be equal.
+        """
         shape = self.call.shape(index)
         if shape is None or not self.follows(shape[axis]):
             return False

@@ -221,7 +221,7 @@ class Tracking:
         self._keep_places(index, [found] * len(outputs) if isinstance(found, Place) or found is None else found)
 
     def _keep_places(self, index: int, places: Sequence[Place | None]) -> None:
-        """Store the places in a node's outputs. Raises Blocked if an output may lack the size that its place means."""
+        """Store the places in a node's outputs. Raises Blocked if the size of an output may not fit its place."""
         for name, place in zip(self.scope.body.computes[index], places, strict=False):
             if name and place is not None:
                 _check_place(name, self.scope.types.get(name), place, self.before)
@@ -261,7 +261,7 @@ class Tracking:
 
 
 def _check_place(name: str, type_: Type | None, place: Place, before: Size) -> None:
-    """Raise Blocked if the value `name` may not have the size that `place` means along its axis.
+    """Raise Blocked if the size of the value `name` along an axis may not be the size that `place` means.
 
     Sequences are not checked. `before` is the size of the resized axis in the model.
     """
@@ -273,7 +273,7 @@ def _check_place(name: str, type_: Type | None, place: Place, before: Size) -> N
 
 
 def _slices_are_equal(model: Any, tensor: Any, axis: int) -> bool:
-    """Whether all slices of a TensorProto along an axis have the same bytes; False if it is too large to compare."""
+    """Whether all slices of a TensorProto along an axis have the same bytes; False if they cannot be compared."""
     dims = list(tensor.dims)
     count = 1
     for size in dims:
@@ -326,9 +326,9 @@ def _search(
     fixed: int,
     limit: int,
 ) -> tuple[tuple[Tracking, list[int]] | None, TrackingStopped | None]:
-    """Return the first pass that comes to the end, with its decisions, and the TrackingStopped that came farthest.
+    """Return the first pass that comes to the end, with its decisions, and the error of the pass that came farthest.
 
-    Either result is None if there is none.
+    The error is a TrackingStopped. Either result is None if there is none.
 
     Args:
         make: makes a pass with the given decisions.

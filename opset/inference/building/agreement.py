@@ -165,6 +165,9 @@ def is_nonempty(shape: Sequence[Size | None]) -> bool:
 
 
 def check_averaged_type(call: Call) -> None:
-    """Raise Violation C4 if `mode` is not "nearest", but the first input has strings or booleans: no average exists."""
+    """Raise Violation C4 if strings or booleans would be averaged.
+
+    This is so if the first input has such elements, and `mode` is not "nearest".
+    """
     if call.dtype(0) in ("string", "bool") and call.attribute("mode") != "nearest":
         raise Violation("C4", f"mode '{call.attribute('mode')}' of {call.dtype(0)}")

@@ -98,7 +98,10 @@ class Call:
         return type_.shape if type_ is not None else None  # type: ignore[return-value]
 
     def complete(self, index: int, shape: tuple[Size, ...]) -> None:
-        """Set the shape of a tensor input, as it follows from the operator's constraints; `shape` then returns it."""
+        """Set the shape of a tensor input, as it follows from the operator's constraints; `shape` then returns it.
+
+        Nothing is set if the input is known to be no tensor.
+        """
         type_ = self.types[index]
         if type_ is None or type_.kind == "tensor":
             self._completed[index] = shape
@@ -207,7 +210,7 @@ class Call:
         return self._attributes[name]
 
     def doubt(self, reason: str) -> None:
-        """Add a reason why the outputs are not fully known; the user is shown it."""
+        """Add a reason why the outputs are not fully known, which is shown to the user."""
         self.doubts.append(reason)
 
     axis = staticmethod(normalize_axis)

@@ -70,7 +70,7 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
 def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[Finding]:
     """Return a finding for each name that `inputs` has twice, and for each of `inputs` and `y` that is no value's name.
 
-    Values of the body and of the bodies around it are found. `place` is the location in the findings.
+    A value may be in the body or in a body around it. `place` is the location in the findings.
     """
     findings = [
         Finding("R202", f"'{safe_text(name)}' is a duplicate in xs and zs", place, help="name each value once")

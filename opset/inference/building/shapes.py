@@ -126,7 +126,7 @@ def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]
 
 
 def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None]) -> list[Size | None]:
-    """Return `sizes` without the symbolic sizes in `removed`, each removed as often as it is counted there."""
+    """Return `sizes` without the symbolic sizes in `removed`, each removed as often as counted there; numbers stay."""
     left = removed.copy()
     kept = []
     for size in sizes:
@@ -138,7 +138,7 @@ def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None])
 
 
 def squeeze_shape(shape: Shape, axes: Sequence[int]) -> Shape:
-    """Return a shape without `axes`, which are not negative. Raises Violation C2 if one certainly has not size 1."""
+    """Return a shape without `axes`, which are not negative. Raises Violation C2 if a removed size cannot be 1."""
     removed = set(axes)
     for axis in removed:
         size = shape[axis]
@@ -254,7 +254,7 @@ def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequen
 def check_indices_shape(shape: Sequence[Size], indices: Sequence[Size], axis: int) -> None:
     """Raise Violation C2 if the indices have another rank than the data, or are certainly larger along an axis.
 
-    Their size along `axis` is free. `shape` is the shape of the data, `indices` the shape of the indices.
+    Sizes along `axis` are not compared. `shape` is the shape of the data, `indices` the shape of the indices.
     """
     fits = len(indices) == len(shape) and all(
         number == axis or at_most(size, limit) is not False

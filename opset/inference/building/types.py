@@ -81,7 +81,7 @@ def _wrap_text(around: Iterable[Type], inside: str) -> str:
 
 
 def tensor(element: str | None, shape: Iterable[Size | None] | None = None) -> Type:
-    """Return the type of tensors with this element type and shape; None stands for an unknown one."""
+    """Return the type of tensors with this element type and shape; each is None if it is unknown."""
     return Type("tensor", element, None if shape is None else tuple(shape))
 
 

@@ -252,7 +252,7 @@ def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[st
 
 
 def _infer_tolerated_node(call: Call, inference: OperatorInference) -> tuple[Call, Any] | None:
-    """Infer a node that runtimes accept although it violates the standard, like the standard node that means the same.
+    """Infer a node that violates the standard, but that runtimes accept, like the standard node with the same meaning.
 
     Returns the Call of this standard node and the result of its rule, or None if runtimes do not accept the node.
     """

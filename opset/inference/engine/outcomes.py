@@ -154,7 +154,7 @@ def _result_as_type(result: Any, base: Type | None) -> Type:
 
 
 def _as_size(size: Any) -> Size | None:
-    """Return a size of a rule's result: a numpy integer as an int, None as None. Raises TypeError if it is no size."""
+    """Return a size of a rule's result, a numpy integer as an int, or None. Raises TypeError for any other value."""
     return size if size is None or size.__class__ is int or isinstance(size, Dim) else index_of(size)
 
 

@@ -139,7 +139,7 @@ class StatedTypes:
         return combine_types(map_sizes(stated, lambda size: None) if self._inputs_only else stated, inferred, is_better)
 
     def find_element_conflict(self, scope: Scope, proto: Any, inferred: Type | None) -> str:
-        """Return how the TypeProto `proto` contradicts an inferred type, shapes not compared, or "" if it does not."""
+        """Return how the TypeProto `proto` contradicts an inferred type, shapes aside, or "" if it does not."""
         return combine_types(drop_shapes(self.read_type(scope, proto)), inferred, lambda stated, inferred: False)[1]
 
 

@@ -79,7 +79,7 @@ def _unify_with_mask(call: Call, scores: Shape) -> Shape:
 def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
     """Return the shape of Y, after requests to infer the graphs `score_mod` and `prob_mod`, which are yielded.
 
-    Raises Violation C5 if one of them changes the type of the scores.
+    A size is None if it is unknown. Raises Violation C5 if a graph changes the type of the scores.
     """
     batch, heads, length, total = (call.size(name) for name in ("batch", "q_heads", "q_length", "kv_length"))
     precision = call.attribute("softmax_precision")
@@ -97,7 +97,7 @@ def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
 
 
 def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:
-    """Raise Violation C5 if a graph certainly has not one output of the type `before`, which its input has."""
+    """Raise Violation C5 if a graph does not have one output, or certainly changes `before`, its input's type."""
     if len(outputs) != 1:
         raise Violation("C5", f"the graph returns {len(outputs)} outputs")
     after = outputs[0]

@@ -31,10 +31,10 @@ LOGIC = ("And", "Or", "Xor", "Equal", "Greater", "Less")
 
 @infer(*ARITHMETIC, *LOGIC)
 def add_1(call: Call) -> Shape:
-    """Return the shape of A, as in versions before 7; B must have the same shape, or the attribute `broadcast` be set.
+    """Return the shape of A, as in versions before 7.
 
-    With `broadcast`, B is broadcast to the shape of A. Raises Violation C1 if the shapes certainly do not fit, Unknown
-    if the rank of A is unknown.
+    With the attribute `broadcast`, B is broadcast to the shape of A. Otherwise, B must have the same shape. Raises
+    Violation C1 if the shapes certainly do not fit, Unknown if the rank of A is unknown.
     """
     shape = call.require_shape(0)
     other = call.shape(1)
@@ -181,7 +181,8 @@ for _name, _function in _LOGICAL.items():
 def where_9_data(call: Call) -> Any:
     """Return the elements selected by the condition, or None if an input is unknown.
 
-    An element is None if the selected element is unknown, or if the condition is unknown and its choices differ.
+    An element is None if the selected element is unknown. It is also None if the condition is unknown, and the two
+    elements to select from differ.
     """
     constants = [constant for index in range(3) if (constant := call.constant(index)) is not None]
     if len(constants) < 3:

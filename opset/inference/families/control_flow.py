@@ -40,8 +40,8 @@ _FOLLOWED = ("int64", "int32", "bool")  # element types of states whose elements
 def if_1(call: Call) -> GraphRule:
     """Yield requests to infer the branches; return the types of the branch that runs, or what both have in common.
 
-    Raises Violation C2 if no branch that may run has enough outputs. Raises Violation without a label if both may run
-    and give tensors of different element types.
+    Both branches may run if the condition is unknown. Raises Violation C2 if no branch that may run has enough outputs.
+    Raises Violation without a label if both may run and give tensors of different element types.
     """
     branches = {name: _graph_of_attribute(call, name) for name in ("then_branch", "else_branch")}
     check_graphs("If", call.version, 0, 0, branches)
@@ -337,10 +337,10 @@ def _common_elements(left: Constant | None, right: Constant | None) -> Constant 
 
 
 def _count_iterations(call: Call) -> tuple[Size | None, int]:
-    """Return the greatest and the least number of iterations that the input M of a Loop allows, its condition aside.
+    """Return the greatest and the least number of iterations that the input M of a Loop allows.
 
-    The greatest is None if M is absent or unknown. The least is 1 without M, and 0 if nothing is known of M. Raises
-    Violation C2 if M certainly does not have one element.
+    The condition of the Loop is not considered. The greatest is None if M is absent or unknown. The least is 1 without
+    M, and 0 if nothing is known of M. Raises Violation C2 if M certainly does not have one element.
     """
     if not call.has(0):
         return None, 1
@@ -419,8 +419,8 @@ def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequ
 def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
     """Return the size of the batch, and whether all sequences certainly have at least one step.
 
-    `batch` is the size by other inputs, and `length` the size of the sequences. Raises Violation C8 if the input
-    `sequence_lens` fits neither.
+    `batch` is the size that the other inputs show, and `length` the size of the sequences. Raises Violation C8 if the
+    input `sequence_lens` does not fit them.
     """
     (batch,) = unify_shape(call, 0, (batch,), "C8")
     if not call.has(0):

@@ -184,7 +184,7 @@ def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) ->
 
 @infer("Compress")
 def compress_9(call: Call) -> Shape:
-    """Return the shape of the slices along `axis` for which the condition is true; without `axis`, of such elements.
+    """Return the shape of the slices along `axis`, or without `axis` of the elements, for which the condition is true.
 
     Their number is None if the condition is unknown. Raises Unknown if `axis` is stated and the rank is unknown.
     """
@@ -200,7 +200,7 @@ def compress_9(call: Call) -> Shape:
 
 @data("Compress")
 def compress_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of the slices along `axis` for which the condition is true; without `axis`, such elements.
+    """Return the elements of the slices along `axis`, or without `axis` the elements, for which the condition is true.
 
     The result is None if an input is unknown.
     """
@@ -263,7 +263,7 @@ _REDUCTIONS: dict[str, Any] = {"add": operator.add, "mul": operator.mul, "max": 
 
 @infer("Scatter", "ScatterElements")
 def scatter_9(call: Call) -> Shape:
-    """Return the shape of the data; without it, as many unknown sizes as the rank of the indices or updates.
+    """Return the shape of the data; if it is unknown, as many unknown sizes as indices or updates have dimensions.
 
     Raises Unknown if no rank is known, Violation C1 to C3 if axis or indices do not fit the data.
     """

@@ -109,8 +109,8 @@ def _squeeze_all(call: Call, shape: tuple[Size, ...]) -> Shape | None:
 def unsqueeze_13(call: Call) -> Shape:
     """Return the input's shape with sizes of 1 inserted at the axes in the second input.
 
-    If only the number of axes is known, all sizes are None. Raises Unknown if not even that is known, or the rank of
-    the input is unknown.
+    If only the number of axes is known, all sizes are None, or 1 if the input is a scalar. Raises Unknown if not even
+    that number is known, or the rank of the input is unknown.
     """
     shape = call.require_shape(0)
     axes = call.numbers(1)

@@ -24,7 +24,10 @@ def upsample_1(call: Call) -> Shape:
 
 @infer("Upsample", since=7)
 def upsample_7(call: Call) -> Shape:
-    """Return the input's sizes, each multiplied by its scale in the attribute `scales`."""
+    """Return the input's sizes, each multiplied by its scale in the attribute `scales`; a size is None if unknown.
+
+    Raises Violation without a label if the attribute is absent.
+    """
     scales = call.attribute("scales")
     if not isinstance(scales, tuple):
         raise Violation("", "scales is no list of numbers")
@@ -96,8 +99,8 @@ def _output_sizes(
 ) -> list[Size | None]:
     """Return the new sizes of axes of the sizes `lengths`, from `scales` or `sizes`.
 
-    The one that the node does not use is (). An element that is unknown is None; `scales` or `sizes` as a whole is None
-    if even their number is unknown. Raises Violation C1, C5 or C6 if inputs do not fit together.
+    `scales` or `sizes` is () if the node does not use it, and None if not even the number of its elements is known. A
+    single unknown element is None. Raises Violation C1, C5 or C6 if inputs do not fit together.
     """
     count = len(lengths)
     if scales is not None and sizes is not None and count and bool(scales) == bool(sizes):

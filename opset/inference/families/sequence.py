@@ -139,7 +139,7 @@ def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
 
 @infer("Optional")
 def optional_15(call: Call) -> Type:
-    """Return the type of an optional that holds the input; without an input, a value of the type in the attribute."""
+    """Return the type of an optional that holds the input, or without an input a value of the type in the attribute."""
     if call.has(0):
         return optional(call.type(0))
 

@@ -13,7 +13,7 @@ def reduce(call: Call, output: int) -> Shape:
     """Return the shape of the first input with the sizes of reduced axes replaced by 1, or removed without `keepdims`.
 
     The axes are an attribute or the second input. Without axes, all are reduced; with `noop_with_empty_axes`, none is.
-    Raises Unknown if the rank is unknown, or if the number of axes is and they are removed.
+    Raises Unknown if the rank is unknown. Raises Unknown, too, if reduced axes are removed and their number is unknown.
     """
     axes = stated_axes(call)
     keep = bool(call.attribute("keepdims"))

@@ -186,7 +186,7 @@ def repeat_others(step: AxisStep, place: Place, indices: Sequence[int]) -> None:
 def split(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in each output of Split, or None if the input does not have it.
 
-    Raises Blocked if the node splits along it.
+    Raises Blocked if the node splits along the axis.
     """
     step.require_shared(1)
     place = step.place(0)
@@ -225,15 +225,15 @@ def expand(step: AxisStep) -> Place | None:
 
 
 def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequence[Size]) -> Place | None:
-    """Return the place that the resized axis has in the output, as a node repeats its data to a stated shape.
+    """Return the place of the resized axis in the output of a node that repeats its data to a stated shape.
 
     Args:
         step: an Expand or ConstantOfShape.
-        wanted: the shape in the resized model; None is returned if no size in it follows the axis.
+        wanted: the shape in the resized model; None is returned if no size in it depends on the axis.
         available: the shape of the data, aligned with `wanted`.
 
     Raises:
-        Blocked: two sizes follow the axis, or the data has other elements along it.
+        Blocked: two sizes depend on the axis, or the data has other elements along it.
     """
     sized = [axis for axis, size in enumerate(wanted) if step.is_sized(size)]
     if not sized:
@@ -286,7 +286,7 @@ def tile(step: AxisStep) -> Place | None:
 def pad(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Pad, or None if the data does not have it.
 
-    Raises Blocked if the node pads along it.
+    Raises Blocked if the node pads along the axis.
     """
     step.require_shared(1, 2, 3)
     place = step.place(0)

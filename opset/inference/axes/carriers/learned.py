@@ -13,7 +13,7 @@ ML = "ai.onnx.ml"
 def per_feature(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
-    Raises Blocked if it is the last axis of an Imputer or Scaler, which treat each feature differently.
+    Raises Blocked if the axis is the last axis of an Imputer or Scaler, which treat each feature differently.
     """
     place = step.place(0)
     if place is not None and step.call.schema.name in ("Imputer", "Scaler"):
@@ -31,7 +31,7 @@ TreeEnsembleRegressor
 def per_row(step: AxisStep) -> Place | None:
     """Return the place of the resized axis, which must count the rows of a matrix, or None if the input lacks it.
 
-    Raises Blocked if it is another axis, or if the input is no matrix.
+    Raises Blocked if the axis is another axis, or if the input is no matrix.
     """
     place = step.place(0)
     if place is not None:
@@ -45,7 +45,7 @@ def per_row(step: AxisStep) -> Place | None:
 def array_feature_extractor(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the data and the output, or None if the data does not have it.
 
-    Raises Blocked if it is the last axis, along which features are picked.
+    Raises Blocked if the axis is the last axis, along which features are picked.
     """
     step.require_shared(1)
     place = step.place(0)
@@ -74,7 +74,7 @@ def feature_vectorizer(step: AxisStep) -> Place | None:
 def zip_map(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the list of maps, one for each row; None if the input does not have it.
 
-    Raises Blocked if it is not the rows.
+    Raises Blocked if the axis is not the rows of a matrix.
     """
     place = step.place(0)
     if place is not None and (place.axis or len(step.shape(0)) != 2):

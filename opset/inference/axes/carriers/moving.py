@@ -134,8 +134,8 @@ def _same_place(step: AxisStep, along: int) -> Place | None:
 def gather_nd(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of GatherND, or None if neither data nor indices have it.
 
-    It may be one of the `batch_dims` of both, an axis of the indices if there are no `batch_dims`, or an axis of the
-    data behind the indexed ones. Raises Blocked in any other case.
+    The axis may be one of the `batch_dims` of both, an axis of the indices if there are no `batch_dims`, or an axis of
+    the data behind the indexed ones. Raises Blocked in any other case.
     """
     data, indices = step.place(0), step.place(1)
     shared = step.call.attribute("batch_dims") or 0
@@ -158,7 +158,7 @@ def gather_nd(step: AxisStep) -> Place | None:
 def one_hot(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of OneHot, or None if the indices do not have it.
 
-    If the new axis is inserted in front of it, it moves by one.
+    A new axis in front of the resized axis moves it by one.
     """
     step.require_shared(1, 2)
     place = step.place(0)
@@ -172,7 +172,7 @@ def one_hot(step: AxisStep) -> Place | None:
 def trilu(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
-    Raises Blocked if it is one of the last two axes, rows and columns of a matrix.
+    Raises Blocked if the axis is one of the last two axes, rows and columns of a matrix.
     """
     step.require_shared(1)
     place = step.place(0)
@@ -186,7 +186,7 @@ def trilu(step: AxisStep) -> Place | None:
 def reverse_sequence(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the data and the output, or None if no input has it.
 
-    Lengths without it are repeated. Raises Blocked if it is not `batch_axis`.
+    Lengths without it are repeated. Raises Blocked if the axis is not `batch_axis`.
     """
     data, lengths = step.own_place(0), step.own_place(1)
     if data is None and lengths is None:

@@ -11,7 +11,7 @@ from opset.inference.axes.steps import AxisStep
 def matmul(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in a product of matrices, or None if neither factor has it.
 
-    It may be an axis of stacked matrices, the rows of the left factor, or the columns of the right factor. Raises
+    The axis may be an axis of stacked matrices, the rows of the left factor, or the columns of the right factor. Raises
     Blocked if it is summed over, or if both factors have it in different places.
     """
     right = 3 if step.call.schema.name == "QLinearMatMul" else 1
@@ -50,7 +50,7 @@ def matmul(step: AxisStep) -> Place | None:
 def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int) -> Place:
     """Return the place of the resized axis in a product of a matrix, or stacked matrices, and a vector.
 
-    Raises Blocked if it is summed over.
+    Raises Blocked if the axis is summed over.
 
     Args:
         places: the places by index of the input; at least one.
@@ -70,8 +70,8 @@ def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int)
 def gemm(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Gemm, or None if neither A nor B has it.
 
-    It is the rows of A or the columns of B. Raises Blocked if it is summed over, if A and B both have it, or if C does
-    not fit it.
+    The axis may be the rows of A or the columns of B. Raises Blocked if it is summed over, if A and B both have it, or
+    if C does not fit.
     """
     places = {index: place for index in (0, 1) if (place := step.place(index)) is not None}
     if len(places) > 1:
@@ -131,7 +131,7 @@ def einsum(step: AxisStep) -> Place | None:
 def determinant(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the determinants, or None if the matrices do not have it.
 
-    Raises Blocked if it is one of the last two axes, rows and columns of a matrix.
+    Raises Blocked if the axis is one of the last two axes, rows and columns of a matrix.
     """
     place = step.place(0)
     if place is not None:

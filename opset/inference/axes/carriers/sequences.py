@@ -11,7 +11,10 @@ from opset.inference.axes.steps import AxisStep
 
 @carries("SequenceConstruct")
 def construct(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in all elements of the sequence, or None if no element has it."""
+    """Return the place of the resized axis in all elements of the sequence, or None if no element has it.
+
+    Raises Blocked if only some elements have it, or if they have it in different places.
+    """
     return _common_place(step, range(step.count))
 
 
@@ -42,8 +45,8 @@ def length(step: AxisStep) -> Place | None:
 def join(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the joined tensor, or None if the elements do not have it.
 
-    With `new_axis`, an axis inserted in front of it moves it by one. Raises Blocked if the elements are joined along
-    it.
+    With `new_axis`, a new axis in front of the resized axis moves it by one. Raises Blocked if the elements are joined
+    along the resized axis.
     """
     place = step.place(0)
     if place is None:
@@ -59,7 +62,7 @@ def join(step: AxisStep) -> Place | None:
 def split(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the parts of a tensor, or None if the tensor does not have it.
 
-    Raises Blocked if the tensor is split along it.
+    Raises Blocked if the tensor is split along the axis.
     """
     step.require_shared(*range(1, step.count))
     place = step.place(0)

@@ -20,7 +20,7 @@ Col2Im STFT
 def per_image(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the first input and the output, or None if the first input lacks it.
 
-    Raises Blocked if it is not the first axis there, or if another input has it.
+    Raises Blocked if the axis is not the first axis there, or if another input has it.
     """
     step.require_shared(*range(1, step.count))
     place = step.place(0)
@@ -33,8 +33,8 @@ def per_image(step: AxisStep) -> Place | None:
 def max_pool(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
-    Raises Blocked if it is not the first axis, or if the node has the second output, whose positions count elements of
-    all slices.
+    Raises Blocked if the axis is not the first axis, or if the node has the second output, whose positions count
+    elements of all slices.
     """
     place = step.place(0)
     if place is not None:
@@ -48,7 +48,7 @@ def max_pool(step: AxisStep) -> Place | None:
 def batch_normalization(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
-    Raises Blocked if it is the axis of channels, or if the node computes statistics from the input.
+    Raises Blocked if the axis is the axis of channels, or if the node computes statistics from the input.
     """
     step.require_shared(*range(1, step.count))
     place = step.place(0)
@@ -66,7 +66,8 @@ def batch_normalization(step: AxisStep) -> Place | None:
 def dft(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
-    Raises Blocked if the node transforms along it, or if it is the last axis, which holds real and imaginary parts.
+    Raises Blocked if the node transforms along the axis, or if the axis is the last one, which holds real and imaginary
+    parts.
     """
     step.require_shared(1, 2)
     place = step.place(0)
@@ -101,7 +102,7 @@ def grid_sample(step: AxisStep) -> Place | None:
 def recurrent(step: AxisStep) -> Sequence[Place | None] | None:
     """Return the places of the resized axis in the three outputs, or None if the input sequences do not have it.
 
-    Initial states and lengths without it are repeated. Raises Blocked if it is not the axis of the batch.
+    Initial states and lengths without it are repeated. Raises Blocked if the axis is not the axis of the batch.
     """
     step.require_shared(1, 2, 3, 7)
     place = step.own_place(0)
