@@ -97,14 +97,13 @@ class Edits:
         self._attributes.setdefault(index, {})[name] = numbers
         self.notes.append(f"{self._labels[index]}: attribute {name} follows: {why}")
 
-    def vector(self, index: int, stem: str, elements: Sequence[Size], dtype: str | None) -> str:
-        """Return the name of a value that holds a list of integers, for the node at `index`.
+    def vector(self, stem: str, elements: Sequence[Size], dtype: str | None) -> str:
+        """Return the name of a value that holds a list of integers.
 
         The value is a new constant if all elements are numbers after the new size is put in. Otherwise, new nodes
         compute it at run time from the shape of the input. The same list of the same type is made only once.
 
         Args:
-            index: the index of the node.
             stem: the beginning of the name.
             elements: the integers, some of which may depend on the new size.
             dtype: the element type of a constant, None for int64.
@@ -137,7 +136,7 @@ class Edits:
         """
         if self._opset < 8:
             raise Blocked("a value would have to be repeated, which opset 8 can", "convert the model to opset 8 first")
-        shape = self.vector(index, f"{name}_shape", vector, None)
+        shape = self.vector(f"{name}_shape", vector, None)
         return self._add(index, "Expand", [name, shape], name)
 
     def first_slice(self, index: int, name: str, axis: int) -> str:

@@ -154,7 +154,7 @@ class AxisStep:
 
         Raises Blocked if no value can hold them.
         """
-        name = self._tracking.edits.vector(self._index, self.call.names[index], elements, self.call.dtype(index))
+        name = self._tracking.edits.vector(self.call.names[index], elements, self.call.dtype(index))
         self._tracking.edits.replace(self._index, index, name, self._name(index), why)
 
     def set_attribute(self, name: str, elements: Sequence[Size], why: str) -> None:
