@@ -69,7 +69,7 @@ def infer(*operators: str, since: int = 0, domain: str = "") -> Callable[[Functi
 
 
 def data(*operators: str, since: int = 0, domain: str = "") -> Callable[[Function], Function]:
-    """Return a decorator that registers a function to compute elements of outputs; it has the parameters of `infer`."""
+    """Return a decorator that registers a function to compute elements of outputs; its parameters are as in `infer`."""
     return LAYER.register("data", operators, since, domain)
 
 
@@ -125,7 +125,11 @@ _RULE = re.compile(r"([a-z_]+)(?:\(([\w, -]*)\))?")
 
 
 def function_of_rules(schema: OpSchema) -> Function:
-    """Return the inference function that a schema declares in `shape` by rules. Raises LookupError for a wrong one."""
+    """Return the inference function that a schema declares in `shape` by rules.
+
+    Raises LookupError if a rule does not exist, an argument is no input or attribute, or there are more rules than
+    outputs.
+    """
     importlib.import_module("opset.inference.rules")
     if schema.shape.count(";") >= max(len(schema.outputs), 1):
         raise LookupError(f"there are {schema.shape.count(';') + 1} rules for {len(schema.outputs)} outputs")

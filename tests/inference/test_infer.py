@@ -471,6 +471,8 @@ PLAIN = [
     (18, CROPPED.format(", float[8] r", ""), "float[?, ?, ?, ?]"),
     (18, '(string[0,1] x) => (string[] y) <int64[2] s = {0, 1}> { y = Resize<mode="linear">(x, , , s) }',
      "string[0, 1]"),
+    (10, "(float[2,3] x) => (float[?,?] y) { y = Resize(x) }", "float[?, ?]"),
+    (9, "(float[2,3] x) => (float[?,?] y) { y = Upsample(x) }", "float[?, ?]"),
     (13, SELECTED.format("", "", ""), "int64[0, 3]"),
     (13, SELECTED.format("", "<int64 m = {0}>", ", m"), "int64[0, 3]"),
     (13, SELECTED.format("", "<int64 m = {1}>", ", m"), "int64[?, 3]"),

@@ -56,8 +56,8 @@ def change_sizes(
 ) -> Any:
     """Return a model whose inputs have other sizes, and whose constants are changed with them.
 
-    A variable becomes a number; a number becomes a variable or another number if every node takes the slices along that
-    axis on their own, so that the result computes the same for each slice.
+    A variable becomes a number. A number becomes a variable or another number, if every node treats the slices along
+    this axis independently of each other, so that the result computes the same for each slice.
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package; it is not changed.
@@ -68,11 +68,12 @@ def change_sizes(
         limits: How much the work may take.
 
     Returns:
-        An onnx.ModelProto for one; an opset.Model for a path, bytes or an opset.Model.
+        A ModelProto of the onnx package if `model` is one, else an opset.Model.
 
     Raises:
         ModelError: The model is malformed.
-        UsageError: U103 if the model does not have a name in `sizes`, or sizes contradict each other.
+        SchemaError: A file in `schemas` has faults.
+        UsageError: U103 if a name in `sizes` is not in the model, or a new size is not valid.
         InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output.
     """
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
@@ -83,9 +84,10 @@ def change_sizes(
 def with_sizes(
     model: Model, sizes: Mapping[str, int | str], registry: Registry, limits: Limits | None = None
 ) -> tuple[Model, list[str]]:
-    """Return a model whose inputs have these sizes, and a note for each change; it takes the arguments of `resize`.
+    """Return the model with the new sizes, and a line of text for each change.
 
-    Variables that become numbers are replaced in it, too.
+    Sizes that the model states as numbers change as in `resize`, which has the same arguments. Variables that get
+    numbers are replaced by them.
 
     Raises:
         UsageError: U103 as in `resize`, or if no input has a name in `sizes`.
@@ -99,19 +101,20 @@ def with_sizes(
 def resize(
     model: Model, sizes: Mapping[str, int | str], registry: Registry, limits: Limits | None = None
 ) -> tuple[Model, dict[str, int], list[str]]:
-    """Return a model in which sizes are changed that it states as numbers; variables are left for the caller to bind.
+    """Change the sizes that a model states as numbers; variables are left for the caller to bind.
 
     Args:
-        model: the model; it is returned itself if none of the sizes is stated as a number.
+        model: the model; it is not changed.
         sizes: the new sizes by name, as in `change_sizes`.
         registry: the operators.
         limits: how much the work may take.
 
     Returns:
-        The model; the numbers for variables, still to be bound, by name of the size; and a note for each change.
+        The resized model, or `model` itself if no size changes; the numbers for variables, by name of the size; and a
+        line of text for each change.
 
     Raises:
-        UsageError: U103 if sizes contradict each other, or a variable is to have another name.
+        UsageError: U103 if a new size is not valid, or a variable is to have another name.
         InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output.
     """
     weights = {tensor.name for tensor in model.proto.graph.initializer}
@@ -147,7 +150,7 @@ def resize(
 
 
 def _stated_axes(values: Iterable[Any]) -> dict[str, _Axis]:
-    """Return by name, such as "x.0", the axes of ValueInfoProtos whose sizes are stated as numbers."""
+    """Return the axes of ValueInfoProtos whose sizes are stated as numbers, by name, such as "x.0"."""
     found = {}
     for value in values:
         if value.type.WhichOneof("value") == "tensor_type":
@@ -166,7 +169,7 @@ def _is_size(size: object) -> bool:
 def _check_sizes(
     sizes: Mapping[str, int | str], rest: Mapping[str, int | str], known: Mapping[str, _Axis], variables: set[str]
 ) -> None:
-    """Raise UsageError U103 if a new size is neither a number nor a name, or if a variable is to be renamed.
+    """Raise UsageError U103 if a new size is not valid, an old one is 0, or a variable is to get another name.
 
     Args:
         sizes: the new sizes by name.
@@ -203,10 +206,10 @@ def _change(
     registry: Registry,
     limits: Limits | None,
 ) -> tuple[Model, list[str]]:
-    """Return a model in which `axes`, which hold the same slices, have another size, and a note for each change.
+    """Return a model in which `axes` have another size, and a line of text for each change.
 
-    `wanted` has the axes along which the slices must lie in outputs, by name of the output. Raises InferenceError I501
-    or I502 if the axes cannot be followed.
+    `axes` are axes of inputs that hold the same slices. `wanted` says along which axis of an output the slices must
+    lie, by name of the output. Raises InferenceError I501 or I502 if the axes cannot be followed.
     """
     read, index = read_model(model, registry)
     budget = default_budget(read.proto.ByteSize(), limits or Limits())
@@ -242,9 +245,11 @@ def _change(
 
 
 def _check_outputs(engine: Engine, tracking: Tracking, before: int, wanted: Mapping[str, int]) -> None:
-    """Raise Stopped if an output has the resized axis in another place than `wanted`, or not although it has its size.
+    """Raise TrackingStopped if an output lacks the resized axis, or has it along another axis than `wanted` says.
 
-    `before` is the size of the axis in the model, `wanted` has the asked axis by name of the output.
+    An output may lack the axis if `wanted` does not name the output, and no size of the output is `before`, the size of
+    the axis in the model. It may also lack the axis if its elements are known in the resized model. `wanted` has axes
+    by name of the output.
     """
     scope = next(iter(engine.scopes.values()))
     for name in scope.body.output_names():
@@ -266,7 +271,7 @@ def _check_outputs(engine: Engine, tracking: Tracking, before: int, wanted: Mapp
 
 
 def _error_of(stopped: TrackingStopped, axes: Sequence[_Axis], size: int | str, place: str) -> InferenceError:
-    """Return the error that `axes` cannot have the size `size`, as following them was stopped at `place`.
+    """Return the error that `axes` cannot get the size `size`, because following them stopped at `place`.
 
     The code is I501 if a node is in the way, I502 if the outputs are.
     """
@@ -278,7 +283,10 @@ def _error_of(stopped: TrackingStopped, axes: Sequence[_Axis], size: int | str, 
 
 
 def _apply(graph: Any, tracking: Tracking, size: int | str, lists_inputs: bool) -> None:
-    """Make the changes of a pass in a GraphProto, and of those over graphs inside it; state the new size in types."""
+    """Make the changes of a pass in a GraphProto and in the graphs of its nodes, and write the new size into types.
+
+    With `lists_inputs`, new initializers of this graph are inputs, too.
+    """
     for (index, attribute), inner in tracking.inner.items():
         _apply(dict(subgraphs(graph.node[index]))[attribute], inner, size, False)
     tracking.edits.apply(graph, lists_inputs)
@@ -321,7 +329,10 @@ def _check_resized(engine: Engine, resized: Model, registry: Registry, axes: Seq
 
 
 def _faults_of(engine: Engine) -> Iterator[tuple[str, str]]:
-    """Yield (place, reason) for each value whose stated type is contradicted, and each node with a problem."""
+    """Yield (place, reason) for each value whose stated type is contradicted, and for each node with a problem.
+
+    Graphs that are never run are left out.
+    """
     for scope in engine.all_scopes():
         if scope.unused:
             continue

@@ -29,7 +29,7 @@ class AxisSource:
 
 
 class Edits:
-    """The changes of one graph; nodes are named by their index before any change."""
+    """The changes of one graph; nodes are given by their index before any change."""
 
     def __init__(
         self, source: AxisSource, after: Dim, opset: int, names: FreshNames, labels: Mapping[int, str]
@@ -57,13 +57,16 @@ class Edits:
         """A line for each constant that follows, and each value that is repeated."""
 
     def inside(self, labels: Mapping[int, str]) -> Edits:
-        """Return the changes of a graph in a node, which begin without any; their notes are among these."""
+        """Return an Edits without changes for a graph of a node; its notes are added to the notes of this one.
+
+        `labels` are the names of the graph's nodes for notes, by index.
+        """
         made = Edits(self._source, self._after, self._opset, self._names, labels)
         made.notes = self.notes
         return made
 
     def label(self, index: int) -> str:
-        """Return a node as notes show it."""
+        """Return the name of the node at `index`, as notes show it."""
         return self._labels[index]
 
     def final(self, size: Size) -> Size:
@@ -76,7 +79,7 @@ class Edits:
     # -- changes --
 
     def replace(self, index: int, position: int, name: str, what: str, why: str) -> None:
-        """Let the input at `position` of the node at `index` be the value `name`, and note it.
+        """Replace the input at `position` of the node at `index` by the value `name`, and add a note.
 
         The note says that `what` follows, for the reason `why`.
         """
@@ -84,9 +87,9 @@ class Edits:
         self.notes.append(f"{self._labels[index]}: {what} follows: {why}")
 
     def set_attribute(self, index: int, name: str, elements: Sequence[Size], why: str) -> None:
-        """Set an attribute of the node at `index` to these integers, and note it with the reason `why`.
+        """Set an attribute of the node at `index` to these integers, and add a note with the reason `why`.
 
-        Raises Blocked if an element depends on a size that is no number.
+        Raises Blocked if an element is still no number after the new size is put in.
         """
         numbers = [each for size in elements if isinstance(each := self.final(size), int)]
         if len(numbers) < len(elements):
@@ -94,19 +97,19 @@ class Edits:
         self._attributes.setdefault(index, {})[name] = numbers
         self.notes.append(f"{self._labels[index]}: attribute {name} follows: {why}")
 
-    def vector(self, index: int, stem: str, elements: Sequence[Size], dtype: str | None) -> str:
-        """Return the name of a new value that holds a list of integers, for the node at `index`.
+    def vector(self, stem: str, elements: Sequence[Size], dtype: str | None) -> str:
+        """Return the name of a value that holds a list of integers.
 
-        It is a constant, or, if the new size is a variable, computed from the shape of the input.
+        The value is a new constant if all elements are numbers after the new size is put in. Otherwise, new nodes
+        compute it at run time from the shape of the input. The same list of the same type is made only once.
 
         Args:
-            index: the index of the node.
             stem: the beginning of the name.
             elements: the integers, some of which may depend on the new size.
             dtype: the element type of a constant, None for int64.
 
         Raises:
-            Blocked: an element depends on the new size, and is no multiple of it.
+            Blocked: the new size is a variable, and an element is neither a number nor a multiple of it.
         """
         sizes = [self.final(size) for size in elements]
         key = (tuple(sizes), dtype)
@@ -126,14 +129,14 @@ class Edits:
         return name
 
     def expand(self, index: int, name: str, vector: Sequence[Size]) -> str:
-        """Return the name of a new value: the value `name`, expanded to the shape `vector`, for the node at `index`.
+        """Return the name of a new value, the value `name` expanded to the shape `vector`, for the node at `index`.
 
         Raises:
-            Blocked: the model's opset has no Expand.
+            Blocked: the model's opset has no Expand, or no value can hold the shape.
         """
         if self._opset < 8:
             raise Blocked("a value would have to be repeated, which opset 8 can", "convert the model to opset 8 first")
-        shape = self.vector(index, f"{name}_shape", vector, None)
+        shape = self.vector(f"{name}_shape", vector, None)
         return self._add(index, "Expand", [name, shape], name)
 
     def first_slice(self, index: int, name: str, axis: int) -> str:
@@ -146,9 +149,9 @@ class Edits:
         return self._add(index, "Slice", [name, *lists], name)
 
     def _multiple(self, size: Size) -> str:
-        """Return the name of a list with one element: the input's size at run time, times its factor in `size`.
+        """Return the name of a value that nodes compute at run time: a list whose one element is `size`.
 
-        Raises Blocked if `size` is no multiple of it.
+        Raises Blocked if `size` is no multiple of the new size, which is read from the shape of the input.
         """
         factor = quotient(size, self._after)
         if not isinstance(factor, int):
@@ -190,7 +193,10 @@ class Edits:
     # -- the result --
 
     def apply(self, graph: Any, lists_inputs: bool) -> None:
-        """Make the changes in a GraphProto; with `lists_inputs` (IR version 3), new initializers are inputs, too."""
+        """Make the changes in a GraphProto, and remove the constants that nothing reads any more.
+
+        With `lists_inputs`, as IR version 3 asks, new initializers are inputs, too.
+        """
         left: set[str] = set()
         for index, replaced in self._replaced.items():
             for position, name in replaced.items():

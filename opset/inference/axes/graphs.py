@@ -25,17 +25,17 @@ class Pass(Follower, Protocol):
     edits: Edits
 
     def inside(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Pass:
-        """Return the pass over a graph of a node, done, with the places of the graph's inputs."""
+        """Return the finished pass over a graph of a node, with the places of the axis in the graph's inputs."""
 
     def enter_unused(self, index: int, attribute: str) -> None:
-        """Let a graph that is never run follow, too, as far as it can."""
+        """Follow the axis through a graph that is never run, as far as that is possible."""
 
     def is_shared(self, name: str) -> bool:
-        """Whether a value is the same in both models."""
+        """Whether a value is the same in the model and in the resized one."""
 
 
 def carry_into_graphs(tracking: Any, index: int, operator: tuple[str, str], call: Call) -> Sequence[Place | None]:
-    """Return the places in the outputs of a node with graphs.
+    """Return the places of the resized axis in the outputs of a node with graphs, None for an output without it.
 
     Args:
         tracking: the pass over the graph that the node is in.
@@ -45,7 +45,7 @@ def carry_into_graphs(tracking: Any, index: int, operator: tuple[str, str], call
 
     Raises:
         Blocked: the node does not carry the axis.
-        Stopped: a node in one of its graphs does not.
+        TrackingStopped: a node in one of its graphs does not.
     """
     carry = _CARRY.get(operator)
     if carry is None:
@@ -54,7 +54,10 @@ def carry_into_graphs(tracking: Any, index: int, operator: tuple[str, str], call
 
 
 def _branches(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
-    """Return the places in the outputs of the branches that may be taken."""
+    """Return the places of the resized axis in the outputs of an If, from the branches that may run.
+
+    Raises Blocked if the condition depends on the axis, or if the branches give different places.
+    """
     if not tracking.is_shared(call.names[0]):
         raise Blocked("its condition depends on the slices")
     found = []
@@ -70,7 +73,10 @@ def _branches(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
 
 
 def _loop(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
-    """Return the places of the axis in the outputs of a Loop: in its last states, then in its stacked outputs."""
+    """Return the places of the resized axis in the outputs of a Loop: in its last states, then in its stacked outputs.
+
+    Raises Blocked if the axis decides how often the body runs, or moves in a state.
+    """
     if not all(map(tracking.is_shared, filter(None, call.names[:2]))):
         raise Blocked("how often it turns depends on the slices")
     states = _states(tracking, index, call, range(2, len(call.names)))
@@ -83,7 +89,10 @@ def _loop(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
 
 
 def _scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
-    """Return the places of the axis in the outputs of a Scan: in its last states, then in its stacked outputs."""
+    """Return the places of the resized axis in the outputs of a Scan: in its last states, then in its stacked outputs.
+
+    Raises Blocked if the node scans along the axis, if the axis moves in a state, or for Scan of opset 8.
+    """
     if call.version < 9:
         raise Blocked("Scan of opset 8 has a batch axis of its own", "convert the model to opset 9 first")
     count = call.attribute("num_scan_inputs")
@@ -116,7 +125,10 @@ def _scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
 
 
 def _map(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
-    """Return the places in the elements of the sequences that a graph gives for each element."""
+    """Return the places of the resized axis in the outputs of a SequenceMap, which are its places in their elements.
+
+    Raises Blocked if an input holds sizes that depend on the axis.
+    """
     places = [tracking.places.get(name) for name in call.names]
     if any(place is None and not tracking.is_shared(name) for place, name in zip(places, call.names, strict=True)):
         raise Blocked("it computes with the number of slices")
@@ -128,7 +140,7 @@ _CARRY = {("If", ""): _branches, ("Loop", ""): _loop, ("Scan", ""): _scan, ("Seq
 
 
 def _body(tracking: Pass, index: int) -> Any:
-    """Return the body of a loop. Raises Blocked if nothing is known of it."""
+    """Return the body of a Loop, Scan or SequenceMap. Raises Blocked if nothing is known of it."""
     scope = tracking.scope.subgraphs.get((index, "body"))
     if scope is None:
         raise Blocked("nothing is known of its body")
@@ -136,7 +148,11 @@ def _body(tracking: Pass, index: int) -> Any:
 
 
 def _states(tracking: Pass, index: int, call: Call, positions: Sequence[int]) -> list[Place | None]:
-    """Return the places in the states that a loop begins with; one that all slices share may be repeated for each."""
+    """Return the places of the resized axis in the states with which a loop begins, the inputs at `positions`.
+
+    The pass may decide to repeat a state without the axis for each slice. Raises Blocked if a state holds sizes that
+    depend on the axis.
+    """
     step = AxisStep(tracking, index, call, ())
     found: list[Place | None] = []
     for position in positions:
@@ -158,13 +174,16 @@ def _states(tracking: Pass, index: int, call: Call, positions: Sequence[int]) ->
 
 
 def _check_states(before: Sequence[Place | None], after: Sequence[Place | None]) -> None:
-    """Raise Blocked if a turn does not leave the states at the places at which it found them."""
+    """Raise Blocked if the places of the resized axis in the states before and after a turn of a loop differ."""
     if [*before] != [*after]:
         raise Blocked("its states have the slices at other places after a turn, or some have none")
 
 
 def _output_places(inner: Pass) -> list[Place | None]:
-    """Return the places in the outputs of a graph. Raises Blocked if one holds the number of slices."""
+    """Return the places of the resized axis in the outputs of a graph, None for an output without it.
+
+    Raises Blocked if an output holds sizes that depend on the axis.
+    """
     names = inner.scope.body.output_names()
     if any(name in inner.sized for name in names):
         raise Blocked("an output of its graph holds the number of slices")
@@ -172,5 +191,5 @@ def _output_places(inner: Pass) -> list[Place | None]:
 
 
 def _behind_new_axis(place: Place | None, axis: int) -> Place | None:
-    """Return a place after an axis was put in front of it, or behind it."""
+    """Return a place as it is after a new axis was inserted at `axis`; None for None."""
     return None if place is None else place._replace(axis=place.axis + (place.axis >= axis))

@@ -64,11 +64,11 @@ def carries(*operators: str, domain: str = "", sizes: tuple[int, ...] = ()) -> C
     Args:
         operators: the names of the operators.
         domain: their domain.
-        sizes: the inputs that may hold sizes that follow the axis.
+        sizes: the indices of inputs that may hold sizes that depend on the resized axis.
 
     Returns:
-        A decorator. The function returns the place in each output, or the only one if all outputs have it; None stands
-        for an output that stays as it is.
+        A decorator for a function that takes an AxisStep. The function returns the place in each output, or one place
+        that all outputs have; None stands for an output that does not have the resized axis.
     """
 
     def register(function: Any) -> Any:
@@ -100,7 +100,8 @@ def places_in(shape: Sequence[Size], place: Place, count: Size, target: Sequence
         target: the shape after.
 
     Returns:
-        The places: first an axis of its own in the same position, then other axes of their own, then parts of axes.
+        The places, the best first: the same axis with nothing else merged, then other axes with nothing else merged,
+        then axes that are merged with others.
     """
     before = product(shape[: place.axis]) * place.outer
     behind = product(shape[place.axis + 1 :]) * place.inner

@@ -96,7 +96,7 @@ class AxisStep:
         return self._shape_after(self.output_shape(index), place)
 
     def elements(self, index: int) -> Constant | None:
-        """Return the elements of an input in the resized model, or None if they are unknown or there is no such input.
+        """Return the elements of an input in the resized model, or None if they are unknown or the input is absent.
 
         Raises:
             Blocked: the input has the resized axis.
@@ -108,9 +108,10 @@ class AxisStep:
         return sized or self.call.constant(index)
 
     def numbers(self, index: int, attribute: str = "") -> tuple[Size, ...] | None:
-        """Return the sizes that an input holds in the resized model, or those in `attribute` if there is no such input.
+        """Return the integers of an input in the resized model, or of `attribute` if the input is absent.
 
-        The result is None if there is neither. Raises Blocked if the elements of the input are not known.
+        The result is None if both are absent. Raises Blocked if elements of the input are not known, or if it has the
+        resized axis.
         """
         if not self.call.has(index):
             given = self.call.attribute(attribute) if attribute else None
@@ -125,17 +126,17 @@ class AxisStep:
         return self._tracking.is_empty_sequence(self.call.names[index])
 
     def axis(self, axis: int, rank: int) -> int:
-        """Return an axis counted from 0; a negative one is counted from the end."""
+        """Return `axis` as counted from 0; a negative axis is counted from the end of `rank` axes."""
         return axis + rank * (axis < 0)
 
     def require_shared(self, *indices: int) -> None:
-        """Raise Blocked if one of the inputs at `indices` has the resized axis, as it is used for all slices."""
+        """Raise Blocked if an input at `indices` has the resized axis: the node uses these inputs for all slices."""
         for index in indices:
             if self.place(index) is not None:
                 raise Blocked(f"{self._name(index)} has it, and is used for all of them")
 
     def follows(self, size: Size) -> bool:
-        """Whether a size is the number of elements of the resized axis, in the model as it is."""
+        """Whether a size certainly equals the number of elements of the resized axis in the model as it is."""
         return equal(size, self.before) is True
 
     def is_sized(self, size: Size) -> bool:
@@ -145,20 +146,26 @@ class AxisStep:
     # -- what changes --
 
     def choose(self, candidates: Sequence[Place]) -> Place:
-        """Return one of several possible places; if a later node does not carry it, another pass tries another one."""
+        """Return one of several possible places; another pass tries another if a later node cannot carry the axis."""
         return self._tracking.choose(candidates)
 
     def set_elements(self, index: int, elements: Sequence[Size], why: str) -> None:
-        """Replace the integer input at `index` by these elements, which may depend on the new size; `why` is noted."""
-        name = self._tracking.edits.vector(self._index, self.call.names[index], elements, self.call.dtype(index))
+        """Replace the integer input at `index` by these elements, which may depend on the new size; `why` is noted.
+
+        Raises Blocked if no value can hold them.
+        """
+        name = self._tracking.edits.vector(self.call.names[index], elements, self.call.dtype(index))
         self._tracking.edits.replace(self._index, index, name, self._name(index), why)
 
     def set_attribute(self, name: str, elements: Sequence[Size], why: str) -> None:
-        """Replace an attribute by these integers; `why` is noted. Raises Blocked if one depends on a variable."""
+        """Replace an attribute by these integers; `why` is noted. Raises Blocked if one would have to be a variable."""
         self._tracking.edits.set_attribute(self._index, name, elements, why)
 
     def can_repeat(self, index: int, axis: int) -> bool:
-        """Whether an input without the axis can be repeated along an axis, which has the size and equal slices."""
+        """Whether an input that lacks the resized axis can be repeated along `axis`.
+
+        Its size along `axis` must be the old size of the resized axis, and its slices there must certainly be equal.
+        """
         shape = self.call.shape(index)
         if shape is None or not self.follows(shape[axis]):
             return False
@@ -168,7 +175,8 @@ class AxisStep:
         """Repeat an input that lacks the resized axis, so that it has the new size along `axis`.
 
         Raises:
-            Blocked: its slices along that axis are not certainly equal.
+            Blocked: its size along `axis` is not the old size, its slices there are not certainly equal, or the model's
+                opset has no Expand.
         """
         name = self.call.names[index]
         shape = self.shape(index)
@@ -181,12 +189,12 @@ class AxisStep:
         self._tracking.edits.replace(self._index, index, made, self._name(index), "repeated")
 
     def narrow(self, index: int, axis: int) -> None:
-        """Use one slice of the input at `index` along `axis` for all. Raises Blocked if slices may differ."""
+        """Replace the input at `index` by its first slice along `axis`. Raises Blocked if its slices may differ."""
         name = self._narrow(index, axis)
         self._tracking.edits.replace(self._index, index, name, self._name(index), "one slice for all")
 
     def _narrow(self, index: int, axis: int) -> str:
-        """Return the name of a new value, one slice of an input. Raises Blocked if slices are not certainly equal."""
+        """Return the name of a new value, an input's first slice along `axis`. Raises Blocked if slices may differ."""
         name = self.call.names[index]
         if not self._tracking.has_equal_slices(name, axis):
             raise Blocked(

@@ -27,9 +27,10 @@ MAX_STEPS_BACK = 64
 
 
 class TrackingStopped(Exception):
-    """An axis cannot be followed beyond a node: its index in the main graph, -1 for the outputs, why, and what to do.
+    """An axis cannot be followed beyond a node, for the reason `why`; `help` says what to do.
 
-    `place` is the node if it is in a graph of that node.
+    - `index`: the index of the node in the main graph, -1 if the outputs are in the way;
+    - `place`: the node as messages show it, if it is in a graph of the node at `index`; else "".
     """
 
     def __init__(self, index: int, why: str, help: str = "", place: str = "") -> None:
@@ -44,8 +45,8 @@ class Tracking:
     """One pass over the nodes of a graph, in which each decision between places is made as told.
 
     - `scope`: the types of the graph; `inner`: the passes over graphs of its nodes, by index and attribute;
-    - `places`: the places of the axis, by value; `sized`: the elements of values that hold sizes that follow it;
-    - `options`: how many places each decision had, of graphs in nodes too.
+    - `places`: the places of the axis, by value; `sized`: the elements of values whose sizes depend on the axis;
+    - `options`: the number of places that each decision had, with decisions in graphs of nodes.
     """
 
     def __init__(
@@ -74,11 +75,13 @@ class Tracking:
         self.inner: dict[tuple[int, str], Tracking] = {}
 
     def inside(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Tracking:
-        """Return the pass over a graph of the node at `index`, done, with the places of the graph's inputs.
+        """Return the finished pass over the graph in an attribute of the node at `index`.
+
+        `places` are the places of the axis in the graph's inputs, by name.
 
         Raises:
             Blocked: nothing is known of the graph.
-            Stopped: a node in the graph stands in the way.
+            TrackingStopped: a node in the graph stands in the way.
         """
         scope = self.scope.subgraphs.get((index, attribute))
         if scope is None:
@@ -106,7 +109,10 @@ class Tracking:
         return made
 
     def enter_unused(self, index: int, attribute: str) -> None:
-        """Let a graph that is never run follow, too, as far as it can: a runtime may look at its constants."""
+        """Follow the axis through a graph that is never run, as a runtime may look at its constants.
+
+        If the axis cannot be followed to the end, the graph stays as it is.
+        """
         options, notes = len(self.options), len(self.edits.notes)
         try:
             self.inside(index, attribute, {})
@@ -115,7 +121,7 @@ class Tracking:
             del self.options[options:], self.edits.notes[notes:]
 
     def run(self) -> None:
-        """Follow the axis to the end. Raises Stopped."""
+        """Let each node carry the axis, in order. Raises TrackingStopped at the first node that cannot."""
         body = self.scope.body
         for index, reads in enumerate(body.reads):
             try:
@@ -124,11 +130,11 @@ class Tracking:
                 raise TrackingStopped(index, *map(str, blocked.args)) from None
 
     def is_shared(self, name: str) -> bool:
-        """Whether a value is the same in both models."""
+        """Whether a value is the same in the model and in the resized one."""
         return name not in self.places and name not in self.sized
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:
-        """Return the place that this decision is told to take."""
+        """Return the candidate that this pass is told to take, the first if it is told nothing about this decision."""
         if len(candidates) == 1:
             return candidates[0]
         number = self._told[len(self.options)] if len(self.options) < len(self._told) else 0
@@ -185,7 +191,7 @@ class Tracking:
     # -- nodes --
 
     def _pass(self, index: int, reads: Sequence[str]) -> None:
-        """Let the node at `index` carry the axis. Raises Blocked."""
+        """Let the node at `index` carry the axis to its outputs. Raises Blocked if it cannot."""
         body = self.scope.body
         has_graphs = next(subgraphs(body.nodes[index]), None) is not None
         if all(map(self.is_shared, names_read([body.nodes[index]]) if has_graphs else reads)):
@@ -215,14 +221,17 @@ class Tracking:
         self._keep_places(index, [found] * len(outputs) if isinstance(found, Place) or found is None else found)
 
     def _keep_places(self, index: int, places: Sequence[Place | None]) -> None:
-        """Store the places in the outputs of a node. Raises Blocked if one does not have the size that this means."""
+        """Store the places in a node's outputs. Raises Blocked if the size of an output may not fit its place."""
         for name, place in zip(self.scope.body.computes[index], places, strict=False):
             if name and place is not None:
                 _check_place(name, self.scope.types.get(name), place, self.before)
                 self.places[name] = place
 
     def _compute_sizes(self, index: int, call: Call) -> bool:
-        """Record the elements of a node's outputs that depend on the new size; return False if any is not known."""
+        """Compute the outputs of a node in the resized model, and record those that are not the same as in the model.
+
+        Returns False, and records nothing, if an element of them is not known.
+        """
         types: list[Type | None] = []
         for name, type_ in zip(call.names, call.types, strict=True):
             place = self.places.get(name)
@@ -252,9 +261,9 @@ class Tracking:
 
 
 def _check_place(name: str, type_: Type | None, place: Place, before: Size) -> None:
-    """Raise Blocked if the value `name` certainly has not, or may not have, the size along the axis that `place` means.
+    """Raise Blocked if the size of the value `name` along an axis may not be the size that `place` means.
 
-    `before` is the size of the resized axis in the model.
+    Sequences are not checked. `before` is the size of the resized axis in the model.
     """
     if type_ is not None and type_.kind == "seq":
         return
@@ -264,7 +273,7 @@ def _check_place(name: str, type_: Type | None, place: Place, before: Size) -> N
 
 
 def _slices_are_equal(model: Any, tensor: Any, axis: int) -> bool:
-    """Whether all slices of a TensorProto along an axis have the same bytes; False if it is too large to compare."""
+    """Whether all slices of a TensorProto along an axis have the same bytes; False if they cannot be compared."""
     dims = list(tensor.dims)
     count = 1
     for size in dims:
@@ -284,15 +293,15 @@ def _slices_are_equal(model: Any, tensor: Any, axis: int) -> bool:
 
 
 def follow(make: Callable[[Sequence[int]], Tracking], accept: Callable[[Tracking], None], limit: int) -> Tracking:
-    """Return the first pass that follows the axis to the end, as it tries all decisions between places.
+    """Return the first pass that follows the axis to the end, if no other decision leads to another place in an output.
 
     Args:
         make: makes a pass with the given decisions.
-        accept: raises Stopped if the outputs of a pass are not wanted.
-        limit: the greatest number of passes.
+        accept: raises TrackingStopped if the outputs of a pass are not wanted.
+        limit: the greatest number of passes in one search; there is a search for each other decision.
 
     Raises:
-        Stopped: no pass comes to the end, or several do, with the axis in different places of an output.
+        TrackingStopped: no pass comes to the end, or several do, with the axis in different places of an output.
     """
     passed, farthest = _search(make, accept, [], 0, limit)
     if passed is None:
@@ -317,15 +326,15 @@ def _search(
     fixed: int,
     limit: int,
 ) -> tuple[tuple[Tracking, list[int]] | None, TrackingStopped | None]:
-    """Return the first pass that comes to the end, with its decisions, and the Stopped that came farthest.
+    """Return the first pass that comes to the end, with its decisions, and the error of the pass that came farthest.
 
-    Either result is None if there is none.
+    The error is a TrackingStopped. Either result is None if there is none.
 
     Args:
         make: makes a pass with the given decisions.
-        accept: raises Stopped if the outputs of a pass are not wanted.
+        accept: raises TrackingStopped if the outputs of a pass are not wanted.
         told: the decisions to begin with.
-        fixed: the number of decisions that are not varied.
+        fixed: how many of the first decisions are not varied.
         limit: the greatest number of passes.
     """
     farthest: TrackingStopped | None = None
@@ -348,7 +357,7 @@ def _search(
 
 
 def _raise_if_different(one: Tracking, other: Tracking) -> None:
-    """Raise Stopped if two passes end with the axis in different places of an output."""
+    """Raise TrackingStopped if two passes end with the axis in different places of an output."""
     for name in one.scope.body.output_names():
         if one.places.get(name) != other.places.get(name):
             axes = sorted({place.axis for each in (one, other) if (place := each.places.get(name)) is not None})

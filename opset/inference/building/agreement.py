@@ -131,7 +131,10 @@ def check_declared_constraints(call: Call) -> None:
 
 
 def _is_given(call: Call, name: str) -> bool | None:
-    """Return whether a node has the input or attribute `name`; None if the enclosing function's call decides it."""
+    """Return whether a node has the input or attribute `name`; an empty list counts as absent.
+
+    The result is None if the enclosing function's call decides it.
+    """
     if name in call.schema.attributes:
         try:
             return call.attribute(name) not in (None, ())
@@ -141,7 +144,7 @@ def _is_given(call: Call, name: str) -> bool | None:
 
 
 def attribute_if_known(call: Call, name: str) -> Any:
-    """Return the value of an attribute, or None if it has none or if it depends on the enclosing function's call."""
+    """Return the value of an attribute; None if it is absent, or if the enclosing function's call decides its value."""
     try:
         return call.attribute(name)
     except Unknown:
@@ -162,6 +165,9 @@ def is_nonempty(shape: Sequence[Size | None]) -> bool:
 
 
 def check_averaged_type(call: Call) -> None:
-    """Raise Violation C4 if the first input has strings or booleans and `mode`, other than "nearest", averages them."""
+    """Raise Violation C4 if strings or booleans would be averaged.
+
+    This is so if the first input has such elements, and `mode` is not "nearest".
+    """
     if call.dtype(0) in ("string", "bool") and call.attribute("mode") != "nearest":
         raise Violation("C4", f"mode '{call.attribute('mode')}' of {call.dtype(0)}")

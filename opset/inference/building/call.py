@@ -57,7 +57,7 @@ class Call:
     _completed: dict[int, tuple[Size, ...]] = field(default_factory=dict)
 
     def with_schema(self, schema: OpSchema, types: Sequence[Type | None]) -> Call:
-        """Return a Call of the same node with another schema and other input types, but the same list of doubts."""
+        """Return a Call of the same node with another schema and other input types; both add to one list of doubts."""
         return replace(self, schema=schema, types=types, match=None, _attributes={}, _completed={})
 
     @property
@@ -98,18 +98,21 @@ class Call:
         return type_.shape if type_ is not None else None  # type: ignore[return-value]
 
     def complete(self, index: int, shape: tuple[Size, ...]) -> None:
-        """Set the shape of a tensor input, as it follows from the operator's constraints; `shape` then returns it."""
+        """Set the shape of a tensor input, as it follows from the operator's constraints; `shape` then returns it.
+
+        Nothing is set if the input is known to be no tensor.
+        """
         type_ = self.types[index]
         if type_ is None or type_.kind == "tensor":
             self._completed[index] = shape
 
     def size(self, name: str) -> Size | None:
-        """Return the size that `name`, such as "N", is in the shapes declared in YAML, or None if it is unknown."""
+        """Return the size for which `name`, such as "N", stands in the shapes declared in YAML, None if unknown."""
         size: Size | None = self.match.sizes.get(name) if self.match is not None else None
         return size
 
     def run(self, name: str) -> tuple[Size, ...] | None:
-        """Return the sizes that `...D` stands for in the shapes declared in YAML, if `name` is "D".
+        """Return the sizes for which `...D` stands in the shapes declared in YAML, if `name` is "D".
 
         The result is None if not even their number is known.
         """
@@ -135,8 +138,8 @@ class Call:
     def constant(self, index: int) -> Constant | None:
         """Return the dims and elements of an input, or None if they are unknown or too many.
 
-        Booleans count as unknown if the operator takes none: its rule would read them as numbers. The index is recorded
-        in `reads`.
+        Booleans count as unknown if the input may not be boolean, since the operator's rule would read them as numbers.
+        The index is recorded in `reads`.
         """
         if not self.has(index):
             return None
@@ -153,14 +156,15 @@ class Call:
         return None if constant is None else constant.values
 
     def element(self, index: int) -> Element:
-        """Return the first element of an input, which should have no other, or None if it is unknown."""
+        """Return the first element of an input, which should have no other; None if it is unknown or absent."""
         elements = self.elements(index)
         return elements[0] if elements else None
 
     def sizes(self, index: int) -> tuple[Size | None, ...] | None:
         """Return the elements of an integer input of rank 0 or 1, or None if not even their number is known.
 
-        An element that is unknown is None. Raises Violation, without a label, if the elements are no list of integers.
+        A single element that is unknown is None. Raises Violation, without a label, if the elements are no list of
+        integers.
         """
         constant = self.constant(index)
         if constant is None:
@@ -179,7 +183,10 @@ class Call:
         return tuple(sizes)
 
     def numbers(self, index: int) -> tuple[int, ...] | None:
-        """Return the elements of an integer input of rank 0 or 1, or None if any of them is symbolic or unknown."""
+        """Return the elements of an integer input of rank 0 or 1, or None if any of them is symbolic or unknown.
+
+        Raises Violation, without a label, if the elements are no list of integers.
+        """
         sizes = self.sizes(index)
         if sizes is None or not all(isinstance(size, int) for size in sizes):
             return None
@@ -189,8 +196,8 @@ class Call:
         """Return the value of an attribute, or its default; None if there is neither, or no such attribute.
 
         The value is an int, float, str, the message of a tensor, type or graph, or a tuple of these. Raises TypeError
-        if it is of another type than the schema says, Unknown if it depends on the call of a function that is not
-        known.
+        if it has another type than the schema says. Raises Unknown if the node is in a function, takes the value from
+        the function's call, and this call is not known.
         """
         if name not in self._attributes:
             formal = self.schema.attributes.get(name)
@@ -203,7 +210,7 @@ class Call:
         return self._attributes[name]
 
     def doubt(self, reason: str) -> None:
-        """Add a reason why the outputs are not fully known; the user is shown it."""
+        """Add a reason why the outputs are not fully known, which is shown to the user."""
         self.doubts.append(reason)
 
     axis = staticmethod(normalize_axis)

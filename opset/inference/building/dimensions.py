@@ -169,7 +169,7 @@ def variable(name: str) -> Dim:
 
 
 def variables(size: Size) -> set[str]:
-    """Return the names of the variables in a size; a number has none."""
+    """Return the names of the variables in a size, also in arguments of functions; a number has none."""
     return {atom for atom in _atoms_in(size) if isinstance(atom, str)}
 
 
@@ -192,7 +192,8 @@ def _atoms_in(size: Size) -> Iterator[Atom]:
 def substitute(size: Size, values: Mapping[str, Size]) -> Size:
     """Return a size with its variables replaced by `values`; variables that have no value there stay.
 
-    Raises TooComplex, or ZeroDivisionError if a divisor becomes 0.
+    Raises TooComplex if the result is too large, ZeroDivisionError if a divisor becomes 0, ValueError if sizes in a
+    `broadcast` differ.
     """
     if isinstance(size, int):
         return size
@@ -214,7 +215,7 @@ def substitute(size: Size, values: Mapping[str, Size]) -> Size:
 
 
 def product(sizes: Iterable[Size]) -> Size:
-    """Return the product of sizes, 1 for no sizes. Raises TooComplex if the product has too many terms."""
+    """Return the product of sizes, 1 for no sizes. Raises TooComplex if the product is too complex."""
     result: Size = prod(sizes)
     return result
 
@@ -242,7 +243,7 @@ def sum_if_known(sizes: Iterable[Size | None]) -> Size | None:
 
 
 def ceil_div(size: Size, divisor: Size) -> Size:
-    """Return the quotient of two sizes, rounded up. Raises ZeroDivisionError, or TooComplex."""
+    """Return the quotient of two sizes, rounded up. Raises ZeroDivisionError for the divisor 0, or TooComplex."""
     return -(-size // divisor)
 
 
@@ -257,9 +258,9 @@ def minimum(*sizes: Size) -> Size:
 
 
 def broadcast(*sizes: Size) -> Size:
-    """Return the size to which dimensions of these sizes broadcast, or a function `broadcast(…)` if variables decide.
+    """Return the size to which dimensions of these sizes broadcast; symbolic, `broadcast(…)`, if variables decide.
 
-    Raises ValueError if two sizes certainly differ and neither is 1 (Broadcasting in ONNX).
+    Raises ValueError if two sizes certainly differ and neither is 1.
     """
     flat = list(_flatten("broadcast", sizes))
     known = {size for size in flat if isinstance(size, int)} - {1}
@@ -298,7 +299,10 @@ def equal(left: Size | None, right: Size | None) -> bool | None:
 
 
 def at_most(left: Size | None, right: Size | None) -> bool | None:
-    """Return whether `left` is at most `right`, or None if that depends on variables or if a size is unknown."""
+    """Return whether `left` is at most `right`, or None if that depends on variables or if a size is unknown.
+
+    If the difference of the sizes is too complex to compute, the result is None, too.
+    """
     if left is None or right is None:
         return None
     try:
@@ -311,7 +315,10 @@ def at_most(left: Size | None, right: Size | None) -> bool | None:
 
 
 def less(left: Size | None, right: Size | None) -> bool | None:
-    """Return whether `left` is less than `right`, or None if that depends on variables or if a size is unknown."""
+    """Return whether `left` is less than `right`, or None if that depends on variables or if a size is unknown.
+
+    If the difference of the sizes is too complex to compute, the result is None, too.
+    """
     more = at_most(right, left)
     return None if more is None else not more
 
@@ -361,7 +368,7 @@ def _terms_of(size: Size) -> tuple[tuple[Monomial, int], ...]:
 
 
 def _canonical_size(terms: dict[Monomial, int]) -> Size:
-    """Return the size with these coefficients by monomial in canonical form, as an int if no variable remains.
+    """Return the sum of `terms`, coefficients by monomial, in canonical form; an int if no variable remains.
 
     Raises TooComplex if there are too many terms.
     """
@@ -399,7 +406,10 @@ def _flatten(name: str, sizes: Iterable[Size]) -> Iterator[Size]:
 
 
 def _floor_quotient(size: Size, divisor: Size) -> Size:
-    """Return floor(size / divisor) in canonical form: (2*N + M) // 2 is N + floor(M/2). Raises ZeroDivisionError."""
+    """Return floor(size / divisor) in canonical form: (2*N + M) // 2 is N + floor(M/2).
+
+    Raises ZeroDivisionError for the divisor 0. A symbolic divisor counts as not 0.
+    """
     if divisor == 0:
         raise ZeroDivisionError
     if size == 0:
@@ -534,7 +544,7 @@ def _bounds_of(size: Size) -> _Bounds:
 
 
 def _close_bounds_of(size: Size) -> _Bounds:
-    """Return a lower and an upper bound of a size, also bounds that `_bounds_of` misses; one is None if unknown.
+    """Return a lower and an upper bound of a size, also bounds that `_bounds_of` misses; a bound is None if unknown.
 
     For example, N - floor(N/2) is at least 0, because floor(N/2) is at most N/2.
     """
@@ -550,7 +560,10 @@ def _close_bounds_of(size: Size) -> _Bounds:
 
 
 def _close_lower_bound(size: Size, depth: int) -> int | None:
-    """Return a lower bound of a size, or None if none is found; functions up to `depth` deep are bounded in turn."""
+    """Return a lower bound of a size, or None if none is found.
+
+    Nested floor, max and min are followed up to `depth` levels deep.
+    """
     low = _bounds_of(size)[0]
     if low is not None or depth == 0 or isinstance(size, int):
         return low

@@ -72,7 +72,8 @@ def _sizes_of_labels(
 
     Args:
         operands: (term, labels, shape) of each operand whose rank is known.
-        complete: whether the rank of every operand with an ellipsis is known; otherwise its sizes are uncertain.
+        complete: whether the rank of every operand with an ellipsis is known. If not, a size in an ellipsis is known
+            only if it is a number other than 1.
     """
     sizes: dict[Label, Size | None] = {}
     several: dict[Label, list[Size]] = {}

@@ -55,8 +55,8 @@ def pick_elements(
 
     Args:
         data: the tensor.
-        positions: the positions by axis; an axis without positions is taken whole.
-        order: the axes of the data in the order in which the result has them, by default unchanged.
+        positions: the positions by axis; all elements along an axis without positions are taken.
+        order: the axes of the data in the order in which the result has them; by default, the order is unchanged.
         fill: the element for positions outside of the tensor.
     """
     chosen = [positions.get(axis, range(size)) for axis, size in enumerate(data.dims)]
@@ -80,9 +80,10 @@ def pick_elements(
 
 
 def map_elements(call: Call, function: ElementFunction) -> tuple[Element, ...] | None:
-    """Return `function` applied to the elements of all inputs, broadcast together, or None if an input is unknown.
+    """Return `function` applied to the elements of all inputs, broadcast together.
 
-    An element of the result is None if one of its operands is unknown, or if `function` raises.
+    The result is None if an input is unknown or there are no inputs. An element of the result is None if one of its
+    operands is unknown, or if `function` raises.
     """
     constants = [call.constant(index) for index in range(call.input_count)]
     if any(data is None for data in constants) or not constants:
@@ -114,10 +115,10 @@ def map_and_round(function: ElementFunction, call: Call) -> tuple[Element, ...] 
 
 
 def round_to_type(element: Element, type_: str | None) -> Element:
-    """Return a number rounded to an element type, or None if it does not fit.
+    """Return a number rounded to an element type, or None if it does not fit; integer types cut off the fraction.
 
-    The result is also None for types in which inference does not compute. A symbolic size is returned unchanged, even
-    for floats, which hold all integers only up to 2**24.
+    The result is also None for an unknown number, and for types in which inference does not compute. A symbolic size is
+    returned unchanged, even for float types, which hold all integers only up to a limit.
     """
     if isinstance(element, Dim) or element is None:
         return element

@@ -35,7 +35,8 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
         attributes: the AttributeProtos of the node, by name.
 
     Raises:
-        RunError: R202 if names do not fit the body, R201 if the graph has a Gradient node itself.
+        RunError: R202 if names do not fit the body or `y` depends on its own gradient, R201 if the graph has a Gradient
+            node itself.
     """
     place = body.location(index)
     xs, zs = (
@@ -69,7 +70,7 @@ def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Bod
 def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[Finding]:
     """Return a finding for each name that `inputs` has twice, and for each of `inputs` and `y` that is no value's name.
 
-    Values of the body and of the bodies around it count. `place` is the location in the findings.
+    A value may be in the body or in a body around it. `place` is the location in the findings.
     """
     findings = [
         Finding("R202", f"'{safe_text(name)}' is a duplicate in xs and zs", place, help="name each value once")
@@ -93,9 +94,9 @@ def _check_names(body: Body, inputs: Sequence[str], y: str, place: str) -> list[
 
 
 def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str) -> list[int]:
-    """Return in order the indices of the nodes that `y` depends on and that depend on `inputs`.
+    """Return in order the indices of the nodes on which `y` depends and which depend on `inputs`.
 
-    Nodes after the node `gradient` count as depending on `inputs`.
+    Nodes after the node at index `gradient` count as depending on `inputs`.
     """
     reads = []
     for node in nodes:

@@ -32,7 +32,8 @@ def count_rows_and_features(call: Call) -> tuple[Size | None, Size | None]:
 def label_type_and_count(call: Call, strings: str, integers: str) -> tuple[str, int]:
     """Return the element type of a classifier's labels, "string" or "int64", and their number.
 
-    `strings` and `integers` are the names of the two list attributes, one of which holds the labels.
+    `strings` and `integers` are the names of the two list attributes, one of which holds the labels. Integers count if
+    `strings` is empty or absent.
     """
     names = list_length(call, strings)
     return ("string", names) if names else ("int64", list_length(call, integers))

@@ -16,13 +16,13 @@ def ngram_sizes(
 
     Args:
         pool: the elements of all n-grams, one after another, the shortest n-grams first.
-        counts: for each length of n-grams, the position in the pool at which they begin.
+        counts: for each length of n-grams (1, 2, …), the position in the pool at which n-grams of this length begin.
         indexes: the output index of each n-gram.
         weights: the weight of each n-gram, or nothing.
 
     Raises:
-        Violation: C5 if `counts` does not cut the pool into whole n-grams; C6 or C7 if there are not as many indexes or
-            weights as n-grams.
+        Violation: C5 if `counts` does not cut the pool into whole n-grams; C6 if there are not as many indexes as
+            n-grams; C7 if there are weights, but not as many as n-grams.
     """
     bounds = [*counts, len(pool)]
     sizes = [end - begin for begin, end in pairwise(bounds)]

@@ -31,7 +31,8 @@ from opset.schemas.constraints.violation import Violation
 def common_size(left: Size | None, right: Size | None, label: str = "", what: str = "") -> Size | None:
     """Return the value of two sizes that must be equal: the number if one is a number, None only if both are None.
 
-    Raises Violation `label`, such as "C1", if the sizes certainly differ; `what` names them in the message.
+    Of two symbolic sizes, `left` is returned. Raises Violation `label`, such as "C1", if the sizes certainly differ;
+    `what` names them in the message.
     """
     if left is None or right is None:
         return right if left is None else left
@@ -41,7 +42,7 @@ def common_size(left: Size | None, right: Size | None, label: str = "", what: st
 
 
 def normalize_axis(axis: int, rank: int, label: str = "") -> int:
-    """Return an axis counted from 0, as negative ones count from the end.
+    """Return `axis` as counted from 0; a negative axis is counted from the end.
 
     Raises Violation `label`, such as "C1", if the axis is out of range.
     """
@@ -56,9 +57,9 @@ def normalize_axis(axis: int, rank: int, label: str = "") -> int:
 def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None], allow_zero: bool) -> Shape:
     """Return the output shape of Reshape: the sizes `wanted`, with 0 and -1 replaced by the sizes that they mean.
 
-    `shape` is the input's shape, None if its rank is unknown; with `allow_zero`, 0 means 0. A symbolic size counts as
-    neither 0 nor -1, which it would be only by chance; one that is always negative must be -1. Raises Violation C1 to
-    C4.
+    `shape` is the input's shape, None if its rank is unknown; with `allow_zero`, 0 means 0. A symbolic size that is
+    always negative counts as -1; any other counts as neither 0 nor -1. Raises Violation C1 to C4 if `wanted` is
+    malformed or does not fit `shape`.
     """
     if symbolic := any(isinstance(size, Dim) for size in wanted):
         wanted = [-1 if isinstance(size, Dim) and (upper_bound(size) or 0) < 0 else size for size in wanted]
@@ -90,11 +91,11 @@ def resolve_reshape(shape: tuple[Size, ...] | None, wanted: Sequence[Size | None
 
 
 def _fill_single_unknown(sizes: list[Size | None], wanted: Sequence[Size | None], shape: Sequence[Size]) -> None:
-    """Set the one unknown size in `sizes`, Reshape's output shape, to the number of elements divided by the others.
+    """Set the one unknown size in Reshape's output shape, `sizes`, to the number of elements divided by the others.
 
-    Nothing is set if several sizes are unknown, or if another one may be 0. If none is unknown, but exactly one is
-    given by a variable in `wanted` (the shape asked for, before 0 and -1 were replaced), this one is set if the
-    division is exact. `shape` is the input's.
+    If no size is unknown, but exactly one size in `wanted` is symbolic, this one is set if the division leaves no
+    remainder. Nothing is set if several sizes are unknown or symbolic, or if another size may be 0. `wanted` is the
+    shape asked for, before 0 and -1 were replaced; `shape` is the input's.
     """
     unknown = [axis for axis, size in enumerate(sizes) if size is None]
     unknown = unknown or [axis for axis, size in enumerate(wanted) if isinstance(size, Dim)]
@@ -125,7 +126,7 @@ def _divide_by_sizes(shape: Sequence[Size | None], others: Sequence[Size | None]
 
 
 def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None]) -> list[Size | None]:
-    """Return `sizes` without the symbolic sizes that `removed` counts, each as many times; numbers are kept."""
+    """Return `sizes` without the symbolic sizes in `removed`, each removed as often as counted there; numbers stay."""
     left = removed.copy()
     kept = []
     for size in sizes:
@@ -137,7 +138,7 @@ def _remove_symbols(sizes: Sequence[Size | None], removed: Counter[Size | None])
 
 
 def squeeze_shape(shape: Shape, axes: Sequence[int]) -> Shape:
-    """Return a shape without `axes`, which are not negative. Raises Violation C2 if one certainly has not size 1."""
+    """Return a shape without `axes`, which are not negative. Raises Violation C2 if a removed size cannot be 1."""
     removed = set(axes)
     for axis in removed:
         size = shape[axis]
@@ -172,7 +173,7 @@ def concat_shapes(shapes: Sequence[Shape], axis: int) -> Shape:
 def complete_parts(stated: Sequence[Size | None], whole: Size | None, label: str) -> list[Size | None]:
     """Return the sizes of all parts into which a dimension of size `whole` is split; one unknown size is computed.
 
-    An unknown size in `stated` is None; it stays None if there are several. Raises Violation `label` if a size is
+    An unknown size in `stated` is None; if there are several, they stay None. Raises Violation `label` if a size is
     negative, or if the sizes certainly do not add up to `whole`.
     """
     known = [size for size in stated if size is not None]
@@ -251,9 +252,9 @@ def pad_shape(shape: tuple[Size, ...], pads: Sequence[Size | None], axes: Sequen
 
 
 def check_indices_shape(shape: Sequence[Size], indices: Sequence[Size], axis: int) -> None:
-    """Raise Violation C2 if `indices` has another rank than `shape`, or certainly a larger size, except along `axis`.
+    """Raise Violation C2 if the indices have another rank than the data, or are certainly larger along an axis.
 
-    `shape` is the shape of the data, `indices` the shape of the indices.
+    Sizes along `axis` are not compared. `shape` is the shape of the data, `indices` the shape of the indices.
     """
     fits = len(indices) == len(shape) and all(
         number == axis or at_most(size, limit) is not False
@@ -294,9 +295,9 @@ def check_updates_shape(shape: Sequence[Size], indices: Sequence[Size], length: 
 
 
 def check_slopes(shape: Sequence[Size], slopes: Sequence[Size]) -> None:
-    """Raise Violation C1 unless PRelu has one slope, or as many slopes as channels, which axis 1 counts.
+    """Raise Violation C1 if PRelu certainly has neither one slope nor one for each channel.
 
-    `shape` and `slopes` are the shapes of the two inputs.
+    Axis 1 of the input counts channels. `shape` and `slopes` are the shapes of the two inputs.
     """
     several = any(equal(size, 1) is False for size in slopes)
     if several and (len(slopes) != 1 or len(shape) < 2 or equal(slopes[0], shape[1]) is False):

@@ -81,7 +81,7 @@ def _wrap_text(around: Iterable[Type], inside: str) -> str:
 
 
 def tensor(element: str | None, shape: Iterable[Size | None] | None = None) -> Type:
-    """Return the type of tensors with this element type and shape; None stands for an unknown one."""
+    """Return the type of tensors with this element type and shape; each is None if it is unknown."""
     return Type("tensor", element, None if shape is None else tuple(shape))
 
 
@@ -164,7 +164,7 @@ def type_from_proto(proto: Any, size: Callable[[Any], Size | None]) -> Type | No
 def type_to_proto(type_: Type) -> Any:
     """Return a type as a new TypeProto.
 
-    Sizes with variables become a dim_param; sizes that do not fit 64 bits stay unset.
+    Sizes with variables become a dim_param. Sizes that are unknown, negative or too large for 64 bits stay unset.
     """
     whole = proto = pb.TypeProto()
     around, inside = unwrap_layers(type_)
@@ -198,7 +198,7 @@ def type_to_proto(type_: Type) -> Any:
 
 
 def fill_proto(proto: Any, type_: Type, overwrite: bool) -> None:
-    """Set the parts of a TypeProto that it leaves open from `type_`; with `overwrite`, replace parts that differ, too.
+    """Set the open parts of a TypeProto from `type_`; with `overwrite`, parts that differ are replaced, too.
 
     The TypeProto is changed in place. Denotations stay.
     """
@@ -271,7 +271,8 @@ def combine_types(
     Args:
         stated: the type that the model states, None if it states none.
         inferred: the inferred type, None if it is unknown.
-        better: `better(stated, inferred)` says whether the inferred of two sizes is preferred; a number always is.
+        better: `better(stated, inferred)` says whether an inferred symbolic size is preferred to the stated size. An
+            inferred number always is.
     """
     if stated is None or inferred is None or stated == inferred:
         return stated if inferred is None else inferred, ""

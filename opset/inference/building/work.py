@@ -45,13 +45,13 @@ _current_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def default_budget(size: int, limits: Limits) -> Budget:
-    """Return the budget for inferring a model of `size` bytes without its weights; `limits` replace its numbers."""
+    """Return the budget for inferring a model of `size` bytes without its weights; `limits` take precedence."""
     return Budget(limits, max_steps=BASE_STEPS + STEPS_PER_BYTE * size)
 
 
 @contextmanager
 def charge_to(budget: Budget) -> Iterator[None]:
-    """Make a budget the one that `charge` charges inside of the `with` block."""
+    """Let `charge` charge this budget inside of the `with` block."""
     token = _current_budget.set(budget)
     try:
         yield
@@ -60,7 +60,7 @@ def charge_to(budget: Budget) -> Iterator[None]:
 
 
 def can_follow_elements() -> bool:
-    """Whether the budget still allows to compute elements; after half of its steps, only types are inferred."""
+    """Whether elements are still computed; after half of the budget's steps, only types are inferred."""
     budget = _current_budget.get()
     return budget is None or 2 * budget.steps < budget.max_steps
 

@@ -63,8 +63,8 @@ class ConstantElements:
     def find_for_body(self, scope: Scope, name: str, type_: Type | None) -> Constant | None:
         """Return the elements of the value `name`, which enters or leaves a body; None if they are unknown.
 
-        Weights are not passed on: the result is also None if no node computed the elements and their type or number
-        shows that they are no sizes.
+        Weights are not passed on: elements that no node computed are returned only if they can be sizes, by their type
+        (int64, int32 or bool) and their small number.
         """
         count = small_element_count(type_.shape) if name and type_ is not None else None
         if count is None or type_ is None or not can_follow_elements():
@@ -119,7 +119,7 @@ class ConstantElements:
         return tuple([self._output_constant(type_, elements) for type_, elements in outputs])
 
     def _output_constant(self, type_: Type | None, elements: Sequence[Any] | None) -> Constant | None:
-        """Return an output's elements as a Constant, or None if none is known or their number does not fit `type_`."""
+        """Return an output's elements as a Constant; None if no element is known, or their number is not the type's."""
         shape = type_.shape if type_ is not None else None
         count = small_element_count(shape)
         if elements is None or count != len(elements) or (elements and all(element is None for element in elements)):

@@ -147,7 +147,8 @@ class Engine:
     ) -> tuple[Type | None, ...]:
         """Return the output types of a node that is not in the model, from the types and elements of its inputs.
 
-        A type that is unknown is None, in `inputs` as well as in the result.
+        A type that is unknown is None, in `inputs` as well as in the result. If the budget is used up, no type is
+        known; BudgetExceeded is raised instead if the engine was made with `limited`.
         """
         try:
             with charge_to(self.budget):
@@ -167,8 +168,8 @@ class Engine:
     def outcome_of(self, scope: Scope, index: int, call: Call) -> Outcome | None:
         """Infer the node at `index` of an inferred body again, with the inputs of `call`, and return the new outcome.
 
-        Returns None if its operator has no rule, or one that infers subgraphs. Elements of outputs are computed as if
-        all inputs were sizes.
+        Returns None if its operator has no rule, or a rule that infers subgraphs. Elements of outputs are computed as
+        if all inputs were sizes.
         """
         inference = scope.operators[scope.body.operators[index]]
         if inference.rule is None or inference.rule.is_generator:
@@ -222,9 +223,9 @@ class Engine:
         scope.subgraphs = {key: inner for key, inner in scope.subgraphs.items() if key[0] < self._reached}
 
     def _keep_outcome(self, scope: Scope, index: int, outcome: Outcome) -> None:
-        """Store the outcome of the node at `index` in its scope; types that the model states complete its types.
+        """Store the outcome of the node at `index` in its scope.
 
-        Sizes that stay unknown get a variable each.
+        Types that the model states complete the types of the outcome. Sizes that stay unknown get a variable each.
         """
         inferred, constants, doubts, problems, has_unnamed, warnings = outcome
         if warnings:

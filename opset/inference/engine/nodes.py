@@ -252,7 +252,7 @@ def _attribute_warnings(schema: OpSchema, attributes: Sequence[Any]) -> tuple[st
 
 
 def _infer_tolerated_node(call: Call, inference: OperatorInference) -> tuple[Call, Any] | None:
-    """Infer a node that runtimes accept although it violates the standard, like the standard node that means the same.
+    """Infer a node that violates the standard, but that runtimes accept, like the standard node with the same meaning.
 
     Returns the Call of this standard node and the result of its rule, or None if runtimes do not accept the node.
     """
@@ -288,8 +288,8 @@ def _memo_of(
 ) -> Memo:
     """Return the Memo for the outcomes of nodes with this signature, a new one if there is none yet.
 
-    It is also stored under the key `identities`, which is compared faster than the signature: it holds the identities
-    of the input types in place of the types `inputs`.
+    If all input types are known, it is also stored under the key `identities`. This key is compared faster than the
+    signature, as it holds the identities of the input types in place of the types, `inputs`.
     """
     attributes, outputs, followed, *_ = identities
     absent = tuple([i for i, type_ in enumerate(inputs) if type_ is None and names[i]])

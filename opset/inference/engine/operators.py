@@ -18,8 +18,8 @@ from opset.schemas.names import domain_name, normalize_domain
 def find_schema(registry: Registry, op_type: str, version: int, domain: str, strict: bool) -> OpSchema | None:
     """Return an operator's schema at an opset version, or None if there is none.
 
-    Unless `strict`, the schema includes amendments of releases, and an operator that only runtimes know gets the schema
-    of the standard operator that it stands for.
+    With `strict`, only the schema of exactly this version counts. Without it, the schema includes amendments of
+    releases, and an operator that only runtimes know gets the schema of the standard operator that it stands for.
     """
     schema = registry.schema(op_type, version, domain)
     if strict:

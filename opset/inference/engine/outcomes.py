@@ -22,7 +22,7 @@ from opset.schemas.model import OpSchema
 from opset.schemas.quirks import Quirk
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""Errors of a rule for a node that it is not written for: a missing input, an attribute of another type."""
+"""Errors of a rule for a node that it is not written for: an attribute of another type, lists of unequal lengths."""
 
 
 class Problem(NamedTuple):
@@ -154,15 +154,15 @@ def _result_as_type(result: Any, base: Type | None) -> Type:
 
 
 def _as_size(size: Any) -> Size | None:
-    """Return a size of a rule's result, a numpy integer as an int. Raises TypeError if it is no size and not None."""
+    """Return a size of a rule's result, a numpy integer as an int, or None. Raises TypeError for any other value."""
     return size if size is None or size.__class__ is int or isinstance(size, Dim) else index_of(size)
 
 
 def _drop_impossible_sizes(type_: Type, index: int, call: Call) -> tuple[Type, list[Problem]]:
     """Return the type of output `index` without impossible sizes, and a list with a problem if a size is impossible.
 
-    The whole shape is dropped for a negative size or too great a rank, which is also a doubt of the call; a size beyond
-    64 bits becomes None.
+    A size that is certainly negative makes the whole shape unknown, and is a problem. A size beyond 64 bits becomes
+    None, and is a problem. Too great a rank makes the whole shape unknown, and is only a doubt of the call.
     """
     shape = type_.shape
     if shape is None:

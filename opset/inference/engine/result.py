@@ -195,8 +195,9 @@ class Inference:
     def written(self, overwrite: bool = False) -> Model:
         """Return a copy of the model with value_info for all types that are known, and with its outputs completed.
 
-        Types beyond a limit in bytes are left out, and counted in `left_out`. Inputs stay as they are, but for
-        variables that were bound to numbers.
+        The room for types is in proportion to the number of nodes; types for which no room is left are left out, and
+        counted in `left_out`. In functions, stated types are replaced with `overwrite`, and no types are added. Inputs
+        stay as they are, but for variables that were bound to numbers.
 
         Args:
             overwrite: Whether stated types that contradict the inferred ones, or are less precise, are replaced.
@@ -244,7 +245,8 @@ def infer(
 
     Raises:
         ModelError: The model is malformed.
-        UsageError: U103 if the model does not have a name in `dims` or `freeze`.
+        SchemaError: A file in `schemas` has faults.
+        UsageError: U103 if a name in `dims` or `freeze` is not in the model, or a number is not valid.
         InferenceError: I401 if `limits` do not suffice, I501 or I502 if a size cannot be changed.
     """
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
@@ -324,7 +326,7 @@ def infer_shapes(model: Any, check_type: bool = False, strict_mode: bool = False
         data_prop: Whether elements are followed through shape arithmetic.
 
     Returns:
-        An onnx.ModelProto for one; an opset.Model for a path, bytes or an opset.Model.
+        A ModelProto of the onnx package if `model` is one, else an opset.Model.
 
     Raises:
         ModelError: The model is malformed.
@@ -351,9 +353,9 @@ def _coverage_of(type_: Type | None) -> str:
 
 
 def _findings_of(engine: Engine, certain: bool = True) -> Iterator[Finding]:
-    """Yield a finding for each contradiction and problem in bodies that certainly run; in all others if not `certain`.
+    """Yield a finding for each contradiction and problem in bodies that certainly run; if not `certain`, in all others.
 
-    A condition decides whether a guarded body runs, and an unused one never does: there, the model avoids errors on
+    The other bodies are those that a condition guards, and those that are never run: there, the model avoids errors on
     purpose.
     """
     for scope in engine.all_scopes():
@@ -384,7 +386,11 @@ def _warnings_of(engine: Engine) -> list[str]:
 
 
 def _gaps_in(scope: Scope) -> Iterator[Gap]:
-    """Yield a Gap for each node output that is not fully known, unless an input of unknown rank explains that."""
+    """Yield a Gap for each node output that is not fully known, unless an input of unknown rank explains that.
+
+    Outputs of a node with a problem are always yielded. In a guarded body, so are values whose stated type is
+    contradicted.
+    """
     for index, names in enumerate(scope.body.computes):
         coverages = {name: _coverage_of(scope.types.get(name)) for name in names if name}
         missing = [

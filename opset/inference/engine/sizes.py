@@ -83,7 +83,10 @@ class Sizes:
         return type_._replace(shape=tuple(shape))
 
     def _variable_of(self, scope: Scope, name: str, axis: int) -> Size:
-        """Return the variable "<name>_d<axis>" for an unknown size, or its number if bound; add it to `scope.local`."""
+        """Return the variable "<name>_d<axis>" for an unknown size, or its number if bound; add it to `scope.local`.
+
+        If the name is taken, a number is added to it.
+        """
         key = (scope.key, name, axis)
         if key not in self._made:
             charge(NAME_STEPS, NAME_BYTES)

@@ -68,8 +68,8 @@ class StatedTypes:
     def note_stated_types(self, scope: Scope) -> None:
         """Record in a scope the types that its body states for computed values, unless stated types are ignored.
 
-        If the body also states the type of a value from outside, and contradicts its known type, a conflict is
-        recorded.
+        Functions and graphs in nodes may state types of values from outside, too; if such a type contradicts the known
+        type, a conflict is recorded.
         """
         body, proto = scope.body, scope.body.proto
         if self._ignored:
@@ -139,7 +139,7 @@ class StatedTypes:
         return combine_types(map_sizes(stated, lambda size: None) if self._inputs_only else stated, inferred, is_better)
 
     def find_element_conflict(self, scope: Scope, proto: Any, inferred: Type | None) -> str:
-        """Return how the TypeProto `proto` contradicts an inferred type, shapes not compared, or "" if it does not."""
+        """Return how the TypeProto `proto` contradicts an inferred type, shapes aside, or "" if it does not."""
         return combine_types(drop_shapes(self.read_type(scope, proto)), inferred, lambda stated, inferred: False)[1]
 
 

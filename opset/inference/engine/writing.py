@@ -54,7 +54,7 @@ def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
 
 
 def _graph_of(roots: Sequence[Any], key: Any) -> Any:
-    """Return the GraphProto among `roots` or their subgraphs whose scope has this key; None for one in a function."""
+    """Return the GraphProto among `roots` or their subgraphs whose scope has this key; None if it is in a function."""
     steps = []
     while len(key) == 3:
         key, index, name = key

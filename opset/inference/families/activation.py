@@ -14,7 +14,10 @@ from opset.inference.registration import data, infer
 
 @infer("PRelu")
 def p_relu_1(call: Call) -> Shape:
-    """Return the shape of the input. Raises Violation C1 unless there is one slope, or one for each channel."""
+    """Return the shape of the input. Raises Unknown if its rank is unknown.
+
+    Raises Violation C1 if there certainly is neither one slope nor one for each channel.
+    """
     shape = call.require_shape(0)
     slope = call.shape(1)
     if slope is not None:

@@ -18,7 +18,10 @@ MaybeSize = Size | None
 
 @infer("Attention")
 def attention_23(call: Call) -> list[Any]:
-    """Return the shapes of Y, present key, present value and scores (QK); a size or shape that is unknown is None."""
+    """Return the shapes of Y, present key, present value and scores (QK); a size or shape that is unknown is None.
+
+    Raises Violation C5 if the mask does not fit, C10 if the cache is used in a way that the standard excludes.
+    """
     if call.version >= 25 and call.wants(1) != call.wants(2):
         raise Violation("C10", "only one of the present outputs is named")
     if call.version >= 25 and call.has(6) and call.wants(1):
@@ -74,7 +77,10 @@ def _unify_with_mask(call: Call, scores: Shape) -> Shape:
 
 @infer("FlexAttention", domain="ai.onnx.preview")
 def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
-    """Return the shape of Y, after requests to infer the graphs `score_mod` and `prob_mod`, which are yielded."""
+    """Return the shape of Y, after requests to infer the graphs `score_mod` and `prob_mod`, which are yielded.
+
+    A size is None if it is unknown. Raises Violation C5 if a graph changes the type of the scores.
+    """
     batch, heads, length, total = (call.size(name) for name in ("batch", "q_heads", "q_length", "kv_length"))
     precision = call.attribute("softmax_precision")
     dtype = next(filter(None, map(call.dtype, range(3))), None)
@@ -91,7 +97,7 @@ def flex_attention_1(call: Call) -> Generator[Any, Any, Shape]:
 
 
 def _check_edited_type(before: Type, outputs: list[Type | None]) -> None:
-    """Raise Violation C5 unless a graph has one output, which may have the type `before` of the graph's input."""
+    """Raise Violation C5 if a graph does not have one output, or certainly changes `before`, its input's type."""
     if len(outputs) != 1:
         raise Violation("C5", f"the graph returns {len(outputs)} outputs")
     after = outputs[0]
@@ -123,7 +129,7 @@ def linear_attention_27(call: Call) -> list[Any]:
 def tensor_scatter_24(call: Call) -> Shape:
     """Return the shape of the cache, with unknown sizes taken from the update, except along `axis`.
 
-    Raises Violation C1 or C2 if the update does not fit.
+    Raises Violation C1 or C2 if the update does not fit, Unknown if the rank of neither is known.
     """
     shape = call.shape(0)
     rank = len(shape if shape is not None else call.require_shape(1))

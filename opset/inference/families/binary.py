@@ -31,9 +31,10 @@ LOGIC = ("And", "Or", "Xor", "Equal", "Greater", "Less")
 
 @infer(*ARITHMETIC, *LOGIC)
 def add_1(call: Call) -> Shape:
-    """Return the shape of A, to which B is broadcast if the attribute `broadcast` is set, as before version 7.
+    """Return the shape of A, as in versions before 7.
 
-    Raises Violation C1 if the shapes do not fit.
+    With the attribute `broadcast`, B is broadcast to the shape of A. Otherwise, B must have the same shape. Raises
+    Violation C1 if the shapes certainly do not fit, Unknown if the rank of A is unknown.
     """
     shape = call.require_shape(0)
     other = call.shape(1)
@@ -56,14 +57,20 @@ def add_1(call: Call) -> Shape:
 
 @infer("Mod")
 def mod_10(call: Call) -> Shape:
-    """Return the shape to which A and B broadcast. Raises Violation C1 if they cannot, C4 for floats with `fmod` 0."""
+    """Return the shape to which A and B broadcast. Raises Unknown if a rank is unknown.
+
+    Raises Violation C1 if they cannot be broadcast, C4 for floats with `fmod` 0.
+    """
     if attribute_if_known(call, "fmod") == 0 and call.dtype(0) in _FLOATS:
         raise Violation("C4", f"fmod is 0, and the type is {call.dtype(0)}")
     return broadcast_shapes(call.require_shape(0), call.require_shape(1))
 
 
 def _divide(a: Any, b: Any) -> Element:
-    """Return a / b, truncated toward zero for integers; None if variables decide how symbolic sizes are truncated."""
+    """Return a / b, truncated toward zero for integers; None if variables decide how symbolic sizes are truncated.
+
+    A symbolic size can be divided by a float only if that is 1.
+    """
     quotient: Element
     if isinstance(a, float) or isinstance(b, float):
         if isinstance(a, Dim) or isinstance(b, Dim):
@@ -116,9 +123,9 @@ def _exact_power(a: float, b: float) -> Element:
 
 @data("Mod")
 def mod_10_data(call: Call) -> Any:
-    """Return a % b for each pair of elements, with the sign of b, or of a if `fmod` is 1.
+    """Return a % b for each pair of elements, with the sign of b, or of a if `fmod` is 1; None if an input is unknown.
 
-    A result is None if it is unknown; the whole is None if an input is.
+    An element of the result is None if its operands are unknown, or if variables decide it.
     """
 
     def fmod(a: Any, b: Any) -> Element:
@@ -174,7 +181,8 @@ for _name, _function in _LOGICAL.items():
 def where_9_data(call: Call) -> Any:
     """Return the elements selected by the condition, or None if an input is unknown.
 
-    An element is None if the condition, or the element selected, is unknown.
+    An element is None if the selected element is unknown. It is also None if the condition is unknown, and the two
+    elements to select from differ.
     """
     constants = [constant for index in range(3) if (constant := call.constant(index)) is not None]
     if len(constants) < 3:

@@ -62,18 +62,21 @@ def bit_cast_26(call: Call) -> Type:
 
 @data("Cast")
 def cast_1_data(call: Call) -> Any:
-    """Return the input's elements converted to the type that `to` names, or None if they are unknown."""
+    """Return the input's elements converted to the type that `to` names, or None if not even their number is known."""
     return _convert_elements(call, dtype_of_attribute(call, "to"))
 
 
 @data("CastLike")
 def cast_like_15_data(call: Call) -> Any:
-    """Return the first input's elements converted to the second input's element type, or None if they are unknown."""
+    """Return the first input's elements converted to the second input's element type; None if the number is unknown."""
     return _convert_elements(call, call.dtype(1))
 
 
 def _convert_elements(call: Call, target: str | None) -> Any:
-    """Return the first input's elements converted to the element type `target`, or None if they are unknown."""
+    """Return the first input's elements converted to the element type `target`; None if not even their number is known.
+
+    An element is None if it is unknown, or if its conversion is.
+    """
     elements = call.elements(0)
     if elements is None:
         return None
@@ -83,7 +86,7 @@ def _convert_elements(call: Call, target: str | None) -> Any:
 def _convert_element(element: Any, target: str | None) -> Element:
     """Return an element converted to the element type `target`.
 
-    The result is None for a string, and if the conversion is undefined or not known to be exact.
+    The result is None for a string, and if the conversion is undefined or may not be exact.
     """
     if isinstance(element, str | bytes):
         return None

@@ -38,10 +38,10 @@ _FOLLOWED = ("int64", "int32", "bool")  # element types of states whose elements
 
 @infer("If")
 def if_1(call: Call) -> GraphRule:
-    """Return the output types of an If: of the branch that runs, or what both branches have in common.
+    """Yield requests to infer the branches; return the types of the branch that runs, or what both have in common.
 
-    Requests to infer the branches are yielded. Raises Violation C2 if no branch has enough outputs, and Violation if
-    both may run and give tensors of different element types.
+    Both branches may run if the condition is unknown. Raises Violation C2 if no branch that may run has enough outputs.
+    Raises Violation without a label if both may run and give tensors of different element types.
     """
     branches = {name: _graph_of_attribute(call, name) for name in ("then_branch", "else_branch")}
     check_graphs("If", call.version, 0, 0, branches)
@@ -73,9 +73,9 @@ def if_1(call: Call) -> GraphRule:
 
 @infer("Loop")
 def loop_1(call: Call) -> GraphRule:
-    """Return the output types of a Loop: the loop-carried values, then the stacked scan outputs.
+    """Yield requests to infer the body; return the output types of a Loop: carried values, then stacked scan outputs.
 
-    Requests to infer the body are yielded. Raises Violation for a body that does not fit.
+    Raises Violation for inputs or a body that do not fit.
     """
     body = _graph_of_attribute(call, "body")
     states = max(call.input_count - 2, 0)
@@ -125,9 +125,9 @@ def loop_1(call: Call) -> GraphRule:
 
 @infer("Scan", since=9)
 def scan_9(call: Call) -> GraphRule:
-    """Return the output types of a Scan: the states, then the scan outputs stacked along `scan_output_axes`.
+    """Yield requests to infer the body; return the output types of a Scan: the states, then the stacked scan outputs.
 
-    Requests to infer the body are yielded. Raises Violation for attributes or a body that do not fit.
+    Raises Violation for attributes or a body that do not fit.
     """
     body = _graph_of_attribute(call, "body")
     scans, states = _count_scans_and_states(call, body, 0)
@@ -163,9 +163,10 @@ def scan_9(call: Call) -> GraphRule:
 
 @infer("Scan", since=8)
 def scan_8(call: Call) -> GraphRule:
-    """Return the output types of a Scan of version 8, for a batch of samples: the states, then the scan outputs.
+    """Yield requests to infer the body; return the output types of a Scan of version 8: states, then scan outputs.
 
-    Requests to infer the body are yielded. Raises Violation for attributes or a body that do not fit.
+    Each output has a first dimension for the samples of a batch. Raises Violation for attributes or a body that do not
+    fit.
     """
     body = _graph_of_attribute(call, "body")
     scans, states = _count_scans_and_states(call, body, 1)
@@ -200,7 +201,7 @@ def scan_8(call: Call) -> GraphRule:
 
 @infer("SequenceMap")
 def sequence_map_17(call: Call) -> GraphRule:
-    """Return a sequence type for each output of the body; a request to infer the body is yielded."""
+    """Yield a request to infer the body; return a sequence type for each output of the body."""
     body = _graph_of_attribute(call, "body")
     check_graphs("SequenceMap", call.version, call.input_count, call.output_count, {"body": body})
     types = []
@@ -231,8 +232,8 @@ def _infer_iterations(
     """Infer the body of a loop repeatedly, until the types and elements of the loop-carried values no longer change.
 
     Requests to infer the body are yielded. Sizes, ranks and types that differ between iterations become unknown.
-    Returns the types carried to the first iteration, combined with those that the body states, and the body's outputs
-    in any iteration.
+    Returns the types carried to the first iteration, combined with the types that the body states, and the types and
+    elements that the body's outputs have in every iteration.
 
     Args:
         call: the node.
@@ -336,7 +337,11 @@ def _common_elements(left: Constant | None, right: Constant | None) -> Constant 
 
 
 def _count_iterations(call: Call) -> tuple[Size | None, int]:
-    """Return the greatest number of iterations that the input M of a Loop allows, None if unknown, and the least."""
+    """Return the greatest and the least number of iterations that the input M of a Loop allows.
+
+    The condition of the Loop is not considered. The greatest is None if M is absent or unknown. The least is 1 without
+    M, and 0 if nothing is known of M. Raises Violation C2 if M certainly does not have one element.
+    """
     if not call.has(0):
         return None, 1
     _check_one_element(call.type(0), "C2", "M")
@@ -350,7 +355,8 @@ def _count_iterations(call: Call) -> tuple[Size | None, int]:
 def _limit_iterations(condition: Constant | None, most: Size | None, least: int) -> tuple[Size | None, int]:
     """Return the greatest number of iterations of a Loop, None if unknown, and the least.
 
-    `condition` has the body's first output, None if it is unknown. `most` and `least` are the numbers that M allows.
+    They follow from M and the body's condition. `condition` has the body's first output, None if it is unknown. `most`
+    and `least` are the numbers that M allows.
     """
     holds = None if condition is None else condition.values
     if holds == (True,):
@@ -364,7 +370,7 @@ def _limit_iterations(condition: Constant | None, most: Size | None, least: int)
 
 
 def _true_constant(type_: Type | None) -> Constant | None:
-    """Return a Constant of the element True with the shape of `type_`; None unless that certainly has one element."""
+    """Return a Constant of the element True with the shape of `type_`; None if this may not be one element."""
     if type_ is None or type_.shape is None or any(size != 1 for size in type_.shape):
         return None
     return Constant("bool", (1,) * len(type_.shape), (True,))
@@ -413,8 +419,8 @@ def _numbers_of_attribute(call: Call, name: str, count: int, label: str) -> Sequ
 def _batch_and_first_steps(call: Call, batch: Size | None, length: Size | None) -> tuple[Size | None, bool]:
     """Return the size of the batch, and whether all sequences certainly have at least one step.
 
-    `batch` is the size by other inputs, and `length` the size of the sequences. Raises Violation C8 if the input
-    `sequence_lens` fits neither.
+    `batch` is the size that the other inputs show, and `length` the size of the sequences. Raises Violation C8 if the
+    input `sequence_lens` does not fit them.
     """
     (batch,) = unify_shape(call, 0, (batch,), "C8")
     if not call.has(0):
@@ -474,9 +480,9 @@ def _check_scan_output(type_: Type | None) -> None:
 
 
 def _check_states(before: Sequence[Type | None], after: Sequence[Type | None], label: str) -> None:
-    """Raise Violation `label` if a tensor in `before` is a sequence or map in `after`, or of another element type.
+    """Raise Violation `label` if a tensor becomes a sequence or map in an iteration, or gets another element type.
 
-    The two lists hold the types of loop-carried values before and after an iteration.
+    `before` and `after` are the types of loop-carried values before and after an iteration.
     """
     for number, (was, now) in enumerate(zip(before, after, strict=True)):
         if was is None or now is None or was.kind != "tensor":

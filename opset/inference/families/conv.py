@@ -22,7 +22,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("DeformConv")
 def deform_conv_19(call: Call) -> Shape:
-    """Return the output shape of a convolution, with unknown sizes taken from offset and mask.
+    """Return the output shape of a deformable convolution, with unknown sizes taken from offset and mask.
 
     Raises Violation C2, C4, C8 or C9 if inputs or attributes do not fit.
     """
@@ -38,9 +38,10 @@ def deform_conv_19(call: Call) -> Shape:
 
 @infer("ConvTranspose")
 def conv_transpose_1(call: Call) -> Shape:
-    """Return the output shape of a transposed convolution, by `output_shape`, by SAME padding, or by filters and pads.
+    """Return the output shape of a transposed convolution; a size is None if it is unknown.
 
-    Raises Violation C4 if pads remove more elements than there are.
+    The spatial sizes are `output_shape` if the node has it; otherwise, they follow from SAME padding, or from filters
+    and pads. Raises Violation C4 if pads remove more elements than there are.
     """
     shape, bias = call.shape(0), call.shape(2)
     windows = windows_of(call, filter_sizes(call, 0, 1))
@@ -69,7 +70,8 @@ def conv_transpose_1(call: Call) -> Shape:
 def col2im_18(call: Call) -> Shape:
     """Return (N, C, *image_shape), in which C is the number of values for each position divided by the size of a block.
 
-    A size is None if it is unknown. Raises Violation C3 if the blocks do not fit the input.
+    A size is None if it is unknown. Raises Unknown if the number of spatial axes is unknown. Raises Violation C3 if the
+    blocks do not fit the input, C5 for strings.
     """
     if call.dtype(0) == "string":
         raise Violation("C5", "input holds strings")
@@ -91,7 +93,7 @@ def col2im_18(call: Call) -> Shape:
 
 @infer("CausalConvWithState")
 def causal_conv_with_state_27(call: Call) -> list[Shape]:
-    """Return the shape of the output, which the input has, too, and of the state, (N, channels, k - 1).
+    """Return the shape of the output, which is the input's, and the shape of the state, (N, channels, k - 1).
 
     A size is None if it is unknown.
     """

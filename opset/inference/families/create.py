@@ -20,7 +20,10 @@ from opset.schemas.constraints.violation import Violation
 
 
 def _value_of_constant(call: Call) -> tuple[str, Any]:
-    """Return (name, value) of the attribute that a Constant has. Raises Violation C1 unless it has exactly one."""
+    """Return (name, value) of the one attribute that a Constant has. Raises Violation if it has none or several.
+
+    The label is C1, "" before version 11.
+    """
     names = [name for name in call.schema.attributes if call.attribute(name) is not None]
     if len(names) != 1:
         forms = ", ".join(call.schema.attributes)
@@ -51,7 +54,10 @@ def constant_1_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("ConstantOfShape")
 def constant_of_shape_9(call: Call) -> Type:
-    """Return the type with the first input's elements as sizes, and the element type of `value`, by default float."""
+    """Return the type with the first input's elements as sizes, and the element type of `value`, by default float.
+
+    Raises Violation C2 if `value` does not have one element.
+    """
     value = call.attribute("value")
     if value is not None and any(size != 1 for size in value.dims):
         raise Violation("C2", f"value has the shape {list(value.dims)}")
@@ -81,7 +87,10 @@ def constant_of_shape_9_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("Range")
 def range_11(call: Call) -> Shape:
-    """Return (length,) of a Range, or (None,) if the length is unknown. Raises Violation C3 if it is not finite."""
+    """Return (length,) of a Range, or (None,) if the length is unknown.
+
+    Raises Violation C3 if the length is not finite, C4 if `stash_type` is not valid.
+    """
     start, limit, delta = map(call.element, range(3))
     stash = call.attribute("stash_type")
     if stash not in (None, 1, 11) and call.dtype(0) in ("float16", "bfloat16"):
@@ -139,7 +148,7 @@ def range_11_data(call: Call) -> tuple[Element, ...] | None:
 def _dtype_of_result(call: Call) -> str | None:
     """Return the element type `dtype`, by default the first input's; None if unknown.
 
-    Raises Violation C2 if the output cannot have the first input's.
+    Raises Violation C2 if `dtype` is absent, and the output cannot have the first input's element type.
     """
     stated = dtype_of_attribute(call, "dtype")
     dtype = call.dtype(0)

@@ -19,7 +19,10 @@ from opset.schemas.constraints.violation import Violation
 
 
 def _check_range(size: Size, label: str, indices: Sequence[Element], least: int | None = None) -> None:
-    """Raise Violation `label` if a known index is certainly below `least`, by default -size, or above size - 1."""
+    """Raise Violation `label` if a known index is certainly out of range: below `least`, or above size - 1.
+
+    If `least` is None, it is -size. Unknown and symbolic indices are not checked.
+    """
     known = [index for index in indices if isinstance(index, int)]
     least_index = -size if least is None else least
     if known and (less(max(known), size) is False or at_most(least_index, min(known)) is False):
@@ -39,7 +42,7 @@ def _known_integers(elements: Sequence[Element] | None) -> list[int] | None:
 def gather_1(call: Call) -> Shape:
     """Return the shape of the data with the size of `axis` replaced by the shape of the indices.
 
-    Raises Violation C2 if an index is out of range.
+    Raises Unknown if a rank is unknown, Violation C2 if an index is out of range.
     """
     shape = call.require_shape(0)
     axis = call.attribute("axis") % len(shape)
@@ -73,9 +76,9 @@ def gather_1_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _check_element_indices(call: Call, least: int | None = None) -> None:
-    """Raise Violation C1 if there is no such `axis`, C2 if the indices' shape does not fit, C3 if an index does not.
+    """Raise Violation C1 if `axis`, C2 if the shape of the indices, or C3 if an index does not fit the data.
 
-    `least` is the lowest legal index, None for -size.
+    Facts that are unknown are not checked. `least` is the lowest legal index, None for -size.
     """
     shape, indices = call.shape(0), call.shape(1)
     rank = call.rank(1) if shape is None else len(shape)
@@ -104,7 +107,10 @@ def gather_elements_11(call: Call) -> Shape:
 
 
 def _element_offsets(call: Call, shape: Sequence[int]) -> list[int] | None:
-    """Return for each index the offset of its element in data of this shape, or None if an index is unknown."""
+    """Return for each index in the second input the offset of its element in data of this shape.
+
+    The result is None if an index is unknown.
+    """
     indices = call.constant(1)
     numbers = _known_integers(call.elements(1))
     if indices is None or numbers is None:
@@ -178,9 +184,9 @@ def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) ->
 
 @infer("Compress")
 def compress_9(call: Call) -> Shape:
-    """Return the shape of the slices along `axis` for which the condition is true, or of elements without `axis`.
+    """Return the shape of the slices along `axis`, or without `axis` of the elements, for which the condition is true.
 
-    Their number is None if the condition is unknown.
+    Their number is None if the condition is unknown. Raises Unknown if `axis` is stated and the rank is unknown.
     """
     axis = call.attribute("axis")
     truths = call.elements(1)
@@ -194,7 +200,10 @@ def compress_9(call: Call) -> Shape:
 
 @data("Compress")
 def compress_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements for which the condition is true, or of slices along `axis`; None if an input is unknown."""
+    """Return the elements of the slices along `axis`, or without `axis` the elements, for which the condition is true.
+
+    The result is None if an input is unknown.
+    """
     constant = call.constant(0)
     truths = call.elements(1)
     axis = call.attribute("axis")
@@ -209,7 +218,10 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _nonzero_flags(call: Call) -> list[bool] | None:
-    """Return for each element of the input whether it is not zero, or None if that is unknown for any of them."""
+    """Return for each element of the input whether it is not zero, or None if that is unknown for any of them.
+
+    If no element is known at all, the list is empty.
+    """
     flags = []
     for element in call.elements(0) or ():
         is_zero = equal(element, 0) if isinstance(element, Dim) else not element
@@ -251,7 +263,7 @@ _REDUCTIONS: dict[str, Any] = {"add": operator.add, "mul": operator.mul, "max": 
 
 @infer("Scatter", "ScatterElements")
 def scatter_9(call: Call) -> Shape:
-    """Return the shape of the data, with unknown sizes if only its rank is known, from the indices or the updates.
+    """Return the shape of the data; if it is unknown, as many unknown sizes as indices or updates have dimensions.
 
     Raises Unknown if no rank is known, Violation C1 to C3 if axis or indices do not fit the data.
     """
@@ -278,9 +290,10 @@ def scatter_9_data(call: Call) -> tuple[Element, ...] | None:
 
 @infer("ScatterND")
 def scatter_nd_11(call: Call) -> Shape:
-    """Return the shape of the data; if it is unknown, the sizes that indices and updates show.
+    """Return the shape of the data; if its rank is unknown, the shape that indices and updates show.
 
-    Raises Violation C2 if the updates' shape does not fit, C3 for an index out of range.
+    Raises Unknown if they do not show it, Violation C2 if the updates' shape does not fit, C3 for an index out of
+    range.
     """
     shape, indices, updates = call.shape(0), call.shape(1), call.shape(2)
     length = indices[-1] if indices is not None else None
@@ -315,10 +328,10 @@ def scatter_nd_11_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _write_updates(call: Call, count: int, offsets: Sequence[int]) -> tuple[Element, ...] | None:
-    """Return the data's `count` elements after the updates at `offsets`, an unknown element as None.
+    """Return the data's `count` elements with the updates written to `offsets`; an unknown element is None.
 
-    An element that gets several different updates is unknown. Returns None if the elements of data or updates are more
-    or fewer than expected.
+    Without `reduction`, an element that gets several different updates is unknown. Returns None if data or updates have
+    another number of elements than `count` and `offsets` say.
     """
     result = list(call.elements(0) or (None,) * count)
     updates = call.elements(2) or (None,) * len(offsets)
@@ -359,7 +372,10 @@ def _combination(name: str) -> Any:
 
 @infer("OneHot")
 def one_hot_9(call: Call) -> Shape:
-    """Return the shape of the indices with a new axis of size `depth`, which is None if it is unknown."""
+    """Return the shape of the indices with a new axis of size `depth`, which is None if it is unknown.
+
+    Raises Unknown if the rank of the indices is unknown.
+    """
     depth = call.element(1)
     if isinstance(depth, float):
         depth = int(depth) if math.isfinite(depth) else None
@@ -376,7 +392,7 @@ def one_hot_9(call: Call) -> Shape:
 def top_k_1(call: Call) -> list[Shape]:
     """Return the shape of X in which `axis` has the size k, twice: for the values and for the indices.
 
-    The size is None if k is unknown.
+    The size is None if k is unknown. Raises Unknown if the rank of X is unknown.
     """
     k = required_attribute(call, "k") if call.version == 1 else call.element(1)
     size = k if isinstance(k, int | Dim) else None
@@ -390,7 +406,7 @@ def top_k_1(call: Call) -> list[Shape]:
 def unique_11(call: Call) -> list[Shape | None]:
     """Return the shapes of the four outputs; None for a shape without known rank.
 
-    The number of distinct elements, or of distinct slices along `axis`, is None unless it is certain.
+    The number of distinct elements, or of distinct slices along `axis`, is known only if there are 0 or 1.
     """
     shape = call.shape(0)
     axis = call.attribute("axis")

@@ -21,7 +21,7 @@ from opset.inference.registration import data, infer
 
 @infer("Shape")
 def shape_1(call: Call) -> Shape:
-    """Return (n,), in which n is the number of dimensions from `start` to `end`, or None if the rank is unknown."""
+    """Return (n,), in which n is the number of dimensions from `start` to `end`; (None,) if the rank is unknown."""
     shape = call.shape(0)
     return (None,) if shape is None else (len(_selected_dimensions(call, shape)),)
 
@@ -48,7 +48,11 @@ def size_1_data(call: Call) -> Any:
 
 @infer("Transpose")
 def transpose_1(call: Call) -> Shape:
-    """Return the input's sizes in the order `perm`, by default reversed. Raises Unknown if the rank is not known."""
+    """Return the input's sizes in the order `perm`, by default reversed.
+
+    If the rank of the input is unknown, the result has as many unknown sizes as `perm` has axes. Raises Unknown if
+    there is no `perm` either.
+    """
     perm = call.attribute("perm")
     shape: Shape | None = call.shape(0)
     if shape is None:
@@ -157,7 +161,10 @@ def _elements_or_unknown(call: Call, index: int) -> Constant | None:
 
 @infer("Tile", since=6)
 def tile_6(call: Call) -> Shape:
-    """Return each size of the input times its number of repeats; each is None if it is unknown."""
+    """Return each size of the input times its number of repeats; a size is None if one of the two is unknown.
+
+    Raises Unknown if neither the rank nor the number of repeats is known.
+    """
     shape = call.shape(0)
     repeats = call.sizes(1)
     if shape is None:
@@ -173,7 +180,7 @@ def tile_6(call: Call) -> Shape:
 def tile_1(call: Call) -> Shape:
     """Return the input's shape with one size multiplied: by the second input, along the axis in the third.
 
-    A size is None if it is unknown whether it is multiplied.
+    A size is None if it is unknown whether it is multiplied. Raises Unknown if the rank is unknown.
     """
     shape = call.require_shape(0)
     tiles, axis = call.element(1), call.element(2)
@@ -186,7 +193,7 @@ def tile_1(call: Call) -> Shape:
 
 @data("Tile", since=6)
 def tile_6_data(call: Call) -> Any:
-    """Return the input's elements repeated along each axis, or None if elements or repeats are unknown or empty."""
+    """Return the input's elements repeated along each axis; None if elements or repeats are unknown, or a size is 0."""
     constant = call.constant(0)
     repeats = call.numbers(1)
     if constant is None or repeats is None or 0 in constant.dims or 0 in repeats:
@@ -212,7 +219,10 @@ def expand_8(call: Call) -> Shape:
 
 @data("Expand")
 def expand_8_data(call: Call) -> Any:
-    """Return the input's elements, broadcast to the shape in the second input, or None if either is unknown."""
+    """Return the input's elements, broadcast to the shape in the second input.
+
+    The result is None if an input is unknown, or a size in the second input is 0.
+    """
     constant = call.constant(0)
     wanted = call.numbers(1)
     if constant is None or wanted is None or 0 in wanted:

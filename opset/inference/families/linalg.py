@@ -10,7 +10,10 @@ from opset.inference.registration import infer
 
 @infer("Det")
 def det_11(call: Call) -> Shape:
-    """Return the shape of the input without its last two dimensions, the rows and columns of a matrix."""
+    """Return the shape of the input without its last two dimensions, the rows and columns of a matrix.
+
+    Raises Unknown if the rank is unknown.
+    """
     return call.require_shape(0)[:-2]
 
 

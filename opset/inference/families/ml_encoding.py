@@ -20,7 +20,8 @@ from opset.schemas.constraints.violation import Violation
 def array_feature_extractor_1(call: Call) -> Shape:
     """Return the shape of X with the number of indices as last size; a vector counts as one row.
 
-    Raises Violation C1 if there are no indices, C2 if one is out of range.
+    Raises Unknown if the rank of X is unknown. Raises Violation C1 if there are no indices, C2 if an index is out of
+    range.
     """
     indices = call.shape(1)
     count = None if indices is None else product_if_known(indices)
@@ -46,7 +47,7 @@ def cast_map_1(call: Call) -> Type:
 
 @infer_ml("CategoryMapper", "LabelEncoder")
 def category_mapper_1(call: Call) -> Type:
-    """Return the type of the output, which has the shape of X: int64 if X has strings, strings if X has int64."""
+    """Return the type of the output, with the shape of X: int64 if X has strings, strings if X has int64."""
     return tensor({"string": "int64", "int64": "string"}.get(call.dtype(0) or ""), call.shape(0))
 
 
@@ -60,9 +61,9 @@ def dict_vectorizer_1(call: Call) -> Type:
 
 @infer_ml("FeatureVectorizer")
 def feature_vectorizer_1(call: Call) -> Shape:
-    """Return (rows, features); the features are the sum of `inputdimensions`, or of the inputs' columns without it.
+    """Return (rows, features); features are the sum of `inputdimensions`, or of the inputs' columns if it is absent.
 
-    Either is None if it is unknown. Raises Violation C1 or C2 if inputs do not fit.
+    A number is None if it is unknown. Raises Violation C1 or C2 if inputs do not fit.
     """
     dimensions = call.attribute("inputdimensions")
     if dimensions is not None and len(dimensions) != call.input_count:
@@ -81,7 +82,10 @@ def feature_vectorizer_1(call: Call) -> Shape:
 
 @infer_ml("Imputer")
 def imputer_1(call: Call) -> Shape:
-    """Return the shape of X. Raises Violation C1 unless there is one replacement, or one for each feature."""
+    """Return the shape of X. Raises Unknown if its rank is unknown.
+
+    Raises Violation C1 if the number of replacements is certainly neither 1 nor the number of features.
+    """
     element = call.dtype(0)
     if element is not None:
         name = "imputed_value_floats" if element in ("float", "double") else "imputed_value_int64s"
@@ -112,7 +116,7 @@ def label_encoder_2(call: Call) -> Type:
 def _dtype_and_count(call: Call, what: str) -> tuple[str | None, int]:
     """Return the element type and the number of the "keys" or "values" (`what`) that a LabelEncoder has.
 
-    Raises Violation C1 unless exactly one attribute has them.
+    Raises Violation C1 if no attribute has them, or several have.
     """
     forms: list[tuple[str | None, int]] = [
         (element, list_length(call, f"{what}_{element}s")) for element in ("float", "int64", "string")
@@ -128,7 +132,7 @@ def _dtype_and_count(call: Call, what: str) -> tuple[str | None, int]:
 
 @infer_ml("OneHotEncoder")
 def one_hot_encoder_1(call: Call) -> Shape:
-    """Return the shape of X followed by the number of categories.
+    """Return the shape of X followed by the number of categories. Raises Unknown if the rank of X is unknown.
 
     Raises Violation C1 if only one of X and categories has strings.
     """

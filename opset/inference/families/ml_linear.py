@@ -24,7 +24,11 @@ def normalizer_1(call: Call) -> Shape:
 
 @infer_ml("Scaler")
 def scaler_1(call: Call) -> Shape:
-    """Return the shape of X. Raises Violation C1 unless `offset` and `scale` have one value or one for each feature."""
+    """Return the shape of X. Raises Unknown if its rank is unknown.
+
+    Raises Violation C1 if the number of values in `offset` or `scale` is certainly neither 1 nor the number of
+    features.
+    """
     for name in ("offset", "scale"):
         if count := list_length(call, name):
             check_one_or_each(call, count, "C1", f"values of {name}")

@@ -38,9 +38,9 @@ def tree_ensemble_5(call: Call) -> Shape:
 
 
 def _check_numbers_below(numbers: Iterable[int], limit: Size | None, label: str, what: str) -> None:
-    """Raise Violation `label` if a number is negative or not below `limit`; the message begins with `what`.
+    """Raise Violation `label` if a number is negative, or not below `limit`; the message begins with `what`.
 
-    If `limit` is unknown, only negative numbers raise it.
+    If `limit` is unknown, only negative numbers are found.
     """
     known = set(numbers)
     low = min(known, default=0)
@@ -86,8 +86,12 @@ def tree_ensemble_classifier_1(call: Call) -> list[Type]:
 def _check_trees(call: Call, prefix: str, count: int, features: Size | None, base_counts: set[int]) -> None:
     """Raise Violation C2, C4 or C5 if attributes of nodes and leaves differ in length, or hold an index out of range.
 
-    Attributes of leaves begin with `prefix` ("target" or "class"); there are `count` targets or classes, and X has
-    `features`. `base_counts` are the legal numbers of base values.
+    Args:
+        call: the node.
+        prefix: the beginning of the names of leaves' attributes, "target" or "class".
+        count: the number of targets or classes.
+        features: the number of features of X, None if unknown.
+        base_counts: the legal numbers of base values.
     """
     nodes = list_length(call, "nodes_nodeids")
     listed = ("nodes_treeids", "nodes_modes", "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids")

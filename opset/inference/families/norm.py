@@ -21,7 +21,7 @@ def _shape_of_values(call: Call) -> KnownShape | None:
 def batch_normalization_1(call: Call) -> list[Shape | None]:
     """Return the shape of Y, None if unknown, and the shape of each further output, a mean or variance of channels.
 
-    Raises Violation from version 14 on if outputs other than Y are wanted without training.
+    Raises Violation without a label from version 14 on if outputs other than Y are wanted without training.
     """
     x = _shape_of_values(call)
     if call.version >= 14 and call.attribute("training_mode") == 0 and (call.wants(1) or call.wants(2)):

@@ -15,7 +15,7 @@ from opset.schemas.constraints.violation import Violation
 def max_unpool_9(call: Call) -> Shape:
     """Return the output shape: the input `output_shape`, or the sizes of the tensor that the pool's windows covered.
 
-    A size is None if it is unknown. Raises Violation C4 if inputs do not fit.
+    A size is None if it is unknown. Raises Violation C4 if `output_shape` does not fit, or pads leave nothing.
     """
     kernel = required_attribute(call, "kernel_shape")
     windows = windows_of(call, kernel)

@@ -18,7 +18,7 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("QuantizeLinear")
 def quantize_linear_10(call: Call) -> Type:
-    """Return the type with the shape of x and the element type `output_dtype`, the zero point's, or by default uint8.
+    """Return the type with the shape of x and the element type `output_dtype`, else the zero point's, else uint8.
 
     Raises Violation C1 to C4 if scale, zero point or attributes do not fit.
     """
@@ -43,7 +43,7 @@ def dequantize_linear_10(call: Call) -> Type:
 
 
 def _shape_by_scales(call: Call) -> Shape | None:
-    """Return the shape of x, with unknown sizes taken from the scales' shape, or None if it is unknown.
+    """Return the shape of x, with unknown sizes taken from the scales' shape; None, with a doubt, if it is unknown.
 
     Raises Violation C1 to C3 if the scales or zero points do not fit x.
     """

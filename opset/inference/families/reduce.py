@@ -53,7 +53,10 @@ def _fold_group(fold: Fold, elements: Sequence[Element], type_: str | None) -> E
 
 
 def _sum(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the sum of elements, or None if `type_` is a float type, in which such a sum may be rounded."""
+    """Return the sum of elements, or None if it may be rounded.
+
+    In a float type, it may be rounded if the absolute values add up to more than 2**24.
+    """
     sizes = [as_size(element) for element in elements]
     if type_ in _FLOATS and sum(abs(size) for size in sizes if isinstance(size, int)) > _EXACT:
         return None
@@ -61,7 +64,10 @@ def _sum(elements: Sequence[Any], type_: str | None) -> Element:
 
 
 def _product(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the product of elements, or None if `type_` is a float type, in which such a product may be rounded."""
+    """Return the product of elements, or None if it may be rounded.
+
+    In a float type, it may be rounded if its absolute value, with zeros left out, is more than 2**24.
+    """
     sizes = [as_size(element) for element in elements]
     if type_ in _FLOATS and math.prod(max(abs(size), 1) for size in sizes if isinstance(size, int)) > _EXACT:
         return None
@@ -69,7 +75,7 @@ def _product(elements: Sequence[Any], type_: str | None) -> Element:
 
 
 def _mean(elements: Sequence[Any], type_: str | None) -> Element:
-    """Return the mean of elements, truncated towards zero if `type_` is an integer type; None if it is not exact."""
+    """Return the mean of elements, truncated towards zero if `type_` is an integer type; None if it may be inexact."""
     total = _sum(elements, type_)
     if type_ in _FLOATS:
         if len(elements) == 1:

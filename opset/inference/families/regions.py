@@ -10,19 +10,22 @@ from opset.inference.registration import infer
 
 @infer("MaxRoiPool")
 def max_roi_pool_1(call: Call) -> Shape:
-    """Return (number of regions, C, *pooled_shape). Raises Violation if `pooled_shape` is missing."""
+    """Return (number of regions, C, *pooled_shape); a size is None if it is unknown.
+
+    Raises Violation without a label if `pooled_shape` is missing.
+    """
     return (call.size("num_rois"), call.size("C"), *required_attribute(call, "pooled_shape"))
 
 
 @infer("RoiAlign")
 def roi_align_10(call: Call) -> Shape:
-    """Return (number of regions, C, output_height, output_width)."""
+    """Return (number of regions, C, output_height, output_width); a size is None if it is unknown."""
     return (call.size("num_rois"), call.size("C"), call.attribute("output_height"), call.attribute("output_width"))
 
 
 @infer("NonMaxSuppression")
 def non_max_suppression_10(call: Call) -> Shape:
-    """Return (number of selected boxes, 3); the number is None unless it is certainly 0, as it depends on the data."""
+    """Return (0, 3) if certainly no box is selected, else (None, 3), as the number of boxes depends on the data."""
     max_boxes = (call.elements(2) or (None,))[0] if call.has(2) else 0
     is_empty = 0 in map(call.size, ("num_batches", "num_classes", "num_boxes"))
     return (0 if is_empty or (isinstance(max_boxes, int) and max_boxes <= 0) else None, 3)

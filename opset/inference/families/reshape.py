@@ -25,7 +25,7 @@ def reshape_1_data(call: Call) -> Any:
 def reshape_5(call: Call) -> Shape:
     """Return the shape that the second input states, with 0 and -1 replaced by the sizes that they mean.
 
-    Raises Unknown if not even the number of its sizes is known, Violation C1 to C4 if it does not fit.
+    Raises Unknown if not even the number of its sizes is known, Violation C1 to C4 if the sizes do not fit.
     """
     wanted = call.sizes(1)
     if wanted is None:
@@ -37,7 +37,8 @@ def reshape_5(call: Call) -> Shape:
 def reshape_1(call: Call) -> Shape:
     """Return the shape that the attribute `shape` states, with 0 and -1 replaced by the sizes that they mean.
 
-    An absent attribute counts as an empty one. Raises Violation C1 to C3 if it does not fit.
+    An absent attribute counts as an empty one. Raises Violation C1 to C3 if the sizes do not fit, Unknown if there are
+    more than MAX_RANK.
     """
     wanted = call.attribute("shape") or ()
     if len(wanted) > MAX_RANK:
@@ -47,7 +48,7 @@ def reshape_1(call: Call) -> Shape:
 
 @infer("Flatten")
 def flatten_1(call: Call) -> Shape:
-    """Return (rows, columns): the product of the sizes before `axis` and the product of the others, None if unknown."""
+    """Return (rows, columns), the products of the sizes before `axis` and from `axis` on; each is None if unknown."""
     axis = call.attribute("axis")
     shape = call.shape(0)
     if shape is None:
@@ -58,11 +59,11 @@ def flatten_1(call: Call) -> Shape:
 
 @infer("Squeeze", since=13)
 def squeeze_13(call: Call) -> Shape | None:
-    """Return the input's shape without the axes in the second input, or without all sizes of 1 if that is left out.
+    """Return the input's shape without the axes in the second input; if that is left out, without all sizes of 1.
 
-    Returns None if it is left out and variables decide whether a size is 1. A single axis that is unknown gives a shape
-    of which some sizes are None. Raises Unknown if several axes are unknown, Violation C1 or C2 if a size is certainly
-    not 1.
+    If it is left out and variables decide whether a size is 1, the result is None. If a single axis is unknown, some
+    sizes are None. Raises Unknown if the rank or several axes are unknown, Violation C1 or C2 if a removed axis
+    certainly has another size than 1.
     """
     shape = call.require_shape(0)
     if not call.has(1):
@@ -83,9 +84,10 @@ def squeeze_13(call: Call) -> Shape | None:
 
 @infer("Squeeze")
 def squeeze_1(call: Call) -> Shape | None:
-    """Return the input's shape without the axes in the attribute, or without all sizes of 1 if it is absent.
+    """Return the input's shape without the axes in the attribute `axes`; if that is absent, without all sizes of 1.
 
-    Returns None if it is absent and variables decide whether a size is 1.
+    If it is absent and variables decide whether a size is 1, the result is None. Raises Unknown if the rank is unknown,
+    Violation C2 if a removed axis certainly has another size than 1.
     """
     shape = call.require_shape(0)
     axes = call.attribute("axes")
@@ -107,7 +109,8 @@ def _squeeze_all(call: Call, shape: tuple[Size, ...]) -> Shape | None:
 def unsqueeze_13(call: Call) -> Shape:
     """Return the input's shape with sizes of 1 inserted at the axes in the second input.
 
-    If only the number of axes is known, all sizes are None; if not even that is known, Unknown is raised.
+    If only the number of axes is known, all sizes are None, or 1 if the input is a scalar. Raises Unknown if not even
+    that number is known, or the rank of the input is unknown.
     """
     shape = call.require_shape(0)
     axes = call.numbers(1)
@@ -121,7 +124,10 @@ def unsqueeze_13(call: Call) -> Shape:
 
 @infer("Unsqueeze")
 def unsqueeze_1(call: Call) -> Shape:
-    """Return the input's shape with sizes of 1 inserted at the axes in the attribute. Raises Unknown without a rank."""
+    """Return the input's shape with sizes of 1 inserted at the axes in the attribute.
+
+    Raises Unknown if the rank of the input is unknown.
+    """
     return _unsqueeze_shape(call.require_shape(0), required_attribute(call, "axes"))
 
 

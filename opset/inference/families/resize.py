@@ -24,7 +24,10 @@ def upsample_1(call: Call) -> Shape:
 
 @infer("Upsample", since=7)
 def upsample_7(call: Call) -> Shape:
-    """Return the input's sizes, each multiplied by its scale in the attribute `scales`."""
+    """Return the input's sizes, each multiplied by its scale in the attribute `scales`; a size is None if unknown.
+
+    Raises Violation without a label if the attribute is absent.
+    """
     scales = call.attribute("scales")
     if not isinstance(scales, tuple):
         raise Violation("", "scales is no list of numbers")
@@ -34,14 +37,15 @@ def upsample_7(call: Call) -> Shape:
 @infer("Upsample", since=9)
 @infer("Resize")
 def upsample_9(call: Call) -> Shape:
-    """Return the input's sizes, each multiplied by its scale in the second input; None for each unknown one."""
-    return _scale_shape(call, _elements_of_input(call, 1))
+    """Return the input's sizes, each multiplied by its scale in the second input; a size is None if it is unknown."""
+    return _scale_shape(call, _elements_of_input(call, 1) if call.has(1) else None)
 
 
 def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
     """Return the first input's sizes, each multiplied by its scale; a size is None if it or its scale is unknown.
 
-    `scales` is None if no scale is known. Raises Violation C4 if elements that cannot be averaged would be.
+    `scales` is None if not even their number is known. Raises Unknown if the rank is unknown then. Raises Violation C4
+    if strings or booleans would be averaged.
     """
     shape = call.shape(0)
     if scales is None:
@@ -58,7 +62,8 @@ def _scale_shape(call: Call, scales: Sequence[Element] | None) -> Shape:
 def resize_11(call: Call) -> Shape:
     """Return the shape of X with the sizes of `axes` multiplied by the input `scales`, or replaced by `sizes`.
 
-    A size is None if it is unknown. Raises Violation if the inputs do not fit.
+    A size is None if it is unknown. Raises Unknown if the rank of X is unknown and no input shows it. Raises Violation
+    if the inputs do not fit.
     """
     if not call.has(2) and not call.has(3):
         raise Violation("C5", "0 scales and 0 sizes")
@@ -92,10 +97,10 @@ def resize_11(call: Call) -> Shape:
 def _output_sizes(
     call: Call, lengths: list[Size | None], scales: tuple[Element, ...] | None, sizes: tuple[Element, ...] | None
 ) -> list[Size | None]:
-    """Return the new sizes of axes whose sizes are `lengths`, by `scales` or by `sizes`; the other of these is ().
+    """Return the new sizes of axes of the sizes `lengths`, from `scales` or `sizes`.
 
-    An unknown scale or size is None; `scales` or `sizes` itself is None if not even the number in it is known. Raises
-    Violation C1, C5 or C6 if inputs do not fit together.
+    `scales` or `sizes` is () if the node does not use it, and None if not even the number of its elements is known. A
+    single unknown element is None. Raises Violation C1, C5 or C6 if inputs do not fit together.
     """
     count = len(lengths)
     if scales is not None and sizes is not None and count and bool(scales) == bool(sizes):
@@ -123,8 +128,8 @@ def _output_sizes(
 def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], policy: str) -> list[Size | None]:
     """Return the sizes `wanted` for axes of the sizes `lengths`, changed to keep the aspect ratio.
 
-    `policy` is the attribute `keep_aspect_ratio_policy`; "stretch" leaves them unchanged. A size is None if it is
-    unknown.
+    `policy` is the attribute `keep_aspect_ratio_policy`; "stretch" leaves them unchanged. With any other policy, all
+    are None if a size is no known number.
     """
     if policy == "stretch" or 0 in lengths or len(wanted) == 1:
         return wanted
@@ -141,8 +146,8 @@ def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], poli
 def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
     """Return floor(size * span * scale), computed in single precision, or None if it is unknown.
 
-    `span` is the part of the axis that a crop leaves, 1.0 for all, None if unknown. Raises Violation if no number of
-    single precision is the product.
+    `span` is the part of the axis that a crop leaves, 1.0 for all, None if unknown. Raises Violation without a label if
+    the product is too large for single precision.
     """
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None

@@ -11,7 +11,10 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("AffineGrid")
 def affine_grid_20(call: Call) -> Shape:
-    """Return (N, *spatial sizes, number of spatial axes), with the sizes in the input `size`, each None if unknown."""
+    """Return (N, *spatial sizes, number of spatial axes), with the sizes in the input `size`, each None if unknown.
+
+    Raises Unknown if not even the number of sizes is known, Violation C2 if N differs from the batch of theta.
+    """
     sizes = call.sizes(1)
     if sizes is None:
         _, rows, columns = call.require_shape(0)

@@ -107,9 +107,9 @@ def split_to_sequence_11(call: Call) -> Type:
 
 
 def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
-    """Return the size of the equal parts into which SplitToSequence splits a dimension of size `size`.
+    """Return the size of the equal parts into which SplitToSequence splits a dimension of size `size`, None if unknown.
 
-    Returns None if it is unknown, or if the last part may be smaller. An unknown `size` is None.
+    The result is also None if the last part may be smaller.
     """
     step = (call.sizes(1) or (None,))[0] if call.has(1) else 1
     if step is None or step == 1:
@@ -124,7 +124,8 @@ def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
 def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
     """Return the size that all parts of a dimension of size `size` have, as the second input states them.
 
-    Returns None if the parts differ or one is unknown. An unknown `size` is None. Raises Violation C3 for a wrong sum.
+    Returns None if the parts differ or a part is unknown. `size` is None if it is unknown. Raises Violation C3 if the
+    parts do not add up to it.
     """
     parts = call.sizes(1)
     if parts is None:
@@ -170,7 +171,7 @@ def optional_get_element_15_data(call: Call) -> object:
 
 @data("OptionalHasElement")
 def optional_has_element_15_data(call: Call) -> object:
-    """Return (True,) or (False,), whether the input holds a value, or None if that depends on the data."""
+    """Return (True,) if the input holds a value, (False,) if it is absent, None if that depends on the data."""
     type_ = call.type(0)
     if not call.has(0):
         return (False,)

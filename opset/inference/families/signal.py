@@ -31,7 +31,7 @@ def mel_weight_matrix_17(call: Call) -> Type:
 def dft_17(call: Call) -> Shape:
     """Return the input's shape with the size of the transform along `axis`, and 1 (real) or 2 as last size.
 
-    A size is None if it is unknown. Raises Violation C3 for a length below 1.
+    A size is None if it is unknown. Raises Unknown if the rank is unknown, Violation C3 for a length below 1.
     """
     shape = call.require_shape(0)
     one_sided, inverse = bool(call.attribute("onesided")), bool(call.attribute("inverse"))

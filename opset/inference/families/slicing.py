@@ -26,7 +26,10 @@ _Bounds = tuple["Sizes | None", "Sizes | None", "list[int] | None", "Sizes | Non
 
 @infer("Slice")
 def slice_1(call: Call) -> Shape:
-    """Return the input's sizes between the bounds of Slice; a size is None if its bounds, or the axes, are unknown."""
+    """Return the input's sizes between the bounds of Slice; a size is None if its bounds, or the axes, are unknown.
+
+    Raises Unknown if the rank is unknown.
+    """
     shape = call.require_shape(0)
     starts, ends, axes, steps = _slice_bounds(call, len(shape))
     if axes is None:
@@ -146,7 +149,7 @@ def slice_1_data(call: Call) -> Any:
 
 @infer("Split")
 def split_1(call: Call) -> list[Shape]:
-    """Return the shape of each part; a size is None if it is unknown.
+    """Return the shape of each part; a size is None if it is unknown. Raises Unknown if the rank is unknown.
 
     Raises Violation C2 if the stated sizes, or the number of outputs, do not fit.
     """
@@ -183,7 +186,10 @@ def _sizes_of_parts(call: Call, whole: Size) -> Sizes:
 
 
 def _sizes_of_version_1(call: Call) -> Sizes | None:
-    """Return the sizes in the second input of Split 1, each None if unknown; None if their number is unknown."""
+    """Return the sizes in the second input of Split 1, each None if unknown.
+
+    The result itself is None if not even their number is known.
+    """
     elements = call.elements(1)
     if elements is None:
         shape = call.shape(1)
@@ -217,7 +223,10 @@ def split_1_data(call: Call) -> Any:
 
 @infer("Pad", since=11)
 def pad_11(call: Call) -> Shape:
-    """Return the input's sizes padded by the second input; a size is None if its pads are unknown."""
+    """Return the input's sizes padded by the second input; a size is None if its pads are unknown.
+
+    Raises Unknown if the rank is unknown, Violation C1, C3 or C6 if the pads do not fit.
+    """
     return _pad_sizes(call, call.sizes(1))
 
 
@@ -234,9 +243,10 @@ def pad_1(call: Call) -> Shape:
 
 
 def _pad_sizes(call: Call, pads: Sizes | None) -> Shape:
-    """Return the first input's sizes padded by `pads`; all are None if `pads` is None or the axes are unknown.
+    """Return the first input's sizes padded by `pads`; all are None if `pads` is None, or axes or rank are unknown.
 
-    Raises Unknown if the rank is not known, Violation C1, C3 or C6 if the pads do not fit.
+    Without a rank, the number of pads gives the number of sizes; Unknown is raised if it does not. Raises Violation C1,
+    C3 or C6 if the pads do not fit.
     """
     shape = call.shape(0)
     mode = call.attribute("mode")
@@ -284,9 +294,9 @@ def pad_1_data(call: Call) -> Any:
 
 @infer("CenterCropPad")
 def center_crop_pad_18(call: Call) -> Shape:
-    """Return the input's sizes, along `axes` (by default all) replaced by the sizes in the second input.
+    """Return the input's sizes, with the sizes of `axes`, by default all, replaced by the sizes in the second input.
 
-    A size is None if it is unknown. Raises Unknown if the rank is not known.
+    A size is None if it is unknown. Raises Unknown if the rank is unknown and the second input does not show it.
     """
     shape = call.shape(0)
     wanted = call.sizes(1)

@@ -12,7 +12,10 @@ from opset.schemas.constraints.violation import Violation
 
 @infer("StringNormalizer")
 def string_normalizer_10(call: Call) -> Shape:
-    """Return the shape of the normalized strings: at least one remains, and their number is None with `stopwords`."""
+    """Return the shape of the normalized strings: at least one remains, and their number is None with `stopwords`.
+
+    Raises Unknown if the rank of the input is unknown.
+    """
     shape = call.require_shape(0)
     # Without strings, the result is one empty string.
     count = None if call.attribute("stopwords") else maximum(1, shape[-1])
@@ -21,7 +24,10 @@ def string_normalizer_10(call: Call) -> Shape:
 
 @infer("StringSplit")
 def string_split_20(call: Call) -> list[Shape]:
-    """Return the shape of the parts, whose last size is None, and of the numbers of parts, which is the input's."""
+    """Return the shape of the parts, whose last size is None, and of the numbers of parts, equal to the input's.
+
+    Raises Unknown if the rank of the input is unknown.
+    """
     shape = call.require_shape(0)
     return [(*shape, None), shape]
 
@@ -30,7 +36,7 @@ def string_split_20(call: Call) -> list[Shape]:
 def tf_idf_vectorizer_9(call: Call) -> Shape:
     """Return the input's shape with the number of output coordinates as last size.
 
-    Raises Violation C4 to C7 if the pool of n-grams is not legal.
+    Raises Unknown if the rank is unknown. Raises Violation C4 to C7 if the pool of n-grams is not legal.
     """
     numbers, strings = call.attribute("pool_int64s"), call.attribute("pool_strings")
     element = call.dtype(0)

@@ -15,8 +15,8 @@ from opset.schemas.constraints.violation import Violation
 def _types_of_update(parts: int, call: Call) -> list[Type]:
     """Return the types of an optimizer's outputs: all new tensors, then for each kind of state all new states.
 
-    `parts` is the number of inputs for each tensor: it, its gradient and its states. Raises Violation C2 or C3 if the
-    inputs do not fit together.
+    `parts` is the number of inputs for each tensor: the tensor, its gradient and its states. Raises Violation C2 or C3
+    if the inputs do not fit together.
     """
     # From the third on, the inputs are all tensors, all gradients, then all states of one kind: `parts` lists in all.
     tensors, left = divmod(call.input_count - 2, parts)
@@ -47,7 +47,7 @@ infer("Adam", domain=DOMAIN)(partial(_types_of_update, 4))
 def gradient_1(call: Call) -> list[Type]:
     """Return the types of the derivatives, which are the types of the inputs `xs`.
 
-    Raises Violation C1 if the number of inputs is wrong, C2 if one is no float tensor.
+    Raises Violation C1 if the number of inputs is wrong, C2 if an input of `xs` is no tensor of floats.
     """
     names = call.attribute("xs") or ()
     others = call.attribute("zs") or ()

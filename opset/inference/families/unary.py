@@ -30,7 +30,10 @@ def clip_1_data(call: Call) -> Any:
 
 @data("Clip", since=11)
 def clip_11_data(call: Call) -> Any:
-    """Return the first input's elements limited by the second and third input, or None if any of them is unknown."""
+    """Return the first input's elements limited by the second and third input, or None if one of the inputs is unknown.
+
+    An absent input is no limit.
+    """
     bounds: list[Element] = []
     for index in (1, 2):
         if call.has(index):

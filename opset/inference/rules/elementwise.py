@@ -27,9 +27,9 @@ def same_type(call: Call, output: int, source: int) -> Type | None:
 
 @rule("broadcast")
 def broadcast_all(call: Call, output: int, *sources: int) -> Shape:
-    """Return the shape to which the inputs `sources` broadcast, or all inputs if there are none: the rule `broadcast`.
+    """Return the shape to which the inputs `sources` broadcast, all inputs if there are no `sources`: rule `broadcast`.
 
-    Raises Violation C1 if they cannot be broadcast together.
+    Raises Unknown if a rank is unknown, Violation C1 if they cannot be broadcast together.
     """
     indices = sources or range(call.input_count)
     return broadcast_shapes(*(call.require_shape(index) for index in indices if call.has(index)))
@@ -39,7 +39,7 @@ def broadcast_all(call: Call, output: int, *sources: int) -> Shape:
 def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape:
     """Return the shape of the input at index `target`, to which the inputs `sources` are broadcast: the rule `onto`.
 
-    Raises Violation C1 if one of them cannot be broadcast to it.
+    Raises Unknown if its rank is unknown, Violation C1 if one of `sources` certainly cannot be broadcast to it.
     """
     shape = call.require_shape(target)
     for source in sources:
@@ -55,7 +55,10 @@ def broadcast_onto(call: Call, output: int, target: int, *sources: int) -> Shape
 
 @rule("all_same")
 def all_same(call: Call, output: int) -> Shape | None:
-    """Return the shape that all inputs must have, or None if no rank is known. Raises Violation C1 if they differ."""
+    """Return the shape that all inputs must have, or None if no rank is known: the rule `all_same`.
+
+    Raises Violation C1 if the shapes certainly differ.
+    """
     return common_shape(call, range(call.input_count), "C1")
 
 

@@ -12,8 +12,8 @@ from opset.inference.registration import rule
 def reduce(call: Call, output: int) -> Shape:
     """Return the shape of the first input with the sizes of reduced axes replaced by 1, or removed without `keepdims`.
 
-    The axes are an attribute or the second input. Without axes, all are reduced, or none if `noop_with_empty_axes` is
-    set.
+    The axes are an attribute or the second input. Without axes, all are reduced; with `noop_with_empty_axes`, none is.
+    Raises Unknown if the rank is unknown. Raises Unknown, too, if reduced axes are removed and their number is unknown.
     """
     axes = stated_axes(call)
     keep = bool(call.attribute("keepdims"))
@@ -43,7 +43,10 @@ def reduce(call: Call, output: int) -> Shape:
 
 @rule("arg_reduce")
 def arg_reduce(call: Call, output: int) -> Shape:
-    """Return the shape of the first input with the size of `axis` replaced by 1, or removed without `keepdims`."""
+    """Return the shape of the first input with the size of `axis` replaced by 1, or removed without `keepdims`.
+
+    Raises Unknown if the rank is unknown.
+    """
     shape = call.require_shape(0)
     axis = call.attribute("axis") % len(shape)
     return (*shape[:axis], *((1,) if call.attribute("keepdims") else ()), *shape[axis + 1 :])

@@ -41,7 +41,8 @@ class SlidingWindows(NamedTuple):
 def conv(call: Call, output: int, x: int, w: int, bias: int | None = None) -> Shape:
     """Return the output shape of a convolution: the batch, the number of filters, and the windows along each axis.
 
-    `x`, `w` and `bias` are the indices of the inputs. Raises Violation C2, C4 or C6 for illegal windows.
+    `x`, `w` and `bias` are the indices of the inputs. A size is None if it is unknown. Raises Unknown if the number of
+    spatial axes is unknown, Violation C2, C4 or C6 for illegal windows.
     """
     windows = windows_of(call, filter_sizes(call, x, w), "C6" if call.schema.name in _QUANTIZED else "C2")
     shape, filters = call.shape(x), call.shape(w)
@@ -55,7 +56,7 @@ def conv(call: Call, output: int, x: int, w: int, bias: int | None = None) -> Sh
 def pool(call: Call, output: int, x: int) -> Shape:
     """Return the output shape of a pool: batch and channels of the input at index `x`, and the windows along each axis.
 
-    Raises Violation C2 or C4 for illegal windows.
+    A size is None if it is unknown. Raises Violation C2 or C4 for illegal windows.
     """
     kernel = required_attribute(call, "kernel_shape")
     shape = call.shape(x)
@@ -74,7 +75,7 @@ def global_pool(call: Call, output: int, x: int) -> Shape:
 
 
 def filter_sizes(call: Call, x: int, w: int) -> tuple[Size | None, ...]:
-    """Return the spatial sizes of the filters, by their shape or `kernel_shape`; each is None if it is unknown.
+    """Return the spatial sizes of the filters, by their shape or `kernel_shape`; a size is None if it is unknown.
 
     `x` and `w` are the indices of data and filters. Raises Unknown if neither inputs nor attributes show the number of
     spatial axes.
@@ -114,10 +115,11 @@ def windows_of(call: Call, kernel: Sequence[Size | None], label: str = "C2") -> 
 
 
 def window_counts(windows: SlidingWindows, sizes: Sequence[Size | None], ceil_mode: bool = False) -> list[Size | None]:
-    """Return the number of windows along axes of these sizes; each is None if it is unknown.
+    """Return the number of windows along axes of these sizes; a number is None if it is unknown.
 
-    With `ceil_mode`, a last window that starts in the padding at the end is dropped, at every version, as kernels do.
-    Raises Violation C4 if a window does not fit.
+    With `ceil_mode`, the number is rounded up, but a last window that would start in the padding at the end is not
+    counted. This holds for operators of all versions, as kernels compute them. Raises Violation C4 if a window does not
+    fit.
     """
     if windows.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
         return [apply_to_sizes(ceil_div, size, stride) for size, stride in zip(sizes, windows.strides, strict=True)]

@@ -17,7 +17,7 @@ def reshape(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Reshape, or None if the data does not have the axis.
 
     If the shape that the node states holds the old size, it is replaced. Raises Blocked if elements of several slices
-    would stand in one.
+    would be merged into one slice, or if no constant shape keeps the axis.
     """
     place = step.place(0)
     if place is None:
@@ -56,9 +56,10 @@ def _resolves_to(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, pla
 
 
 def _replace_stated_shape(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> None:
-    """Replace the sizes `wanted` that a Reshape states by sizes that keep the resized axis at `place` at any size.
+    """Replace the sizes `wanted` that a Reshape states, so that the resized axis is at `place` of its output.
 
-    With `zero_is_zero`, 0 means 0. Raises Blocked if there are no such sizes.
+    The new sizes hold for any size of the axis. With `zero_is_zero`, 0 means 0. Raises Blocked if there are no such
+    sizes.
     """
     after = step.output_after(place)
     was = step.output_shape()
@@ -80,9 +81,9 @@ def _replace_stated_shape(step: AxisStep, wanted: Sequence[Size], zero_is_zero: 
 
 @carries("Flatten")
 def flatten(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of Flatten, in rows or columns; None if the input lacks it.
+    """Return the place of the resized axis in Flatten's output: in rows or columns; None if the input lacks it.
 
-    Raises Blocked if elements of several slices would stand in one.
+    Raises Blocked if elements of several slices would be merged into one slice.
     """
     place = step.place(0)
     if place is None:
@@ -109,7 +110,7 @@ def transpose(step: AxisStep) -> Place | None:
 def unsqueeze(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Unsqueeze, or None if the input does not have it.
 
-    Axes that are inserted before it move it to the back.
+    Each axis that is inserted in front of it moves it by one.
     """
     step.require_shared(1)
     place = step.place(0)
@@ -126,7 +127,7 @@ def unsqueeze(step: AxisStep) -> Place | None:
 def squeeze(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Squeeze, or None if the input does not have it.
 
-    Raises Blocked if the node removes the axis, or does so at one size of the axis and not at another.
+    Raises Blocked if the node removes the axis, or would remove it at some of its sizes.
     """
     step.require_shared(1)
     place = step.place(0)
@@ -154,7 +155,8 @@ def squeeze(step: AxisStep) -> Place | None:
 def concat(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Concat, or None if no input has it.
 
-    An input without it is repeated. Raises Blocked if inputs are joined along it, or have it in different places.
+    Inputs without it are repeated along it. Raises Blocked if inputs are joined along it, or have it in different
+    places.
     """
     found = {place for index in range(step.count) if (place := step.place(index)) is not None}
     if not found:
@@ -184,7 +186,7 @@ def repeat_others(step: AxisStep, place: Place, indices: Sequence[int]) -> None:
 def split(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in each output of Split, or None if the input does not have it.
 
-    Raises Blocked if the node splits along it.
+    Raises Blocked if the node splits along the axis.
     """
     step.require_shared(1)
     place = step.place(0)
@@ -195,10 +197,10 @@ def split(step: AxisStep) -> Place | None:
 
 @carries("Expand", sizes=(1,))
 def expand(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of Expand, or None if neither data nor shape follow it.
+    """Return the place of the resized axis in the output of Expand, or None if neither data nor shape depend on it.
 
-    If the stated shape holds the old size, it is replaced. Raises Blocked if the shape has other sizes that follow the
-    axis.
+    If the stated shape holds the old size, it is replaced. Raises Blocked if other sizes in the shape depend on the
+    axis, or if each slice would be repeated.
     """
     step.require_shared(1)
     shape = step.shape(0)
@@ -223,15 +225,15 @@ def expand(step: AxisStep) -> Place | None:
 
 
 def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequence[Size]) -> Place | None:
-    """Return the place that the resized axis has in the output, as a node repeats its data to a stated shape.
+    """Return the place of the resized axis in the output of a node that repeats its data to a stated shape.
 
     Args:
         step: an Expand or ConstantOfShape.
-        wanted: the shape in the resized model; None is returned if no size in it follows the axis.
+        wanted: the shape in the resized model; None is returned if no size in it depends on the axis.
         available: the shape of the data, aligned with `wanted`.
 
     Raises:
-        Blocked: two sizes follow the axis, or the data has other elements along it.
+        Blocked: two sizes depend on the axis, or the data has other elements along it.
     """
     sized = [axis for axis, size in enumerate(wanted) if step.is_sized(size)]
     if not sized:
@@ -251,7 +253,7 @@ def _place_of_filling(step: AxisStep, wanted: Sequence[Size], available: Sequenc
 
 @carries("ConstantOfShape", sizes=(0,))
 def constant_of_shape(step: AxisStep) -> Place | None:
-    """Return the place of the size in ConstantOfShape's output that follows the axis, or None if no size does."""
+    """Return the place of the resized axis in ConstantOfShape's output, or None if its shape does not depend on it."""
     step.require_shared(0)
     wanted = step.numbers(0) or ()
     return _place_of_filling(step, wanted, (1,) * len(wanted))
@@ -259,9 +261,9 @@ def constant_of_shape(step: AxisStep) -> Place | None:
 
 @carries("Tile", sizes=(1,))
 def tile(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the output of Tile, or None if neither data nor repeats follow it.
+    """Return the place of the resized axis in the output of Tile, or None if neither data nor repeats depend on it.
 
-    Raises Blocked if slices themselves would be repeated.
+    Raises Blocked if slices themselves would be repeated, or for versions before 6.
     """
     step.require_shared(1)
     if step.call.version < 6:
@@ -284,7 +286,7 @@ def tile(step: AxisStep) -> Place | None:
 def pad(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Pad, or None if the data does not have it.
 
-    Raises Blocked if the node pads along it.
+    Raises Blocked if the node pads along the axis.
     """
     step.require_shared(1, 2, 3)
     place = step.place(0)

@@ -24,8 +24,9 @@ CONVERT_FIRST = "convert the model to opset 8 or newer first"
 def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
     """Return the place of the resized axis in the shape to which inputs broadcast, or None if none of them has it.
 
-    `indices` are the inputs. One that has the old size there is cut to one slice if its slices are equal. Raises
-    Blocked if they may differ, or if two inputs have the resized axis in different places.
+    `indices` are the inputs. An input with the old size there, but without the axis, is cut to one slice if its slices
+    are equal. Raises Blocked if they may differ, if an input has another size than 1 there, or if two inputs have the
+    resized axis in different places.
     """
     rank = max(len(step.shape(index)) for index in indices)
     found = {
@@ -50,9 +51,9 @@ def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
 
 @carries(*UNARY)
 def unary(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the first input, which is its place in the output; None if it lacks it.
+    """Return the place of the resized axis in the first input and the output, or None if the first input lacks it.
 
-    Raises Blocked if another input has it, or if the node draws random numbers.
+    Raises Blocked if another input has the axis, or if the node draws random numbers.
     """
     if step.call.schema.name == "Dropout" and step.call.has(2):
         training = step.elements(2)
@@ -68,7 +69,8 @@ def unary(step: AxisStep) -> Place | None:
 def broadcasting(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the shape to which the inputs broadcast, or None if none has it.
 
-    Raises Blocked for versions that broadcast by an attribute.
+    Raises Blocked as `broadcast_place` does. Versions that broadcast by an attribute are blocked, too, unless the
+    inputs without the axis are scalars.
     """
     name = step.call.schema.name
     others = [index for index in range(step.count) if step.place(index) is None]
@@ -81,7 +83,7 @@ def broadcasting(step: AxisStep) -> Place | None:
 def quantize(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
-    Raises Blocked if the scales differ along it.
+    Raises Blocked if the scales differ along the axis.
     """
     step.require_shared(1, 2)
     place = step.place(0)
@@ -103,7 +105,8 @@ def require_other(step: AxisStep, place: Place, *axes: int) -> None:
 def along_one(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
-    Raises Blocked if the operator combines elements along it.
+    Raises Blocked if the node combines elements along the axis. Before version 13, Softmax, LogSoftmax and Hardmax do
+    so along all axes from `axis` on.
     """
     step.require_shared(*range(1, step.count))
     place = step.place(0)
@@ -125,9 +128,10 @@ def along_one(step: AxisStep) -> Place | None:
 
 @carries("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss")
 def loss(step: AxisStep) -> Sequence[Place | None] | None:
-    """Return the places of the resized axis in the losses and the logarithms, or None if no input has it.
+    """Return the places of the resized axis in the losses and the log-probabilities, or None if no input has it.
 
-    Raises Blocked if the losses are reduced, or if the axis counts the classes.
+    Raises Blocked if the losses are reduced, if the axis counts the classes, or if scores and labels do not both have
+    it in the same place.
     """
     step.require_shared(2)
     scores, labels = step.place(0), step.place(1)
@@ -147,7 +151,7 @@ def loss(step: AxisStep) -> Sequence[Place | None] | None:
 def normalize_behind(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
-    Raises Blocked if it is among the axes that are normalized, from `axis` on.
+    Raises Blocked if the axis is among the axes that are normalized, from `axis` on.
     """
     step.require_shared(1, 2)
     place = step.place(0)
@@ -166,7 +170,7 @@ ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin Re
 def reduce(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the result of a reduction, or None if the data does not have it.
 
-    Raises Blocked if it is reduced.
+    Raises Blocked if the axis is reduced.
     """
     step.require_shared(1)
     axes = step.numbers(1, "axes")
@@ -188,7 +192,7 @@ def arg_reduce(step: AxisStep) -> Place | None:
 def _place_without(step: AxisStep, axes: Sequence[int]) -> Place | None:
     """Return the place of the resized axis in the output of a node that reduces `axes`; None if the data lacks it.
 
-    Raises Blocked if it is one of `axes`.
+    Raises Blocked if the axis is one of `axes`.
     """
     place = step.place(0)
     if place is None:
@@ -205,7 +209,7 @@ def _place_without(step: AxisStep, axes: Sequence[int]) -> Place | None:
 def normalize_axes(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
-    Raises Blocked if it is one of the attribute `axes`, which are normalized.
+    Raises Blocked if the axis is one of the attribute `axes`, which are normalized.
     """
     place = step.place(0)
     if place is not None:

@@ -13,7 +13,7 @@ ML = "ai.onnx.ml"
 def per_feature(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
-    Raises Blocked if it is the last axis and the operator treats each feature differently.
+    Raises Blocked if the axis is the last axis of an Imputer or Scaler, which treat each feature differently.
     """
     place = step.place(0)
     if place is not None and step.call.schema.name in ("Imputer", "Scaler"):
@@ -29,9 +29,9 @@ TreeEnsembleRegressor
 
 @carries(*PER_ROW, domain=ML)
 def per_row(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis, which must be the rows of a matrix, or None if the input does not have it.
+    """Return the place of the resized axis, which must count the rows of a matrix, or None if the input lacks it.
 
-    Raises Blocked for any other axis.
+    Raises Blocked if the axis is another axis, or if the input is no matrix.
     """
     place = step.place(0)
     if place is not None:
@@ -45,7 +45,7 @@ def per_row(step: AxisStep) -> Place | None:
 def array_feature_extractor(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the data and the output, or None if the data does not have it.
 
-    Raises Blocked if it is the last axis, along which features are picked.
+    Raises Blocked if the axis is the last axis, along which features are picked.
     """
     step.require_shared(1)
     place = step.place(0)
@@ -60,7 +60,7 @@ def array_feature_extractor(step: AxisStep) -> Place | None:
 def feature_vectorizer(step: AxisStep) -> Place | None:
     """Return the first axis as the place of the resized axis, or None if no input has it.
 
-    Raises Blocked unless all inputs are matrices and have it in their rows.
+    Raises Blocked if an input is no matrix, or does not have it as its rows.
     """
     places = {step.place(index) for index in range(step.count)}
     if places == {None}:
@@ -74,7 +74,7 @@ def feature_vectorizer(step: AxisStep) -> Place | None:
 def zip_map(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the list of maps, one for each row; None if the input does not have it.
 
-    Raises Blocked if it is not the rows.
+    Raises Blocked if the axis is not the rows of a matrix.
     """
     place = step.place(0)
     if place is not None and (place.axis or len(step.shape(0)) != 2):

@@ -19,7 +19,8 @@ END = 2**63 - 1
 def slice_(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Slice, or None if the data does not have it.
 
-    An end that is the old size is replaced. Raises Blocked if a part along the axis is taken.
+    An end that is the old size is replaced. Raises Blocked if the node takes only a part of the axis, or if an end
+    along another axis depends on the axis.
     """
     step.require_shared(1, 2, 3, 4)
     place = step.place(0)
@@ -45,7 +46,7 @@ def slice_(step: AxisStep) -> Place | None:
 
 
 def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int, whole: Size) -> None:
-    """Replace the end at `position` of a Slice along the resized axis, if it is the old size, so that all is taken.
+    """Replace the end at `position` of a Slice along the resized axis by an end that takes all, if it is the old size.
 
     Args:
         step: the Slice.
@@ -55,7 +56,7 @@ def _keep_end(step: AxisStep, place: Place, ends: Sequence[Size], position: int,
         whole: the size of the axis in the resized model.
 
     Raises:
-        Blocked: the end takes a part of the axis, or may mean to.
+        Blocked: the end takes only a part of the axis, or may mean to.
     """
     end = ends[position]
     if equal(end, whole) is True or (isinstance(end, int) and end >= FAR):
@@ -115,8 +116,8 @@ def scatter_elements(step: AxisStep) -> Place | None:
 def _same_place(step: AxisStep, along: int) -> Place | None:
     """Return the place of the resized axis, which must be the same in all inputs, or None if no input has it.
 
-    An input without it is repeated. Raises Blocked if places differ, or if it is `along`, the axis on which the
-    operator works.
+    Inputs without it are repeated. Raises Blocked if places differ, or if the resized axis is `along`, the axis along
+    which the operator works.
     """
     found = {place for index in range(step.count) if (place := step.place(index)) is not None}
     if not found:
@@ -133,8 +134,8 @@ def _same_place(step: AxisStep, along: int) -> Place | None:
 def gather_nd(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of GatherND, or None if neither data nor indices have it.
 
-    It may be one of the `batch_dims` of both, an axis of the indices only, or an axis of the data behind the indexed
-    ones. Raises Blocked in any other case.
+    The axis may be one of the `batch_dims` of both, an axis of the indices if there are no `batch_dims`, or an axis of
+    the data behind the indexed ones. Raises Blocked in any other case.
     """
     data, indices = step.place(0), step.place(1)
     shared = step.call.attribute("batch_dims") or 0
@@ -157,7 +158,7 @@ def gather_nd(step: AxisStep) -> Place | None:
 def one_hot(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of OneHot, or None if the indices do not have it.
 
-    An axis that is inserted before it moves it to the back.
+    A new axis in front of the resized axis moves it by one.
     """
     step.require_shared(1, 2)
     place = step.place(0)
@@ -171,7 +172,7 @@ def one_hot(step: AxisStep) -> Place | None:
 def trilu(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
-    Raises Blocked if it is one of the last two axes, rows and columns of a matrix.
+    Raises Blocked if the axis is one of the last two axes, rows and columns of a matrix.
     """
     step.require_shared(1)
     place = step.place(0)
@@ -185,7 +186,7 @@ def trilu(step: AxisStep) -> Place | None:
 def reverse_sequence(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the data and the output, or None if no input has it.
 
-    Lengths without it are repeated. Raises Blocked if it is not `batch_axis`.
+    Lengths without it are repeated. Raises Blocked if the axis is not `batch_axis`.
     """
     data, lengths = step.own_place(0), step.own_place(1)
     if data is None and lengths is None:

@@ -11,8 +11,8 @@ from opset.inference.axes.steps import AxisStep
 def matmul(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in a product of matrices, or None if neither factor has it.
 
-    It may count stacked matrices, rows of the left or columns of the right factor. Raises Blocked if it is summed over,
-    or if both factors have it in different places.
+    The axis may be an axis of stacked matrices, the rows of the left factor, or the columns of the right factor. Raises
+    Blocked if it is summed over, or if both factors have it in different places.
     """
     right = 3 if step.call.schema.name == "QLinearMatMul" else 1
     step.require_shared(*(index for index in range(step.count) if index not in (0, right)))
@@ -48,7 +48,9 @@ def matmul(step: AxisStep) -> Place | None:
 
 
 def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int) -> Place:
-    """Return the place of the resized axis in a product of matrices and a vector. Raises Blocked if it is summed over.
+    """Return the place of the resized axis in a product of a matrix, or stacked matrices, and a vector.
+
+    Raises Blocked if the axis is summed over.
 
     Args:
         places: the places by index of the input; at least one.
@@ -68,7 +70,8 @@ def _vector_product(places: dict[int, Place], ranks: dict[int, int], right: int)
 def gemm(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Gemm, or None if neither A nor B has it.
 
-    It is the rows of A or the columns of B. Raises Blocked if it is summed over, or if C has other slices along it.
+    The axis may be the rows of A or the columns of B. Raises Blocked if it is summed over, if A and B both have it, or
+    if C does not fit.
     """
     places = {index: place for index in (0, 1) if (place := step.place(index)) is not None}
     if len(places) > 1:
@@ -100,7 +103,8 @@ def gemm(step: AxisStep) -> Place | None:
 def einsum(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Einsum, or None if no input has it.
 
-    Raises Blocked unless one letter of the equation stands for it in all inputs, and stays in the output.
+    Inputs with the axis's letter, but without the axis, are repeated along it. Raises Blocked if the axis has different
+    letters in the inputs, or if its letter is not in the output.
     """
     equation = str(step.call.attribute("equation")).replace(" ", "")
     if "..." in equation or "->" not in equation:
@@ -127,7 +131,7 @@ def einsum(step: AxisStep) -> Place | None:
 def determinant(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the determinants, or None if the matrices do not have it.
 
-    Raises Blocked if it is one of the last two axes, rows and columns of a matrix.
+    Raises Blocked if the axis is one of the last two axes, rows and columns of a matrix.
     """
     place = step.place(0)
     if place is not None:

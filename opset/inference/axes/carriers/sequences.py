@@ -11,33 +11,43 @@ from opset.inference.axes.steps import AxisStep
 
 @carries("SequenceConstruct")
 def construct(step: AxisStep) -> Place | None:
-    """Return the place in all elements."""
+    """Return the place of the resized axis in all elements of the sequence, or None if no element has it.
+
+    Raises Blocked if only some elements have it, or if they have it in different places.
+    """
     return _common_place(step, range(step.count))
 
 
 @carries("SequenceInsert")
 def insert(step: AxisStep) -> Place | None:
-    """Return the place in the elements and in the new one; an empty sequence takes any."""
+    """Return the place of the resized axis in the elements and in the new one, or None if none has it.
+
+    An empty sequence fits any place. Raises Blocked if the places differ.
+    """
     step.require_shared(*range(2, step.count))
     return step.place(1) if step.is_empty_sequence(0) else _common_place(step, (0, 1))
 
 
 @carries("SequenceAt", "SequenceErase")
 def take(step: AxisStep) -> Place | None:
-    """Return the place in the elements."""
+    """Return the place of the resized axis in the elements of the sequence, or None if they do not have it."""
     step.require_shared(*range(1, step.count))
     return step.place(0)
 
 
 @carries("SequenceLength")
 def length(step: AxisStep) -> Place | None:
-    """Return None: how many elements there are does not depend on their sizes."""
+    """Return None: the number of elements of a sequence does not depend on their sizes."""
     return None
 
 
 @carries("ConcatFromSequence")
 def join(step: AxisStep) -> Place | None:
-    """Return the place in the elements, which are joined along another axis, or along a new one."""
+    """Return the place of the resized axis in the joined tensor, or None if the elements do not have it.
+
+    With `new_axis`, a new axis in front of the resized axis moves it by one. Raises Blocked if the elements are joined
+    along the resized axis.
+    """
     place = step.place(0)
     if place is None:
         return None
@@ -50,7 +60,10 @@ def join(step: AxisStep) -> Place | None:
 
 @carries("SplitToSequence")
 def split(step: AxisStep) -> Place | None:
-    """Return the place in the parts, if they are cut along another axis."""
+    """Return the place of the resized axis in the parts of a tensor, or None if the tensor does not have it.
+
+    Raises Blocked if the tensor is split along the axis.
+    """
     step.require_shared(*range(1, step.count))
     place = step.place(0)
     if place is None:
@@ -62,7 +75,10 @@ def split(step: AxisStep) -> Place | None:
 
 
 def _common_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
-    """Return the place that all inputs have. Raises Blocked if they have different ones."""
+    """Return the place of the resized axis that the inputs at `indices` have in common, or None if none has it.
+
+    Raises Blocked if they have it in different places, or only some have it.
+    """
     found = {step.place(index) for index in indices}
     if len(found) > 1:
         raise Blocked("the elements of the sequence have the slices at different places, or some have none")

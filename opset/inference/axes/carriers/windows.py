@@ -18,9 +18,9 @@ Col2Im STFT
 
 @carries(*PER_IMAGE)
 def per_image(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis, which must be the first axis of the first input; None if that lacks it.
+    """Return the place of the resized axis in the first input and the output, or None if the first input lacks it.
 
-    Raises Blocked if it is another axis there, or if another input has it.
+    Raises Blocked if the axis is not the first axis there, or if another input has it.
     """
     step.require_shared(*range(1, step.count))
     place = step.place(0)
@@ -31,10 +31,10 @@ def per_image(step: AxisStep) -> Place | None:
 
 @carries("MaxPool")
 def max_pool(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis, which must be the first axis of the input, or None if it lacks it.
+    """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
-    Raises Blocked for another axis, and if the node has the second output, whose positions count elements of all
-    slices.
+    Raises Blocked if the axis is not the first axis, or if the node has the second output, whose positions count
+    elements of all slices.
     """
     place = step.place(0)
     if place is not None:
@@ -48,7 +48,7 @@ def max_pool(step: AxisStep) -> Place | None:
 def batch_normalization(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
-    Raises Blocked if it counts channels, or if statistics are computed from the input.
+    Raises Blocked if the axis is the axis of channels, or if the node computes statistics from the input.
     """
     step.require_shared(*range(1, step.count))
     place = step.place(0)
@@ -66,7 +66,8 @@ def batch_normalization(step: AxisStep) -> Place | None:
 def dft(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
-    Raises Blocked if it is transformed, or is the last axis, of real and imaginary parts.
+    Raises Blocked if the node transforms along the axis, or if the axis is the last one, which holds real and imaginary
+    parts.
     """
     step.require_shared(1, 2)
     place = step.place(0)
@@ -101,7 +102,7 @@ def grid_sample(step: AxisStep) -> Place | None:
 def recurrent(step: AxisStep) -> Sequence[Place | None] | None:
     """Return the places of the resized axis in the three outputs, or None if the input sequences do not have it.
 
-    Initial states and lengths without it are repeated. Raises Blocked if it is not the batch.
+    Initial states and lengths without it are repeated. Raises Blocked if the axis is not the axis of the batch.
     """
     step.require_shared(1, 2, 3, 7)
     place = step.own_place(0)
@@ -158,8 +159,8 @@ def resize(step: AxisStep) -> Place | None:
 def attention(step: AxisStep) -> Sequence[Place | None]:
     """Return the first axis as the place of the resized axis in each output.
 
-    Queries, keys, values and past ones without it are repeated; a mask is broadcast. Raises Blocked if an input has it
-    as another axis.
+    Queries, keys, values, and keys and values of the past are repeated if they lack it. A mask without it is broadcast.
+    Raises Blocked if an input has it as another axis.
     """
     for index in (0, 1, 2, 4, 5):
         if not step.call.has(index):
