@@ -32,6 +32,8 @@ def body_nodes(text: str) -> tuple[Any, ...]:
 def fitting_bodies(schema: OpSchema, opset: int, table: Table) -> Iterator[FunctionBody]:
     """Yield the function bodies that can replace a node at an opset of ai.onnx, best first; types are not checked.
 
+    A body is left out if one of its premises does not hold, or is not known to hold.
+
     Args:
         schema: The operator version of the node.
         opset: The opset of ai.onnx.
