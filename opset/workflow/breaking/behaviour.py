@@ -30,6 +30,7 @@ from opset.workflow.breaking.states import Version
 
 @BREAKING.rule("B141", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each constraint that the older version does not have, under any label."""
     for label, text in pair.new.docs.constraints.items():
         if label not in pair.old.docs.constraints and not _labels_of_same_constraint(pair.old, pair.new, label):
             yield RuleFinding(f"the constraint {label} was added: {text}", ("constraints", label))
@@ -37,6 +38,7 @@ def _constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B142", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each constraint that the newer version does not have, under any label."""
     for label, text in pair.old.docs.constraints.items():
         if label not in pair.new.docs.constraints and not _labels_of_same_constraint(pair.new, pair.old, label):
             yield RuleFinding(f"the constraint {label} was removed: {text}", ("constraints",))
@@ -291,6 +293,7 @@ def _example_result(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B172", OperatorPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _example_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each old example whose inputs and attributes no new example has."""
     for old, new, versions in _match_examples(operators):
         if new is None:
             yield _example_finding(operators, f"the example {old.name!r} was removed, or has other inputs", versions)
@@ -298,6 +301,7 @@ def _example_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B173", OperatorPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _example_renamed(operators: OperatorPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each old example whose inputs and attributes a new example of another name has."""
     for old, new, versions in _match_examples(operators):
         if new is not None and old.name != new.name:
             yield _example_finding(operators, f"the example {old.name!r} is called {new.name!r} now", versions, "")

@@ -114,6 +114,8 @@ def build_corpus(
 ) -> Corpus:
     """Check examples by their kernels, and return them as the files of a corpus with its manifest.
 
+    An example that cannot be a case, or that a judge contradicts, becomes a finding.
+
     Args:
         registry: Operators with their kernels.
         picks: Examples that become cases.
