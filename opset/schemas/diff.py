@@ -74,7 +74,7 @@ def signature_diff(old: OpSchema, new: OpSchema) -> dict[str, Any]:
 def _parameter_diff(old: Sequence[Parameter], new: Sequence[Parameter]) -> dict[str, Any]:
     """Return the differences of inputs or outputs by the keys of a `change:` block, such as "added"; {} for none.
 
-    A parameter is renamed if its position has another name, and each of both names is in one version only.
+    A parameter is renamed if both versions have one at its position, and each version lacks the name of the other.
     """
     before, after = {p.name: p for p in old}, {p.name: p for p in new}
     renamed = {a.name: b.name for a, b in zip(old, new, strict=False) if a.name not in after and b.name not in before}

@@ -17,7 +17,7 @@ from opset.schemas.model import FunctionBody, OpSchema
 def body_nodes(text: str) -> tuple[Any, ...]:
     """Return the NodeProtos of a function body's text; they are cached, so callers must not change them.
 
-    Raises SchemaError S233 if the text cannot be read; its location is line:column in the text.
+    Raises SchemaError S233 if the text cannot be read; the location of the finding is line:column in the text.
     """
     try:
         graph = parse_graph(f"body () => () {{\n{text}\n}}")

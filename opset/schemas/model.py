@@ -367,7 +367,7 @@ def unknown_words(unknown: str) -> str:
 
 
 def example_versions(example: Example, versions: Iterable[int]) -> list[int]:
-    """Return the versions, of those in `versions`, for which an example holds: from its `since` to its `until`."""
+    """Return the members of `versions` at which an example holds: from its `since` to its `until`."""
     return versions_between(versions, example.since, example.until)
 
 

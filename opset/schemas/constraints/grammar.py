@@ -287,6 +287,7 @@ class _Parser:
         return operands
 
     def read_pattern(self) -> Pattern:
+        """Read one shape pattern in parentheses, such as `(N, C, ...)`."""
         self.expect("(")
         sizes: list[Size] = []
         run: str | None = None
@@ -351,6 +352,7 @@ class _Parser:
         return Expression(self.take(), (self.read_number(),))
 
     def read_number(self) -> Expression:
+        """Read an expression for a number."""
         return self.check_number(self.read_sum())
 
     def check_number(self, expression: Expression) -> Expression:
@@ -383,6 +385,7 @@ class _Parser:
         return self.read_operand()
 
     def read_operand(self) -> Expression:
+        """Read a number, a name, a call such as `rank(X)`, or anything in parentheses."""
         if self.accept("("):
             inner = self.read_condition()
             self.expect(")")

@@ -126,9 +126,10 @@ def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions)
 
 
 def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: Versions) -> Iterator[str]:
-    """Yield a message for each respect in which a node of a body does not fit its operator, or may not use it.
+    """Yield a message for each respect in which a node of a body does not fit its operator.
 
-    `inputs` are the names of its inputs, "" for one that may be left out.
+    A node that a body may not have, of another domain or with a graph, gives one message. `inputs` are the names of its
+    inputs, "" for one that may be left out.
     """
     name, domain = node.op_type, normalize_domain(node.domain)
     if domain not in ("", use.schema.domain):

@@ -50,7 +50,8 @@ def _first_misfit(
 ) -> str:
     """Return why a node of a body does not take the types that reach it from the body's inputs, "" if all take them.
 
-    `bound` has a type for each type constraint; the type of a constraint in `free` is taken as unknown.
+    Nodes from the first unknown operator on are not checked. `bound` has a type for each type constraint; the type of a
+    constraint in `free` is taken as unknown.
     """
     known: dict[str, str | None] = {}
     for each in schema.inputs:
@@ -87,7 +88,7 @@ def _first_misfit(
 def _pair_names(parameters: Sequence[Parameter], names: Sequence[str]) -> Iterator[tuple[Parameter, str]]:
     """Yield (parameter, name) for each value of a node's inputs or outputs that is not left out.
 
-    All values after the last parameter belong to it.
+    Values beyond the last parameter are paired with it.
     """
     for index, name in enumerate(names):
         if name and parameters:

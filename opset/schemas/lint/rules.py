@@ -94,8 +94,8 @@ def check_target(
 
     Args:
         target: Operator files of a folder of domains.
-        hooks_of: Returns the functions registered for operators; its argument are families of the standard's operators,
-            whose modules have to be loaded.
+        hooks_of: Returns the functions registered for operators, given families of the standard's operators, whose
+            modules have to be loaded; () for other operators.
         released: Whether every version has to be in the lock.
     """
     folder = target.folder
