@@ -180,7 +180,10 @@ def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B157", VersionPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for edited descriptions; it is a warning if more than a few words differ, else a notice."""
+    """Yield a finding for edited descriptions; it is a warning if more than a few words differ, else a notice.
+
+    Edited counterparts are a notice, too.
+    """
     if not pair.in_place:
         return
     old, new = pair.old.docs, pair.new.docs
@@ -237,7 +240,10 @@ _CLARIFY = "if implementations already do this, approve it as a clarification; o
 
 @BREAKING.rule("B161", VersionPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if a released `change:` block was edited to declare an adapter derived, written or impossible."""
+    """Yield a finding for each adapter whose declaration in a released `change:` block was edited.
+
+    It is an error if the adapter is impossible now, else a notice.
+    """
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
     for way in ("up", "down"):
@@ -385,5 +391,5 @@ def _canonical_value(value: Any) -> Any:
 
 
 def _is_float(element: Any, type_: str) -> bool:
-    """Whether an element of a value of type `type_` is written as an integer, but means exactly this float."""
+    """Whether an element of a value of type `type_` is a float that is written as an integer, without rounding."""
     return type(element) is int and "float" in type_ and abs(element) < 2**53

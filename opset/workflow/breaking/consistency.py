@@ -70,7 +70,10 @@ def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> boo
 
 @BREAKING.rule("B183", VersionPair, requires=NONE, clause=TYPES)
 def _body_types(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each type that a version allows, but not the operators in its function body."""
+    """Yield a finding for each type that a version allows, and an operator in its function body does not.
+
+    A version whose types, inputs and function bodies were not edited passes.
+    """
     old, new = pair.old.schema, pair.new.schema
     if pair.in_place and (old.types, old.function, old.inputs) == (new.types, new.function, new.inputs):
         return

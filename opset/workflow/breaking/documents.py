@@ -261,7 +261,7 @@ def _parse_note(data: Mapping[str, Any]) -> ImplementationNote:
 def _parse_grounds(data: Mapping[str, Any]) -> tuple[str, str]:
     """Return (clause of the standard, reason for the choice) of an example or special case in JSON.
 
-    `because` has the one that `status` says; the other is "", and both are if it is derived.
+    `because` is the one that `status` names, and the other is ""; both are "" for what is derived.
     """
     status, because = data.get("status", DERIVED), _require_text(data.get("because", ""))
     return because if status == STATED else "", because if status == CHOSEN else ""

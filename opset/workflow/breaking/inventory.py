@@ -73,7 +73,8 @@ def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
 def _lock_contradicted(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each version in a lock that neither state has, or that now has another signature.
 
-    What another rule reports is left out: operators and versions that only the older state has, and edits of it.
+    What another rule reports is left out: operators and versions that only the older state has, and edits of signatures
+    that it has.
     """
     for lock in (comparison.new.lock, comparison.old.lock):
         for domain, operators in (lock or {}).items():

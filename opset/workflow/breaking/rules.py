@@ -186,7 +186,10 @@ class StateComparison:
 
     @cached_property
     def changed_function_files(self) -> Mapping[str, frozenset[str]]:
-        """The names of Python files beside the YAML that differ between the states, by domain."""
+        """The names of Python files beside the YAML that differ between the states, by domain.
+
+        It is {} if the files of a state are unknown.
+        """
         old, new = self.old.functions, self.new.functions
         changed: dict[str, set[str]] = {}
         if old is None or new is None:

@@ -34,6 +34,7 @@ MOST_RANK = 9
 
 @BREAKING.rule("B111", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_added(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each input or output that was added."""
     for side in SIDES:
         for name in pair.side_difference(side, "added"):
             option = next(each.option for each in getattr(pair.new.schema, side) if each.name == name)
@@ -42,6 +43,7 @@ def _parameter_added(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B112", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_removed(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each input or output that was removed."""
     for side in SIDES:
         for name in pair.side_difference(side, "removed"):
             yield RuleFinding(f"the {side[:-1]} {name!r} was removed", (side,))
@@ -49,6 +51,7 @@ def _parameter_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B113", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each input or output that has another name at the same position."""
     for side in SIDES:
         for old, new in (pair.side_difference(side, "renamed") or {}).items():
             yield RuleFinding(f"the {side[:-1]} {old!r} is called {new!r} now", (side, new))
@@ -127,6 +130,7 @@ def _attribute_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B123", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each attribute that has another name now."""
     for old, new in pair.renamed_attributes.items():
         yield RuleFinding(f"the attribute {old!r} is called {new!r} now", ("attributes", new))
 
@@ -367,5 +371,5 @@ def _retyped_parameters(pair: VersionPair) -> Iterator[tuple[str, str, Parameter
 
 
 def _types_text(types: Iterable[str]) -> str:
-    """Return types as text; a large set of types is shown by its name."""
+    """Return types as text, tensors by their element types: "float, string"."""
     return listing(shortest_expressions(types, {}))
