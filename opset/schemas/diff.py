@@ -45,7 +45,7 @@ class Transition:
 
     @cached_property
     def undeclared_keys(self) -> tuple[str, ...]:
-        """The keys ("inputs", "types") in which the `change:` block does not declare how the signatures differ."""
+        """The keys, such as "inputs", for which the `change:` block differs from the computed difference; sorted."""
         computed, declared = (
             {key: json.dumps(part, sort_keys=True) for key, part in difference.items()}
             for difference in (self.difference, self.change.diff)
@@ -55,7 +55,7 @@ class Transition:
 
 
 def signature_diff(old: OpSchema, new: OpSchema) -> dict[str, Any]:
-    """Return the differences of two signatures in the form of a `change:` block, empty if there are none."""
+    """Return the differences of two signatures in the form that this module's docstring shows; {} if there are none."""
     diff: dict[str, Any] = {}
     for flag in ("deprecated", "experimental"):
         if getattr(old, flag) != getattr(new, flag):
@@ -72,6 +72,10 @@ def signature_diff(old: OpSchema, new: OpSchema) -> dict[str, Any]:
 
 
 def _parameter_diff(old: Sequence[Parameter], new: Sequence[Parameter]) -> dict[str, Any]:
+    """Return the differences of inputs or outputs by the keys of a `change:` block, such as "added"; {} for none.
+
+    A parameter is renamed if both versions have one at its position, and each version lacks the name of the other.
+    """
     before, after = {p.name: p for p in old}, {p.name: p for p in new}
     renamed = {a.name: b.name for a, b in zip(old, new, strict=False) if a.name not in after and b.name not in before}
     back = {b: a for a, b in renamed.items()}
@@ -93,6 +97,7 @@ _PARAMETER_FIELDS = {"retyped": "type", "arity": "option", "homogeneous": "homog
 
 
 def _attribute_diff(old: dict[str, Attribute], new: dict[str, Attribute]) -> dict[str, Any]:
+    """Return the differences of attributes by name: "added" or "removed" with a type, or [old, new] of what changed."""
     diff: dict[str, Any] = {}
     for name in sorted(old.keys() | new.keys()):
         if name not in old:
@@ -120,6 +125,7 @@ def _as_list(value: Any) -> Any:
 
 
 def _type_diff(old: dict[str, tuple[str, ...]], new: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+    """Return the differences of type constraints by name: "new", "gone", or types signed + (added) or - (removed)."""
     diff: dict[str, Any] = {}
     for name in sorted(old.keys() | new.keys()):
         if name not in old:
@@ -133,7 +139,7 @@ def _type_diff(old: dict[str, tuple[str, ...]], new: dict[str, tuple[str, ...]])
 
 
 def compact_diff(diff: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
-    """Return a signature difference as authors write it: types by names of sets, and floats with few digits."""
+    """Return a signature difference as authors write it: with names of type sets, and floats with few digits."""
     compact: dict[str, Any] = {key: _shorten_floats(part) for key, part in diff.items()}
     for name, part in diff.get("types", {}).items():
         if isinstance(part, list):
@@ -142,7 +148,10 @@ def compact_diff(diff: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
 
 
 def signed_expressions(types: Sequence[str], sets: TypeSets) -> list[str]:
-    """Return types signed + (added) or - (removed) as a shorter list, with names of sets: ["+float8", "-bool"]."""
+    """Return types as a shorter list with names of sets, such as ["+float8", "-bool"].
+
+    Each type begins with + (added) or - (removed), before and after.
+    """
     parts = {sign: [type_[1:] for type_ in types if type_[0] == sign] for sign in "+-"}
     return [sign + each for sign, some in parts.items() for each in shortest_expressions(some, sets)]
 

@@ -17,7 +17,7 @@ from opset.schemas.model import FunctionBody, OpSchema
 def body_nodes(text: str) -> tuple[Any, ...]:
     """Return the NodeProtos of a function body's text; they are cached, so callers must not change them.
 
-    Raises SchemaError S233 if the text cannot be read; its location is line:column in the text.
+    Raises SchemaError S233 if the text cannot be read; the location of the finding is line:column in the text.
     """
     try:
         graph = parse_graph(f"body () => () {{\n{text}\n}}")
@@ -31,6 +31,8 @@ def body_nodes(text: str) -> tuple[Any, ...]:
 
 def fitting_bodies(schema: OpSchema, opset: int, table: Table) -> Iterator[FunctionBody]:
     """Yield the function bodies that can replace a node at an opset of ai.onnx, best first; types are not checked.
+
+    A body is left out if one of its premises does not hold, or is not known to hold.
 
     Args:
         schema: The operator version of the node.

@@ -59,7 +59,10 @@ _FLAGS = {
 
 @lru_cache(maxsize=1)
 def standard_index() -> dict[str, Any]:
-    """Return the compiled operators of the standard; rebuilt if the file is missing or the YAML has changed; cached."""
+    """Return the compiled operators of the standard; cached.
+
+    They are compiled anew if their file is missing or damaged or, in a checkout, if the YAML has changed.
+    """
     index = _read_index(FOLDER / _INDEX)
     in_checkout = (FOLDER.parents[1] / "pyproject.toml").exists()
     if index is None or (in_checkout and index["stamp"] != _stamp_of(FOLDER)):
@@ -69,13 +72,13 @@ def standard_index() -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def standard_prose() -> dict[str, Any]:
-    """Return the compiled prose of the standard; rebuilt if the file does not belong to the index; cached."""
+    """Return the compiled prose of the standard, compiled anew if its file is missing or of another index; cached."""
     return _read_beside_index(_PROSE) or _build_standard()[1]
 
 
 @lru_cache(maxsize=1)
 def standard_examples() -> dict[str, Any]:
-    """Return the compiled examples of the standard; rebuilt if the file does not belong to the index; cached."""
+    """Return the compiled examples of the standard, compiled anew if their file is missing or of another index."""
     return _read_beside_index(_EXAMPLES) or _build_standard()[2]
 
 
@@ -107,7 +110,10 @@ def build_index(folder: Path) -> Compiled:
 
 
 def compile_operators(operators: Iterable[Operator], sets: TypeSets) -> Compiled:
-    """Return index, prose and examples of operators as plain data; `sets` are the type sets that the YAML may name."""
+    """Return index, prose and examples of operators as plain data; their stamps are 0.
+
+    `sets` are the type sets that the YAML may name.
+    """
     index: dict[str, Any] = {"stamp": 0, "types": [], "newest": {}, "operators": {}}
     prose: dict[str, Any] = {"stamp": 0, "sets": dict(sets), "operators": {}}
     examples: dict[str, Any] = {"stamp": 0, "operators": {}}
@@ -130,11 +136,13 @@ def compile_operators(operators: Iterable[Operator], sets: TypeSets) -> Compiled
 
 
 def _example_data(example: Example) -> dict[str, Any]:
+    """Return an example as plain data, without the fields that have their default."""
     values = {key: getattr(example, key) for key in _EXAMPLE}
     return {key: _plain_data(value) for key, value in values.items() if value != _EXAMPLE[key]}
 
 
 def _plain_data(value: Any) -> Any:
+    """Return a value as JSON holds it: ExampleValues as mappings, tuples as lists, keys as text."""
     if isinstance(value, ExampleValue):
         return {key: _plain_data(getattr(value, key)) for key in ("type", "content", "shape")}
     if isinstance(value, dict):
@@ -143,6 +151,10 @@ def _plain_data(value: Any) -> Any:
 
 
 def _version_data(schema: OpSchema, table: dict[tuple[str, ...], int], bodies: list[FunctionBody]) -> dict[str, Any]:
+    """Return the plain data of a version, without what is empty or has its default.
+
+    Type lists and function bodies are written as positions in `table` and `bodies`, to which new ones are added.
+    """
     data: dict[str, Any] = {"since": schema.since_version}
     data["inputs"] = [*map(_trim_defaults, schema.inputs)]
     data["outputs"] = [*map(_trim_defaults, schema.outputs)]
@@ -252,7 +264,7 @@ def make_examples(examples: dict[str, Any], domain: str, name: str) -> tuple[Exa
 
 
 def _make_value(data: Any) -> Any:
-    """Return compiled data of an example with each mapping turned into an ExampleValue."""
+    """Return compiled data of an example, with each mapping of type, content and shape turned into an ExampleValue."""
     if isinstance(data, list):
         return [_make_value(each) for each in data]
     if not isinstance(data, dict):
@@ -267,11 +279,13 @@ def _make_value(data: Any) -> Any:
 
 
 def _type_list(table: list[Any], number: int) -> tuple[str, ...]:
+    """Return a type list by its position in the table, as a tuple; the tuple is kept in the table."""
     table[number] = types = tuple(table[number])
     return types
 
 
 def _make_change(attributes: dict[str, Any] | None = None, **said: Any) -> Change:
+    """Return a Change from its compiled fields; fields that are missing have their default."""
     declared = {key: AttributeChange(**_freeze(each)) for key, each in (attributes or {}).items()}
     return Change(attributes=declared, **said)
 
@@ -284,7 +298,7 @@ def _freeze(value: Any) -> Any:
 
 
 def _stamp_of(folder: Path) -> int:
-    """Return a number that changes when a YAML or Python file of a folder is added, removed or changed."""
+    """Return a number that changes if a YAML or Python file in a folder or one level below comes, goes or changes."""
     entries: list[os.DirEntry[str]] = []
     for place in (folder, *(each for each in folder.iterdir() if each.is_dir())):
         with os.scandir(place) as files:

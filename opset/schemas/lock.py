@@ -1,7 +1,7 @@
 """The lock of released versions: a hash of each one's signature, so that an edit of one does not go unseen.
 
 A released version never changes its meaning for a model; its prose, its family and its change block are not
-locked. The lock is written when versions are released, for those alone that it does not hold yet.
+locked. When versions are released, those that the lock does not hold yet are added to it.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ def parse_lock(data: bytes, path: Path | str) -> Lock:
 
 
 def _reading_error(path: Path | str, error: Exception) -> SchemaError:
+    """Return SchemaError S204, with the reason that an exception gives."""
     why = error.strerror if isinstance(error, OSError) else None
     return SchemaError(Finding("S204", "the lock file cannot be read", place=str(path), why=why or str(error)))
 

@@ -175,7 +175,7 @@ class OpSchema:
     bodies, highest opset first; they are no part of the signature either.
     `unknown` is "" unless a document of others declares the version: with TYPES, its parameters and attributes are
     known by name, and neither their types nor which may be left out; with SIGNATURE, not even these.
-    Equality and hash are by identity of content.
+    Schemas are equal if all their fields are, apart from `change` and `prose`.
     """
 
     domain: str
@@ -272,7 +272,10 @@ class OpSchema:
         return UNBOUNDED if self.unknown == SIGNATURE else _arity(self.outputs)[1]
 
     def function_bodies(self, opset: int) -> tuple[FunctionBody, ...]:
-        """Return the function bodies to use at an opset of ai.onnx; of several for the same nodes, only the newest."""
+        """Return the function bodies to use at an opset of ai.onnx, highest opset first.
+
+        Of several bodies for the same nodes and types, only the newest is returned.
+        """
         found: dict[str, FunctionBody] = {}
         for body in self.function:
             if body.opset <= opset:
@@ -371,7 +374,7 @@ def unknown_words(unknown: str) -> str:
 
 
 def example_versions(example: Example, versions: Iterable[int]) -> list[int]:
-    """Return those of an operator's `versions` that an example holds for: from its `since` to its `until`."""
+    """Return the members of `versions` at which an example holds: from its `since` to its `until`."""
     return versions_between(versions, example.since, example.until)
 
 
@@ -386,6 +389,7 @@ def is_random(example: Example) -> bool:
 
 
 def _arity(parameters: tuple[Parameter, ...]) -> tuple[int, int]:
+    """Return the smallest and the largest number of inputs or outputs that a node may have; at most UNBOUNDED."""
     least = most = 0
     for position, parameter in enumerate(parameters, 1):
         if parameter.option == VARIADIC:

@@ -56,6 +56,7 @@ class Quirk(NamedTuple):
 def _foreign(
     name: str, last: int, origin: str, writers: str, what: str, stand_in: tuple[str, int] | None = None
 ) -> Quirk:
+    """Return the quirk about an operator of the domain `origin` in the standard's domain, in opsets up to `last`."""
     form = f"{name} in the standard's domain, which has no such operator"
     return Quirk((name,), 1, last, form, writers, ORT, KEEP, what, stand_in=stand_in, origin=origin)
 
@@ -133,7 +134,10 @@ def alias(op_type: str, version: int) -> Quirk | None:
 
 
 def quirk_of_values(op_type: str, version: int) -> Quirk | None:
-    """Return the quirk by which runtimes compute nodes that break the operator's constraints, None if there is none."""
+    """Return the quirk by which runtimes compute nodes that break the operator's constraints, None if there is none.
+
+    Quirks about an attribute count only if they name the definition that computes the node.
+    """
     found = (each for each in quirks_of(op_type, version) if each.action == KEEP and not each.origin)
     return next((each for each in found if each.stand_in is not None or not each.attribute), None)
 

@@ -202,6 +202,7 @@ def _operator_files(folder: Path, selection: Selection) -> list[Path]:
 
 
 def _report_none(folder: Path, others: Sequence[Path], selection: Selection) -> None:
+    """Add the finding that a folder has no operators; `others` are the YAML files in it, none of which is one."""
     names = ", ".join(str(each.relative_to(folder)) for each in others[:_MAX_LISTED])
     more = f" and {len(others) - _MAX_LISTED:,} more" if len(others) > _MAX_LISTED else ""
     why = f"it has YAML files that are none: {names}{more}" if others else "it has no YAML file of an operator"
@@ -215,7 +216,10 @@ def _has_shared_files(folder: Path) -> bool:
 
 
 def _is_of_domains(folder: Path) -> bool:
-    """Whether a folder looks like a folder of domains and not like one domain: shared files, or no dot in its name."""
+    """Whether a folder counts as a folder of domains, and not as a domain.
+
+    It does if it has types.yaml or the lock, or if its name has no dot.
+    """
     return _has_shared_files(folder) or "." not in os.path.basename(os.path.abspath(folder))
 
 
@@ -255,6 +259,7 @@ def _entries_of(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _is_folder(entry: os.DirEntry[str], links: bool = True) -> bool:
+    """Whether an entry is a folder; a link to a folder counts only if `links`."""
     try:
         return entry.is_dir(follow_symlinks=links)
     except OSError:  # a link to itself
@@ -262,7 +267,7 @@ def _is_folder(entry: os.DirEntry[str], links: bool = True) -> bool:
 
 
 def _operators_in(folder: Path) -> list[Path]:
-    """Return the YAML files directly in a folder; [] if none of them looks like operator YAML."""
+    """Return the YAML files directly in a folder; [] if none looks like operator YAML, or the folder cannot be read."""
     try:
         files = [folder / entry.name for entry in _entries_of(folder) if entry.name.endswith(SUFFIX)]
     except OSError:
@@ -321,6 +326,10 @@ class _Search:
                 self.selection.report_suffix(path)
 
     def _is_operator_file(self, path: Path) -> bool:
+        """Whether a file looks like operator YAML; always False after MAX_PEEKED files.
+
+        Adds a finding if the file cannot be read.
+        """
         self.peeks -= 1
         if self.peeks < 0:
             return False

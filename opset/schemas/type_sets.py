@@ -73,6 +73,7 @@ def shortest_expressions(types: Iterable[str], sets: TypeSets) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _shortest_expressions(wanted: frozenset[str], sets: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[str, ...]:
+    """Return what `shortest_expressions` does, from arguments that can be cached."""
     left = set(wanted)
     chosen: list[str] = []
     for expression, members in _set_expressions(sets):

@@ -123,15 +123,17 @@ def _limits(runtime: Runtime, registry: Registry) -> dict[str, tuple[int, int]]:
 def _loads(
     runtime: Runtime, node: Any, imports: Mapping[str, int], inputs: Sequence[str], outputs: Sequence[str]
 ) -> bool:
+    """Whether the runtime loads a model of one node, with inputs of these types and of the shape [2, 2]."""
     return not Trial(runtime, node, imports, [Given(each, (2, 2)) for each in inputs], outputs).load()
 
 
 def _entries(
     runtime: Runtime, registry: Registry, domain: str, name: str, limits: Mapping[str, tuple[int, int]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield an entry of a runtime's file for each version of an operator, oldest first; {} if it does not load.
+    """Yield the entry of a runtime's file for each version of an operator that the runtime's opsets include.
 
-    `limits` are the versions that `_limits` returns.
+    The oldest version comes first. One that the runtime does not load gives {}; one that withdraws the operator is left
+    out. `limits` are the versions that `_limits` returns.
     """
     least, most = limits.get(domain, (1, 0))
     examples = [each for each in registry.examples(name, domain) if not each.error]
@@ -247,7 +249,8 @@ def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema
 def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[str, Trial]]:
     """Yield (type, trial) for each type of a type parameter: a copy of `trial` with values of that type.
 
-    The trial itself is among them. Nothing is yielded if it has no value of the parameter.
+    If no input has the parameter, an attribute that names the type of an output is varied. The trial itself is among
+    the results if an input has the parameter. If neither is possible, nothing is yielded.
     """
     places = (*zip(trial.inputs, _parameters(schema.inputs, len(trial.inputs)), strict=True),)
     old = next((each.type for each, name in places if name == parameter and each.type), "")
@@ -297,7 +300,10 @@ def _constant_inputs(trial: Trial, schema: OpSchema) -> list[str]:
 
 
 def _merge_versions(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a list in which entries of consecutive versions that are equal otherwise are merged; {} separates them."""
+    """Return the entries that are not {}, with consecutive ones merged if they differ only in their versions.
+
+    Entries with a {} between them are not merged.
+    """
     merged: list[dict[str, Any]] = []
     for before, each in zip([{}, *entries], entries, strict=False):
         if not each:

@@ -46,6 +46,22 @@ def test_the_sign_of_zero_is_positive(kind):
     assert np.signbit(y).tolist() == [False, False, True]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_relu_keeps_the_sign_of_zero(kind):
+    graph = f"g ({kind}[40] x) => ({kind}[40] y) {{ y = Relu (x) }}"
+    x = np.tile(np.array([-0.0, 0.0, -3.0, 2.0], KINDS[kind]), 10)  # more elements than numpy computes one by one
+    (y,) = results(graph, {"x": x})
+    assert np.array_equal(y, np.tile([0, 0, 0, 2], 10))
+    assert np.signbit(y).tolist() == [True, False, False, False] * 10
+
+
+@pytest.mark.parametrize(("bias", "expected"), [(40000.0, [0, 25539]), (2.0**31 + 256, [0, -253]), (-1e20, [0, 3])])
+def test_integers_wrap_when_they_shrink_by_a_bias_beyond_their_type(bias, expected):
+    graph = f"g (int16[2] x) => (int16[2] y) {{ y = Shrink <bias: float = {bias}> (x) }}"
+    (y,) = results(graph, {"x": np.array([0, 3], np.int16)})
+    assert y.tolist() == expected
+
+
 TYPES = (np.bool_, np.int8, np.uint64, np.float16, ml_dtypes.bfloat16, np.float32, np.complex64, np.complex128, object)
 SHAPES = [((50, 60),) * 3, ((50, 60), (1, 60), (50, 1)), ((3000,), (), ()), ((50, 1, 60), (60, 1), ()), ((2, 2),) * 3]
 

@@ -106,6 +106,7 @@ def nan(count):
         of("Scan", 8, "C7", "a rank is too low", None, STATE, STATE, num_scan_inputs=1, body=SUM, outputs=2),
         of("Scan", 8, "C7", "batches of [2, 1]", None, np.zeros(2, np.float32), BATCH, num_scan_inputs=1, body=SUM,
            outputs=2),
+        of("Shrink", 9, "", "standard does not define", np.ones(2, np.int8), bias=np.inf),
         of("Split", 18, "C2", "num_outputs 3, 2 outputs", np.arange(4), num_outputs=3, outputs=2),
         of("Split", 13, "C2", "1 parts, 2 outputs", np.arange(4), np.array([4]), outputs=2),
         of("TensorScatter", 24, "C2", "axis 1", np.zeros((1, 2, 3), np.float32), np.zeros((1, 1, 4), np.float32),

@@ -16,8 +16,11 @@ from opset.reference.registration import Function, kernel
 
 @kernel("Relu")
 def relu_1(x: Array) -> Array:
-    """Return max(x, 0); NaN stays NaN."""
-    return np.maximum(x, x.dtype.type(0))
+    """Return max(x, 0); NaN and -0.0 stay as they are."""
+    result = np.maximum(x, x.dtype.type(0), out=np.empty_like(x))
+    if x.dtype.kind not in "iu":
+        np.copyto(result, x, where=x == 0)  # np.maximum leaves the sign of zero open
+    return result
 
 
 @kernel("Sigmoid")
@@ -154,9 +157,14 @@ def gelu_20(x: Array, *, approximate: str) -> Array:
 @rounded_once
 def shrink_9(x: Array, *, bias: float, lambd: float) -> Array:
     """Return x + bias below -lambd, x - bias above lambd, 0 between; results for integers are truncated."""
-    if x.dtype.kind in "iu" and bias != math.floor(bias):
+    if x.dtype.kind not in "iu":
+        shift = np.array(bias).astype(x.dtype)
+    elif not math.isfinite(bias):
+        raise ValueError(f"'bias' is {bias}, and the standard does not define the result for integers")
+    elif bias != math.floor(bias):
         return shrink_9(x.astype(np.float64), bias=bias, lambd=lambd).astype(x.dtype)
-    shift = np.array(bias).astype(x.dtype)
+    else:
+        shift = np.array(int(bias) % 2**64, np.uint64).astype(x.dtype)  # numpy does not wrap floats
     return select(x < -lambd, x + shift, select(x > lambd, x - shift, x.dtype.type(0)))
 
 

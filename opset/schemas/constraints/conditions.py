@@ -158,7 +158,7 @@ class ConditionReader(Fields):
     def _read_condition(self, condition: Condition, key: YamlNode, node: YamlNode) -> None:
         """Keep a condition if it is legal, else add a finding.
 
-        `key` is the YAML node of the subject's name, `node` the one of the condition's text.
+        `key` is the YAML node of the subject's name, `node` the YAML node of the condition's text.
         """
         kind, subject = condition.kind, condition.subject
         both = kind in (VALUES, DISTINCT, GIVEN)

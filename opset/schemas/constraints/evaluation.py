@@ -34,6 +34,7 @@ class Algebra(NamedTuple):
 
 
 def _combine_numbers(function: Callable[..., Any], *numbers: Any) -> Any:
+    """Return `function(*numbers)`, None if the result is too large for a float."""
     try:
         return function(*numbers)
     except OverflowError:  # of a product of many sizes and a fraction
@@ -47,7 +48,8 @@ NUMBERS = Algebra(operator.eq, operator.le, operator.lt, _combine_numbers)
 def evaluate(expression: Expression, table: Table, algebra: Algebra = NUMBERS) -> Any:
     """Return the value of an expression such as `rank(X) - 1`, None if it is unknown.
 
-    `table` has functions that return the value of a name; `algebra` computes with sizes.
+    `table` has, by operator ("rank"), the function that returns the value of a name; `algebra` computes with sizes.
+    A quotient is unknown if the divisor may be 0.
     """
     kind, operands = expression
     if kind == "constant":
@@ -64,7 +66,7 @@ def evaluate(expression: Expression, table: Table, algebra: Algebra = NUMBERS) -
 def is_met(condition: Expression, value: Any, table: Table, algebra: Algebra = NUMBERS) -> bool | None:
     """Return whether a value meets a condition, None if that is undecided.
 
-    `table` has functions that return the values of names in the condition; `algebra` compares sizes.
+    `table` has, by operator ("rank"), the function that returns the value of a name; `algebra` compares sizes.
     """
     kind, operands = condition
     if kind in ("or", "and", "chain"):
@@ -107,6 +109,7 @@ def _is_other(algebra: Algebra, value: Any, bound: Any) -> bool | None:
 
 
 def _is_multiple(algebra: Algebra, value: Any, divisor: Any) -> bool | None:
+    """Return whether a size is a multiple of another, None if that is undecided or the other may not be positive."""
     if algebra.less(0, divisor) is not True:
         return None
     return compare("=", algebra.combine(operator.mod, value, divisor), 0, algebra)

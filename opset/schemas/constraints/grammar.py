@@ -234,7 +234,10 @@ def _as_condition(expression: Expression) -> Expression:
 
 
 class _Parser:
-    """Recursive-descent parser of patterns, conditions and expressions, with a method for each grammar rule."""
+    """Recursive-descent parser of patterns, conditions and expressions, with a method for each grammar rule.
+
+    A method that reads or expects something raises ValueError if the text has something else.
+    """
 
     def __init__(self, text: str) -> None:
         if len(text) > MAX_LENGTH:
@@ -266,6 +269,7 @@ class _Parser:
         return is_next
 
     def expect(self, token: str) -> None:
+        """Move past the next token. Raises ValueError if it is not `token`."""
         if not self.accept(token):
             raise ValueError(f"{token!r} is missing in {self.text!r} before {self.peek() or 'its end'!r}")
 
@@ -283,6 +287,7 @@ class _Parser:
         return operands
 
     def read_pattern(self) -> Pattern:
+        """Read one shape pattern in parentheses, such as `(N, C, ...)`."""
         self.expect("(")
         sizes: list[Size] = []
         run: str | None = None
@@ -304,6 +309,7 @@ class _Parser:
         return Pattern(tuple(before), run, tuple(after))
 
     def read_size(self) -> Size:
+        """Read one size of a pattern: `_`, expressions joined by "or", or a name with a default (`C=1`)."""
         if self.accept("_"):
             return Size(())
         choices = tuple(self.read_operands("or", self.read_number))
@@ -318,11 +324,15 @@ class _Parser:
         return self.read_joined("or", lambda: self.read_joined("and", self.read_test))
 
     def read_joined(self, word: str, read: Callable[[], Expression]) -> Expression:
+        """Read operands joined by `word`, "or" or "and"; a single one is returned as it is."""
         operands = self.read_operands(word, read)
         return Expression(word, tuple(map(_as_condition, operands))) if len(operands) > 1 else operands[0]
 
     def read_test(self) -> Expression:
-        """Read a comparison, a condition in parentheses, or a number N, which stands for `= N`."""
+        """Read a test: `< 3`, `x < 3`, `0 < x < 3`, `multiple of N`, a condition in parentheses, or a number.
+
+        A number is returned as it is; `_as_condition` makes `= N` of it.
+        """
         if self.accept("multiple"):
             self.expect("of")
             return Expression("multiple", (self.read_number(),))
@@ -342,6 +352,7 @@ class _Parser:
         return Expression(self.take(), (self.read_number(),))
 
     def read_number(self) -> Expression:
+        """Read an expression for a number."""
         return self.check_number(self.read_sum())
 
     def check_number(self, expression: Expression) -> Expression:
@@ -360,6 +371,7 @@ class _Parser:
         return result
 
     def read_chain(self, operators: tuple[str, ...], read: Callable[[], Expression]) -> Expression:
+        """Read numbers that `read` reads, joined by `operators` from left to right."""
         result = read()
         while self.peek() in operators:
             result = Expression(self.take(), (self.check_number(result), self.check_number(read())))
@@ -373,6 +385,7 @@ class _Parser:
         return self.read_operand()
 
     def read_operand(self) -> Expression:
+        """Read a number, a name, a call such as `rank(X)`, or anything in parentheses."""
         if self.accept("("):
             inner = self.read_condition()
             self.expect(")")

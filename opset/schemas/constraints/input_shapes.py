@@ -147,7 +147,10 @@ class Match:
         }
 
     def check(self) -> None:
-        """Check all constraints. Raises Violation for the first that is surely broken; undecided ones pass."""
+        """Check all constraints, and set `sizes` and `runs` to the values that names in patterns have.
+
+        Raises Violation for the first constraint that is surely broken; undecided ones pass.
+        """
         self.runs = {name: tuple(value) for name in self.plan.runs if (value := self._attribute(name))}
         for check in self.plan.checks:
             if all(self._is_met(condition, self._evaluate(subject)) is True for subject, condition in check.premises):
@@ -174,6 +177,7 @@ class Match:
         return range(position, len(self.shapes))
 
     def _check_subject(self, check: Check, index: int) -> None:
+        """Check the input at `index`, or for -1 another subject. Raises Violation if it surely breaks the check."""
         if check.kind == SHAPE:
             self._check_shape(check, index)
         elif check.kind == BROADCAST:
@@ -186,7 +190,10 @@ class Match:
                     raise Violation(check.label, self._detail(check, index, value))
 
     def _values_of(self, check: Check, index: int) -> Iterable[Any]:
-        """Return the values of a check's subject, each of which has to meet the condition; None for an unknown one."""
+        """Return the values of a check's subject, each of which has to meet the condition; None for an unknown value.
+
+        An unknown list of elements has no values.
+        """
         if check.kind == GIVEN:
             return (self._given(check.subject),)
         if check.kind == SIZES:
@@ -223,6 +230,10 @@ class Match:
             raise Violation(check.label, f"{check.subject} {_shape_text(axes[:20])}")
 
     def _check_broadcast(self, check: Check, index: int) -> None:
+        """Raise Violation if the input at `index` surely does not broadcast to the shape that a check names.
+
+        If it may, unknown sizes of that shape are filled in from the input.
+        """
         shape, is_input = self.shapes[index], isinstance(check.rule, Expression)
         target = self._find_shape(str(check.rule)) if is_input else self._complete_shape(None, check.rule[0])
         if shape is None or target is None:
@@ -246,6 +257,10 @@ class Match:
     # Patterns
 
     def _check_shape(self, check: Check, index: int) -> None:
+        """Raise Violation if the shape of the input at `index` surely fits no pattern of a check.
+
+        Names are bound by the first pattern that may fit, if it surely fits or no other may.
+        """
         shape, bound = self.shapes[index], (self.sizes, self.runs)
         if shape is None:
             self._matched += [(index, pattern) for pattern in check.rule if len(check.rule) == 1]
@@ -351,10 +366,12 @@ class Match:
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
     def _find_shape(self, name: str) -> Shape | None:
+        """Return the shape of the input `name`, None if it is unknown or the input is left out."""
         index = self.plan.positions[name]
         return self.shapes[index] if index < len(self.shapes) else None
 
     def _find_dimension(self, name: str, axis: Any) -> Any:
+        """Return the size of a dimension of the input `name`, None if it is unknown or there is no such dimension."""
         shape = self._find_shape(name)
         return shape[axis] if shape is not None and isinstance(axis, int) and -len(shape) <= axis < len(shape) else None
 

@@ -46,7 +46,13 @@ class Misfit(NamedTuple):
 def arity_misfits(schema: OpSchema, given: Sequence[str | None], outputs: bool = False) -> Iterator[Misfit]:
     """Yield a misfit for a wrong number of inputs or outputs, and for each required input that is absent.
 
-    `given` are the names or types of the node's inputs, or if `outputs`, of its outputs; "" stands for an absent one.
+    If types of the version are unknown (`schema.unknown`), absent inputs pass.
+
+    Args:
+        schema: The operator version.
+        given: The names or types of the node's inputs, or of its outputs: "" for an absent value, None for an unknown
+            type.
+        outputs: Whether `given` are outputs.
     """
     least, most = (schema.min_output, schema.max_output) if outputs else (schema.min_input, schema.max_input)
     if not least <= len(given) <= most:
@@ -80,7 +86,8 @@ def type_misfits(
         schema: The operator version.
         inputs: The types of the node's inputs: "tensor(float)", "" for an absent value, None if unknown.
         outputs: The types of its outputs, likewise.
-        bare_optionals: Whether a type T passes if `optional(T)` is allowed.
+        bare_optionals: Whether a type T passes if `optional(T)` is allowed; then types of a constraint that allows an
+            optional type need not be equal.
     """
     bound: dict[str, tuple[str, str]] = {}
     for word, formals, given in (("input", schema.inputs, inputs), ("output", schema.outputs, outputs)):
@@ -118,7 +125,8 @@ def version_that_fits(
 ) -> OpSchema | None:
     """Return the operator version that a node fits, other than `schema`; None if it fits none.
 
-    The next newer versions are tried first, then the older ones.
+    The next newer versions are tried first, then the older ones. Withdrawn versions are not tried, and types of values
+    are ignored.
 
     Args:
         versions: All versions of the operator, oldest first.
@@ -137,6 +145,7 @@ def attribute_misfits(schema: OpSchema, attributes: Mapping[str, str | None]) ->
     """Yield a misfit for each attribute that is unknown, has the wrong type, or is required and absent.
 
     `attributes` are the types of the node's attributes by name, such as "ints"; None for a type that is not known.
+    Nothing is yielded if the whole signature is unknown (`schema.unknown`).
     """
     if schema.unknown == SIGNATURE:
         return
@@ -157,10 +166,15 @@ def attribute_misfits(schema: OpSchema, attributes: Mapping[str, str | None]) ->
 def node_misfits(
     schema: OpSchema, inputs: Sequence[str | None], outputs: Sequence[str | None], attributes: Mapping[str, str | None]
 ) -> Iterator[Misfit]:
-    """Yield a misfit for each wrong number of inputs or outputs and each wrong attribute; ignore types of values.
+    """Yield a misfit for each wrong number of inputs or outputs, absent required input, and wrong attribute.
 
-    `inputs` and `outputs` are names or types, "" for an absent value; `attributes` are types by name, None for unknown
-    ones.
+    Types of values are ignored.
+
+    Args:
+        schema: The operator version.
+        inputs: The names or types of the node's inputs: "" for an absent value, None for an unknown type.
+        outputs: The names or types of its outputs, likewise.
+        attributes: The types of its attributes by name, None for unknown ones.
     """
     yield from arity_misfits(schema, inputs)
     yield from arity_misfits(schema, outputs, outputs=True)
@@ -170,8 +184,8 @@ def node_misfits(
 def value_misfits(schema: OpSchema, values: Mapping[str, Any], ranks: Sequence[int | None] = ()) -> Iterator[Misfit]:
     """Yield a misfit for each attribute whose value its declared `choices`, `range` or `kind` do not allow.
 
-    `values` are attribute values by name, `ranks` the ranks of inputs. If a rank is unknown (None), a value that
-    depends on it passes.
+    `values` are attribute values by name, `ranks` the ranks of inputs, None if unknown. An attribute without a value
+    passes, and so does a value that depends on an unknown rank.
     """
     for declared in declared_attributes(schema):
         value = values.get(declared.name)
@@ -244,6 +258,7 @@ def _why_illegal(schema: OpSchema, declared: Attribute, element: Any, ranks: Map
 
 
 def _why_no_data_type(schema: OpSchema, declared: Attribute, element: Any) -> str:
+    """Return why a value names no element type that is allowed; "" if it does, or is 0 and 0 is the default."""
     if element == 0 == declared.default:
         return ""
     name = element_name(element) if isinstance(element, int) else str(element).lower()

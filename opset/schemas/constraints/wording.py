@@ -55,8 +55,9 @@ def range_sentence(text: str, subject: str, first: str) -> str:
 
 
 def _phrases_of_kind(kind: str, members: Sequence[Condition], single: Collection[str]) -> Iterator[str]:
-    """Yield a phrase for each different condition of one kind among `members`; subjects with the same one share it.
+    """Yield phrases for the conditions of one kind among `members`.
 
+    Subjects with the same condition share a phrase if the wording allows several subjects; else each has its own.
     Inputs and attributes not in `single` may have several elements: "each of axes >= 0".
     """
     forms: dict[str, list[str]] = {}

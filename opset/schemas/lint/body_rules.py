@@ -60,15 +60,19 @@ def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
 
 @LINT.rule("S233 S234 S235 S236", OperatorBodies)
 def check_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
-    """Yield findings on function bodies: unreadable (S233), incomplete (S234), or wrong in an operator or attribute.
+    """Yield findings on function bodies, by code.
 
-    The codes of the latter are S235 and S236.
+    - S233: the body cannot be read.
+    - S234: a value is missing, or not used, or defined at a wrong place.
+    - S235: an operator is missing, or a node does not fit its operator.
+    - S236: a reference to an attribute does not fit.
     """
     for use in _placed_bodies(bodies.operator):
         yield from _check_body(use, bodies.versions)
 
 
 def _check_body(use: _PlacedBody, versions: Versions) -> Iterator[Finding]:
+    """Yield the findings S233 to S236 on one function body; if it cannot be read, only S233."""
     try:
         nodes = body_nodes(use.body.nodes)
     except SchemaError as error:
@@ -82,6 +86,7 @@ def _check_body(use: _PlacedBody, versions: Versions) -> Iterator[Finding]:
 
 
 def _value_name_faults(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any]) -> Iterator[str]:
+    """Yield a message for each value that a body uses too early, defines twice, does not compute, or does not use."""
     if any(each.option == VARIADIC for each in (*schema.inputs, *schema.outputs)):
         yield "an operator with a variadic input or output has no body in text"
     known = {each.name for each in schema.inputs}
@@ -105,7 +110,10 @@ def _value_name_faults(schema: OpSchema, body: FunctionBody, nodes: Sequence[Any
 
 
 def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions) -> Iterator[Finding]:
-    """Yield a finding S235 for each node whose operator is missing, or does not fit, at an opset of the body."""
+    """Yield a finding S235 for each node whose operator is missing, or does not fit, at an opset of the body.
+
+    An optional input counts as left out, unless the body is only for nodes that have it.
+    """
     absent = {name for name, form in use.body.where if form == "absent"}
     optional = {each.name for each in use.schema.inputs if each.option != SINGLE}
     optional -= {name for name, form in use.body.where if form == "given"}
@@ -118,6 +126,11 @@ def _check_operators(use: _PlacedBody, nodes: Sequence[Any], versions: Versions)
 
 
 def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: Versions) -> Iterator[str]:
+    """Yield a message for each respect in which a node of a body does not fit its operator.
+
+    A node that a body may not have, of another domain or with a graph, gives one message. `inputs` are the names of its
+    inputs, "" for one that may be left out.
+    """
     name, domain = node.op_type, normalize_domain(node.domain)
     if domain not in ("", use.schema.domain):
         yield f"uses the domain {safe_text(domain)}, and may use ai.onnx and its own alone"
@@ -140,9 +153,10 @@ def _node_faults(use: _PlacedBody, node: Any, inputs: Sequence[str], versions: V
 
 
 def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[OpSchema]) -> Sequence[OpSchema]:
-    """Return the versions of an operator, among `known`, with which a body has to work.
+    """Return the versions of an operator, out of `known`, that a body meets at its opsets.
 
-    Returns () if the operator does not exist at the body's first opset.
+    Returns () if the operator does not exist at the body's first opset. Of operators in REPLACED, the newest version is
+    returned.
     """
     if not domain and name in REPLACED:
         return known[-1:]
@@ -177,7 +191,10 @@ def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Findin
 
 @LINT.rule("S237", OperatorBodies)
 def check_order_of_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
-    """Yield a finding S237 if bodies are not sorted by opset, highest first, and for each that no node can use."""
+    """Yield a finding S237 for each version whose bodies are not sorted by opset, highest first.
+
+    A body that serves the same nodes as one before, or that no node can use, is a finding, too.
+    """
     operator = bodies.operator
     for schema in operator.schemas:
         place = operator.place(schema.since_version, "function")

@@ -16,7 +16,10 @@ from opset.schemas.names import normalize_domain
 
 @LINT.rule("S244", OperatorBodies)
 def check_body_types(bodies: OperatorBodies) -> Iterator[Finding]:
-    """Yield a finding S244 for each type of a version that one of its function bodies cannot take."""
+    """Yield a finding S244 for each type of a version that one of its function bodies cannot take.
+
+    Versions with a body that has findings S233 to S236 are skipped.
+    """
     operator = bodies.operator
     versions = bodies.versions
     for schema in operator.schemas:
@@ -32,7 +35,7 @@ def check_body_types(bodies: OperatorBodies) -> Iterator[Finding]:
 
 
 def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> Iterator[tuple[str, str]]:
-    """Yield (type, reason) for each type of a version, such as "tensor(float16)", that a node of its body refuses."""
+    """Yield (type, reason) for each type that a version allows and a node of `body` refuses: "tensor(float16)"."""
     constraints = {each.type for each in schema.inputs}
     for constraint in sorted(constraints & schema.types.keys()):
         for type_ in body.types.get(constraint, schema.types[constraint]):
@@ -47,7 +50,8 @@ def _first_misfit(
 ) -> str:
     """Return why a node of a body does not take the types that reach it from the body's inputs, "" if all take them.
 
-    `bound` has a type for each type constraint; the type of a constraint in `free` is taken as unknown.
+    Nodes from the first unknown operator on are not checked. `bound` has a type for each type constraint; the type of a
+    constraint in `free` is taken as unknown.
     """
     known: dict[str, str | None] = {}
     for each in schema.inputs:
@@ -82,13 +86,20 @@ def _first_misfit(
 
 
 def _pair_names(parameters: Sequence[Parameter], names: Sequence[str]) -> Iterator[tuple[Parameter, str]]:
+    """Yield (parameter, name) for each value of a node's inputs or outputs that is not left out.
+
+    Values beyond the last parameter are paired with it.
+    """
     for index, name in enumerate(names):
         if name and parameters:
             yield parameters[min(index, len(parameters) - 1)], name
 
 
 def _schema_of(node: Any, opset: int, versions: Versions) -> OpSchema | None:
-    """Return the schema of a node's operator at an opset; None if it is not an operator of ai.onnx, or unknown."""
+    """Return the schema of a node's operator at an opset; None if it is not of ai.onnx, or does not exist there.
+
+    CastLike and Constant are taken at a later opset if need be, since they are replaced.
+    """
     if normalize_domain(node.domain):
         return None
     at = max(opset, _USABLE_FROM.get(node.op_type, 0))

@@ -30,7 +30,10 @@ def check_for_examples(operator: Operator, context: LintContext) -> Iterator[Fin
 
 @LINT.rule("S221", Operator, applies=has_read_examples)
 def check_broken_constraints(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S221 for each constraint that no example breaks; versions with the same text share examples."""
+    """Yield a finding S221 for each constraint that no example breaks; operators without examples pass.
+
+    If a constraint has the same label and text in several versions, one example is enough.
+    """
     docs_of = {schema.since_version: docs for schema, docs in zip(operator.schemas, operator.docs, strict=True)}
     broken = {
         (example.error, docs_of[since].constraints[example.error])
@@ -50,7 +53,10 @@ def check_broken_constraints(operator: Operator, context: LintContext) -> Iterat
 
 @LINT.rule("S222", Operator, applies=lambda operator: operator.examples_read and operator.gaps == frozenset())
 def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S222 for each attribute that no example sets, unless it is declared as ignored."""
+    """Yield a finding S222 for each attribute that no example sets, unless it is declared as ignored.
+
+    Operators without examples pass.
+    """
     done = {name for example in operator.examples for name in example.attributes}
     done |= {name for name, declared, _ in changed_attributes(operator) if declared.ignored}
     for schema in reversed(operator.schemas if operator.examples else ()):

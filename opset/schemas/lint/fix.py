@@ -28,7 +28,10 @@ class Fixes:
 
 
 def fixes(target: SelectionTarget) -> Fixes:
-    """Return the new texts of a target's files that `opset lint --fix` would write; files with faults are left out."""
+    """Return the new texts of a target's files that `opset lint --fix` would write.
+
+    Files with faults are left out. Files whose comments would be lost are only named.
+    """
     found = Fixes({}, [])
     standard = os.path.realpath(target.folder) == os.path.realpath(FOLDER)
     try:

@@ -94,7 +94,8 @@ def check_target(
 
     Args:
         target: Operator files of a folder of domains.
-        hooks_of: Returns the functions registered for operators, given the families of these.
+        hooks_of: Returns the functions registered for operators, given families of the standard's operators, whose
+            modules have to be loaded; () for other operators.
         released: Whether every version has to be in the lock.
     """
     folder = target.folder
@@ -228,7 +229,7 @@ def declare_differences(operator: Operator, document: dict[str, Any], sets: Type
 def declared_change(change: dict[str, Any], step: Transition, sets: TypeSets) -> dict[str, Any]:
     """Return a `change:` block that declares the real difference of the signatures, as S201 demands.
 
-    Other declarations of the author stay.
+    Other declarations of the author stay. If nothing is undeclared, `change` itself is returned.
     """
     fixed = dict(change)
     for key in step.undeclared_keys:
@@ -282,7 +283,7 @@ def check_released_signatures(operator: Operator, context: LintContext) -> Itera
 def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S205 for a version with an unchanged signature that has neither `meaning` nor `clarified`.
 
-    A version with both is a finding, too.
+    Any version that has both is a finding, too.
     """
     for step in operator.transitions:
         place = operator.place(step.new.since_version, "change")
@@ -296,7 +297,10 @@ def check_meaning(operator: Operator, context: LintContext) -> Iterator[Finding]
 
 @LINT.rule("S206 S207", Operator)
 def check_adapters(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding for each adapter that is declared as written and not registered (S206), or the reverse (S207)."""
+    """Yield a finding for each adapter that is declared as written and not registered (S206).
+
+    An adapter that is registered and not declared as written is a finding, too (S207).
+    """
     if context.written is None or operator.domain in context.unknown:
         return
     for step in operator.transitions:
@@ -567,7 +571,10 @@ def _stated_entries(operator: Operator, key: str) -> Iterator[tuple[int, str, Ya
 
 @LINT.rule("S232", Operator)
 def check_repeated_texts(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S232 for each text of a constraint that is equal to the text derived from its conditions."""
+    """Yield a finding S232 for each constraint whose text has just the words of the text derived from its conditions.
+
+    The order of the words, and the word "and", make no difference.
+    """
     made = {schema.since_version: all_constraints(schema, {}) for schema in operator.schemas}
     for since, label, node in _stated_entries(operator, "constraints"):
         clauses = [each.value for each in (node.value if isinstance(node.value, list) else [node])]
@@ -586,7 +593,10 @@ def _sorted_words(text: str) -> list[str]:
 
 @LINT.rule("S217 S218", LintedFolder)
 def check_type_sets(folder: LintedFolder, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding for each type set of a folder that nothing uses (S217), or that equals another one (S218)."""
+    """Yield a finding for each type set of a folder that nothing uses (S217), or that equals another one (S218).
+
+    Nothing is reported if only some files are checked, or if `types.yaml` has faults.
+    """
     if not folder.target.whole or not folder.complete or not context.sets.keys() > folder.base.keys():
         return
     path = folder.target.folder / TYPES_FILE

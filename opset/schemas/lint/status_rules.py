@@ -45,6 +45,7 @@ def check_clauses(operator: Operator, context: LintContext) -> Iterator[Finding]
 
 
 def _grounded_texts(operator: Operator) -> Iterator[_GroundedText]:
+    """Yield the text of each special case and each example, with what it says about its status."""
     for node in _list_of(operator.root, "special_cases"):
         fields = node.value if isinstance(node.value, dict) else {"text": node}
         until = fields["until"].value if "until" in fields else None
@@ -57,5 +58,6 @@ def _grounded_texts(operator: Operator) -> Iterator[_GroundedText]:
 
 
 def _list_of(node: YamlNode, key: str) -> list[YamlNode]:
+    """Return the items of the YAML list at a key, [] if there is none."""
     found = node.value.get(key)
     return found.value if found is not None and isinstance(found.value, list) else []

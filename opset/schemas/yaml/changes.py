@@ -38,7 +38,8 @@ class TypeFields(Fields):
     def types(self, node: YamlNode) -> tuple[str, ...]:
         """Return the types, sorted, that a type expression such as "floats", or a list of these, stands for.
 
-        `expand` describes type expressions. For an unknown one, a finding is added.
+        `expand` describes type expressions. An unknown one stands for no type, and is a finding if `complete`. For more
+        than MAX_TYPES types, a finding is added, and () is returned.
         """
         if isinstance(node.value, str) and node.value in self.sets:
             return self.sets[node.value]
@@ -54,7 +55,10 @@ class TypeFields(Fields):
         return tuple(sorted(types))
 
     def expand_types(self, node: YamlNode, expression: str) -> set[str]:
-        """Return the types of one type expression; if it is unknown, add a finding and return an empty set."""
+        """Return the types of one type expression.
+
+        An unknown one stands for no type, and is a finding if `complete`.
+        """
         if not expression:
             return set()
         try:
@@ -68,7 +72,10 @@ class TypeFields(Fields):
         return types
 
     def emulate(self, node: YamlNode) -> dict[str, str]:
-        """Return the wider element type in which each emulated type is computed; a key in YAML may name a type set."""
+        """Return, by element type, the wider element type in which it is computed.
+
+        A key in the YAML may name a type set.
+        """
         found: dict[str, str] = {}
         for key, each in self.mapping(node).items():
             wider = self.choice(each, sorted(NUMBERS))
@@ -87,7 +94,7 @@ class Changes(TypeFields):
     """Reads `change:` blocks from YAML nodes; faults are added as findings."""
 
     def change(self, node: YamlNode, attributes: Mapping[str, Attribute]) -> Change:
-        """Return the change that a `change:` block declares; `attributes` are those of the version with the block."""
+        """Return the change that a `change:` block declares; `attributes` are the attributes of the newer version."""
         fields = self.mapping(node, CHANGE_KEYS, ("adapters",))
         readers: dict[str, Callable[[YamlNode], Any]] = {
             "deprecated": self.flag,

@@ -125,9 +125,10 @@ class Examples(Likeness):
         return example
 
     def inherit_keys(self, fields: dict[str, YamlNode]) -> dict[str, YamlNode]:
-        """Return the keys of an example, completed by the keys of the example that `like` names, if it has that key.
+        """Return the keys of an example and, if it has `like`, the keys that it lacks of the example that `like` names.
 
-        The result is also kept, since later examples may name this one.
+        The result is also kept, since later examples may name this one. If no example above has the name, a finding is
+        added.
         """
         like = self.name(fields.get("like"))
         if like and like in self.complete:  # an example may lack its name
@@ -158,7 +159,7 @@ class Examples(Likeness):
     def check_signature(
         self, node: YamlNode, fields: dict[str, YamlNode], example: Example, versions: Sequence[OpSchema]
     ) -> None:
-        """Add a finding about the first of these versions that does not take the inputs or outputs of an example.
+        """Add a finding about the first of these versions that does not take an example's inputs; likewise for outputs.
 
         Compared are their numbers and types; `fields` are the example's keys.
         """
@@ -236,7 +237,10 @@ class Examples(Likeness):
     # Values.
 
     def values(self, node: YamlNode, unknown: bool = False) -> tuple[ExampleValue | None, ...]:
-        """Return the values in a YAML list, None for an absent one; if `unknown`, elements may be null."""
+        """Return the values in a YAML list, None for one that is absent or wrong; a wrong one is a finding.
+
+        If `unknown`, elements may be null: any values of the stated shape.
+        """
         return tuple(None if each.value is None else self.read_content(each, unknown) for each in self.items(node))
 
     def read_content(self, node: YamlNode, unknown: bool = False) -> ExampleValue | None:
@@ -373,9 +377,9 @@ class Examples(Likeness):
         return ExampleValue(type_, content, wanted)
 
     def flatten(self, node: YamlNode) -> tuple[list[YamlNode], tuple[int, ...]]:
-        """Return the elements of nested lists, row by row, and the shape; if lengths differ, add a finding.
+        """Return the elements of nested lists, row by row, and the shape.
 
-        Then the list of elements is empty.
+        If lengths differ, a finding is added, and ([], (0,)) is returned.
         """
         level, shape = [node], list[int]()
         while level and isinstance(level[0].value, list):

@@ -96,7 +96,7 @@ class Fields:
         return since, until
 
     def name(self, node: YamlNode | None) -> str:
-        """Return the text of a node; unless it is short, printable and not empty, add a finding and return "".
+        """Return the text of a node; "" for anything but printable text of 1 to MAX_KEY characters, which is a finding.
 
         None as node gives "", without a finding.
         """
@@ -127,8 +127,8 @@ class Fields:
     def names(self, node: YamlNode | None, what: str) -> dict[str, YamlNode]:
         """Return the entries of a mapping, at most MAX_ENTRIES; None as node gives {}.
 
-        For more entries, and for one whose name is empty or not printable, a finding is added; `what` is its word for
-        entries.
+        If there are more entries, a finding is added, which calls them `what`. An entry is left out, with a finding, if
+        its name is empty, too long or not printable.
         """
         entries = {} if node is None else self.mapping(self.limit_entries(node, what))
         return {name: each for name, each in entries.items() if node is not None and self.name(node.keys[name])}

@@ -97,7 +97,10 @@ def _shorten_examples(examples: list[dict[str, Any]], complete: list[dict[str, A
 
 
 def _yaml_parts(example: dict[str, Any]) -> dict[str, str]:
-    """Return the YAML text of each key of an example, and of each attribute, to compare examples by length."""
+    """Return the YAML text of each key of an example but `name`, for `_written_length`.
+
+    Each attribute is a part of its own, under "attributes NAME".
+    """
     attributes = {f"attributes {name}": flow(value) for name, value in (example.get("attributes") or {}).items()}
     return attributes | {key: flow(each) for key, each in example.items() if key not in ("name", "attributes")}
 

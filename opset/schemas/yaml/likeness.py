@@ -83,7 +83,7 @@ class Likeness(Fields):
     def _parameters(self, key: str, node: YamlNode, other: YamlNode | None) -> YamlNode:
         """Return the list of parameters at `node`, each completed by the parameter of the same name in `other`.
 
-        `key` is "inputs" or "outputs".
+        A bare name that `other` does not have is left out, with a finding. `key` is "inputs" or "outputs".
         """
         others = [] if other is None else self.items(other)
         known = {name: each for each in others if (name := _parameter_name(each))}

@@ -147,7 +147,7 @@ class Operator:
 
     @cached_property
     def transitions(self) -> tuple[Transition, ...]:
-        """Consecutive versions with the change between them, oldest first; without those next to a version not read."""
+        """Consecutive versions with the change between them, oldest first; without versions or changes with faults."""
         if self.gaps is None:
             return ()
         pairs = [(old, new) for old, new in itertools.pairwise(self.schemas) if new.since_version not in self.gaps]
@@ -155,6 +155,7 @@ class Operator:
 
     @cached_property
     def _nodes(self) -> dict[int, YamlNode]:
+        """The YAML nodes of the versions, by since_version."""
         return {version.value["since"].value: version for version in self.root.value["versions"].value}
 
     def place(self, since: int, *keys: str) -> str:
@@ -224,9 +225,8 @@ def read_operator(
 ) -> tuple[Operator | None, list[Finding]]:
     """Return an operator as far as its file is faultless, None if nothing is, and all findings about the file.
 
-    `data` are the bytes of the file, None to read it; `budget` bounds the work for all files of a folder. Unless
-    `complete`, there may be more type sets than `sets`: a version that names an unknown one is left out without a
-    finding.
+    `data` are the bytes of the file, None to read it; `budget` bounds the work for all files of a folder. With
+    `complete`, `sets` has all type sets; if not, a version that names another one is left out without a finding.
     """
     path = Path(path)
     findings = Findings(str(path), budget)
@@ -259,8 +259,8 @@ def read_operators(
 ) -> tuple[list[Operator], list[Finding]]:
     """Return operators as far as their files are faultless, and all findings about the files.
 
-    Reading stops after too many findings or too much work, with a finding about that. Unless `complete`, there may be
-    more type sets than `sets`: a version that names an unknown one is left out without a finding.
+    Reading stops after too many findings or too much work, with a finding about that. With `complete`, `sets` has all
+    type sets; if not, a version that names another one is left out without a finding.
     """
     operators: list[Operator] = []
     findings: list[Finding] = []
@@ -357,7 +357,7 @@ def standard_sets() -> TypeSets:
 
 
 def folder_sets(folder: Path, base: TypeSets | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the type sets that operators of a folder may name: `base`, and its types.yaml. Raises SchemaError."""
+    """Return the type sets of `base` and of a folder's types.yaml, if any. Raises SchemaError if that has faults."""
     path = folder / TYPES_FILE
     return load_sets(path, base) if os.path.lexists(path) else dict(base or {})
 
@@ -529,7 +529,7 @@ class _Reading(Changes, Likeness):
     def version(self, node: YamlNode, name: str, family: str, newer: dict[int, dict[str, YamlNode]]) -> _Version | None:
         """Return one version of the operator, None if it has no legal `since`; faults become findings in any case.
 
-        `newer` has all keys of each newer version, by since_version, and gets those of this one.
+        `newer` has all keys of each newer version, by since_version; the keys of this version are added to it.
         """
         before = self.faults()
         fields = self.mapping(node, VERSION_KEYS, ("since",))
@@ -593,7 +593,7 @@ class _Reading(Changes, Likeness):
         return tuple(bodies)
 
     def inherit_keys(self, fields: dict[str, YamlNode], newer: dict[int, dict[str, YamlNode]]) -> dict[str, YamlNode]:
-        """Return the keys of a version, with those inherited from the newer version that `like` names.
+        """Return the keys of a version: its own, then the ones it lacks of the version in `newer` that `like` names.
 
         If there is no such version, a finding is added, and only the keys in OWN_KEYS are returned.
         """

@@ -78,7 +78,10 @@ def example_lines(example: dict[str, Any]) -> list[str]:
 
 
 def _as_item(lines: list[str], indent: str = "") -> list[str]:
-    """Return the lines of a mapping as an item of a list, with `- ` at the start of the first line."""
+    """Return the lines of a mapping as an item of a list that is indented by `indent`.
+
+    The lines are indented by two more; `- ` replaces the last two spaces of indentation in the first line.
+    """
     return [f"{indent}- {lines[0][len(indent) + 2 :]}", *lines[1:]]
 
 
@@ -89,11 +92,15 @@ def difference_lines(key: str, value: Any) -> list[str]:
 
 
 def _entry(key: str, value: Any) -> list[str]:
+    """Return the YAML lines of a key and its value in flow style."""
     return _wrap(f"  {_key(key)}: {_flow(value)}", "    ")
 
 
 def _prose(key: str, value: str, indent: str = "  ") -> list[str]:
-    """Return the YAML lines of a key with prose: on one line if it fits, else folded, or as a block if it has lines."""
+    """Return the YAML lines of a key with prose: on one line if it fits, else folded; a block if the text has lines.
+
+    Text that these forms would not keep, as it has two spaces in a row, is on one line, however long.
+    """
     line = f"{indent}{key}: {value if _is_plain(value, _BLOCK_PLAIN) else _quote(value)}"
     printable = all(c.isprintable() for c in value.replace("\n", ""))
     if not printable or value != value.strip() or (len(line) <= WIDTH and "\n" not in value):
@@ -104,10 +111,12 @@ def _prose(key: str, value: str, indent: str = "  ") -> list[str]:
 
 
 def _parameters(key: str, value: list[Any]) -> list[str]:
+    """Return the YAML lines of a list of parameters, each as an item."""
     return [f"  {key}:"] + [line for each in value for line in _item_lines(each, "  ")]
 
 
 def _mapping(key: str, value: dict[str, Any]) -> list[str]:
+    """Return the YAML lines of a mapping, with its entries in flow style or as literal blocks."""
     return [f"  {key}:"] + [line for name, each in value.items() for line in _literal(name, each, "    ")]
 
 
@@ -128,6 +137,7 @@ def _is_literal(value: Any) -> bool:
 
 
 def _entries(key: str, value: dict[str, Any]) -> list[str]:
+    """Return the YAML lines of a mapping, with each entry on one line if it fits, else nested."""
     return [f"  {key}:"] + [line for name, each in value.items() for line in _nested_lines(name, each, "    ")]
 
 
@@ -138,6 +148,7 @@ def entry_lines(key: str, value: Any, indent: str = "  ") -> list[str]:
 
 
 def _constraints(key: str, value: dict[str, Any]) -> list[str]:
+    """Return the YAML lines of constraints, sorted by label; the clauses of one are items of a list."""
     lines = [f"  {key}:"]
     for label, each in sorted(value.items(), key=lambda entry: (len(entry[0]), entry[0])):
         if not isinstance(each, list) or not each:
@@ -219,6 +230,7 @@ def flow(value: Any) -> str:
 
 
 def _flow(value: Any) -> str:
+    """Return a value as YAML in flow style on one line, with the placeholder _HELD for each space in a key."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_key(key)}: {_flow(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list):
@@ -238,6 +250,7 @@ def _key(text: str) -> str:
 
 
 def _is_plain(text: str, pattern: re.Pattern[str] = _PLAIN) -> bool:
+    """Whether text that fits `pattern` needs no quotes: every YAML reader takes it for this text."""
     if _SIGNED.fullmatch(text):
         return True
     if not text.isprintable() or _OTHERWISE.fullmatch(text):
@@ -270,6 +283,7 @@ def _wrap(line: str, indent: str) -> list[str]:
 
 
 def _fill(text: str, first: str, rest: str) -> list[str]:
+    """Return text as lines broken at spaces; the first begins with `first`, the others with `rest`."""
     return textwrap.wrap(
         text,
         WIDTH,

@@ -162,6 +162,7 @@ def read(data: bytes, findings: Findings, loader: Any = None, most: int = MAX_SI
 
 
 def _events(text: str, loader_class: Any) -> Iterator[Any]:
+    """Yield the events of a YAML text, parsed by a loader class of PyYAML."""
     loader = loader_class(text)
     try:
         while loader.check_event():
@@ -198,6 +199,10 @@ def _build(events: Iterator[Any], findings: Findings) -> YamlNode | None:
 
 
 def _node(event: Any, findings: Findings | None = None) -> YamlNode:
+    """Return the node that an event begins: a scalar with its value, or an empty list or mapping.
+
+    Faults are added to `findings`; if that is None, they are not looked for.
+    """
     node = YamlNode(None, event.start_mark.line + 1, event.start_mark.column + 1)
     if isinstance(event, yaml.SequenceStartEvent):
         node.value = []

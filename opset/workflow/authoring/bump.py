@@ -353,7 +353,8 @@ def _has_comments(lines: list[str], node: YamlNode) -> bool:
 def _share_keys(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
     """Return the bytes of a file whose second newest version has `like: NEWEST` in place of keys that both have.
 
-    The bytes are returned unchanged if a comment would be lost.
+    The bytes are returned unchanged if that version has `like` already or another description, or if a comment or
+    the meaning would be lost.
     """
     lines = lines_of(data.decode())
     written = sorted(locate_versions(operator.path, operator.root, lines), key=lambda each: -each.since)

@@ -74,7 +74,11 @@ class Destination(NamedTuple):
         return folder_sets(self.folder, None if self.standard else standard_sets())
 
     def read_operator(self, name: str, sets: TypeSets) -> Operator:
-        """Return an operator in the folder. Raises UsageError U105 if there is none, SchemaError if it is malformed."""
+        """Return an operator in the folder.
+
+        Raises UsageError U105 if there is no file of it, S215 if the file declares another operator, and SchemaError if
+        it is malformed.
+        """
         path = self.yaml_path(name)
         if not os.path.lexists(path):
             names = [each.stem for each in self.yaml_files()]

@@ -189,7 +189,7 @@ def operator_text(name: str, family: str, since: int, document: Mapping[str, Any
 def _initial_document(original: Operator | None, domain: str, sets: TypeSets, shape: str | None) -> dict[str, Any]:
     """Return the YAML keys of a new operator's first version, copied from `original`, or else from PLAIN.
 
-    Descriptions in it are empty. `shape` is the shape rule if it is not None.
+    Descriptions in it are empty. `shape` replaces the shape rule if it is not None; FUNCTION leaves the rule out.
     """
     document = dict(PLAIN)
     if original is not None:
@@ -218,7 +218,10 @@ def _type_set_names(expression: Any) -> list[str]:
 
 
 def _find_original(like: str, destination: Destination, sets: TypeSets, findings: list[Finding]) -> Operator | None:
-    """Return the operator called `like`, which a new one is to copy; if there is none, None, and a finding is added."""
+    """Return the operator called `like`, which a new one is to copy; if there is none, add a finding and return None.
+
+    Without a domain in `like`, the domain of the destination is searched first, then the standard's.
+    """
     try:
         domain, name = split_name(like, None)
         registry = default_registry()

@@ -212,6 +212,7 @@ def _add_imports(text: str, imports: Mapping[str, tuple[str, ...]], end: str) ->
 
 
 def _import_line(module: str, names: Iterable[str]) -> str:
+    """Return the line that imports these names, sorted, from a module."""
     return f"from {module} import {', '.join(sorted(names))}"
 
 
@@ -234,7 +235,10 @@ def _import_position(body: list[ast.stmt], module: str) -> tuple[int, bool]:
 
 
 def conflicting_definition(source: str, stub: Stub) -> str:
-    """Return "NAME, line N" of a function or class in a file that has the name of a stub, "" if there is none."""
+    """Return "NAME, line N" of a function or class in a file that has the name of a stub, "" if there is none.
+
+    Raises SyntaxError if the file is not Python.
+    """
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == stub.name:
             return f"{node.name}, line {node.lineno}"
@@ -244,7 +248,7 @@ def conflicting_definition(source: str, stub: Stub) -> str:
 def is_registered(source: str, stub: Stub) -> bool:
     """Whether a decorator in a Python file registers a function for the operator and version of a stub.
 
-    The file is parsed, and not run.
+    The file is parsed, and not run. Raises SyntaxError if it is not Python.
     """
     for node in ast.parse(source).body:
         if not isinstance(node, ast.FunctionDef):

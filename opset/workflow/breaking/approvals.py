@@ -46,7 +46,7 @@ class Approval(NamedTuple):
     place: str
 
     def matches(self, each: Break) -> bool:
-        """Whether the entry is about the finding `each`, even if its last day is over."""
+        """Whether the entry is about the finding `each`, even if its last day is over; never for a notice."""
         name = f"{domain_name(each.domain)}.{each.operator}" if each.operator else domain_name(each.domain)
         versions = self.versions or (0,)
         same = (self.rule, self.subject, self.message) == (each.rule, name, each.message)

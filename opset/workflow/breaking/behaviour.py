@@ -30,6 +30,7 @@ from opset.workflow.breaking.states import Version
 
 @BREAKING.rule("B141", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each constraint that the older version does not have, under any label."""
     for label, text in pair.new.docs.constraints.items():
         if label not in pair.old.docs.constraints and not _labels_of_same_constraint(pair.old, pair.new, label):
             yield RuleFinding(f"the constraint {label} was added: {text}", ("constraints", label))
@@ -37,6 +38,7 @@ def _constraint_added(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B142", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _constraint_removed(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each constraint that the newer version does not have, under any label."""
     for label, text in pair.old.docs.constraints.items():
         if label not in pair.new.docs.constraints and not _labels_of_same_constraint(pair.new, pair.old, label):
             yield RuleFinding(f"the constraint {label} was removed: {text}", ("constraints",))
@@ -178,7 +180,10 @@ def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B157", VersionPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for edited descriptions; it is a warning if more than a few words differ, else a notice."""
+    """Yield a finding for edited descriptions; it is a warning if more than a few words differ, else a notice.
+
+    Edited counterparts are a notice, too.
+    """
     if not pair.in_place:
         return
     old, new = pair.old.docs, pair.new.docs
@@ -235,7 +240,10 @@ _CLARIFY = "if implementations already do this, approve it as a clarification; o
 
 @BREAKING.rule("B161", VersionPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _change_adapters(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if a released `change:` block was edited to declare an adapter derived, written or impossible."""
+    """Yield a finding for each adapter whose declaration in a released `change:` block was edited.
+
+    It is an error if the adapter is impossible now, else a notice.
+    """
     if not pair.in_place or pair.new.schema.change is None or pair.old.schema.change is None:
         return
     for way in ("up", "down"):
@@ -291,6 +299,7 @@ def _example_result(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B172", OperatorPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _example_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each old example whose inputs and attributes no new example has."""
     for old, new, versions in _match_examples(operators):
         if new is None:
             yield _example_finding(operators, f"the example {old.name!r} was removed, or has other inputs", versions)
@@ -298,6 +307,7 @@ def _example_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B173", OperatorPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _example_renamed(operators: OperatorPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each old example whose inputs and attributes a new example of another name has."""
     for old, new, versions in _match_examples(operators):
         if new is not None and old.name != new.name:
             yield _example_finding(operators, f"the example {old.name!r} is called {new.name!r} now", versions, "")
@@ -381,5 +391,5 @@ def _canonical_value(value: Any) -> Any:
 
 
 def _is_float(element: Any, type_: str) -> bool:
-    """Whether an element of a value of type `type_` is written as an integer, but means exactly this float."""
+    """Whether an element of a value of type `type_` is a float that is written as an integer, without rounding."""
     return type(element) is int and "float" in type_ and abs(element) < 2**53

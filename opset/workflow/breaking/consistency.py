@@ -15,7 +15,10 @@ from opset.workflow.breaking.states import Key, OperatorState, State
 
 @BREAKING.rule("B181", VersionPair, requires=FORBIDDEN, clause=OPSETS)
 def _version_unchanged(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding if a new version has the signature and meaning of the one before, so that it is not needed."""
+    """Yield a finding if a new version has the signature of the one before and states no new meaning.
+
+    It is a warning if conditions, attributes or the text differ, else an error.
+    """
     if pair.in_place or pair.difference or pair.new.change.meaning:
         return
     old, new = pair.old.schema, pair.new.schema
@@ -67,7 +70,10 @@ def _has_changed_types(pair: VersionPair, came: set[str], went: set[str]) -> boo
 
 @BREAKING.rule("B183", VersionPair, requires=NONE, clause=TYPES)
 def _body_types(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each type that a version allows, but not the operators in its function body."""
+    """Yield a finding for each type that a version allows, and an operator in its function body does not.
+
+    A version whose types, inputs and function bodies were not edited passes.
+    """
     old, new = pair.old.schema, pair.new.schema
     if pair.in_place and (old.types, old.function, old.inputs) == (new.types, new.function, new.inputs):
         return
@@ -111,7 +117,7 @@ def _siblings_differ(comparison: StateComparison) -> Iterator[RuleFinding]:
 def _sibling_differences(groups: Any, most: list[OperatorState], old: State) -> Iterator[RuleFinding]:
     """Yield a finding for each group of operators whose allowed types now differ from the types of the group `most`.
 
-    `most` is the largest of `groups`; `old` is the older state.
+    `most` is the largest of `groups`; `old` is the older state. Groups with other numbers of inputs or outputs pass.
     """
     others = listing([each.name for each in most], 5)
     arity = [*map(len, _allowed_types(most[0]))]
@@ -127,6 +133,6 @@ def _sibling_differences(groups: Any, most: list[OperatorState], old: State) -> 
 
 
 def _allowed_types(operator: OperatorState) -> Any:
-    """Return the allowed types of each input and each output of an operator's newest version."""
+    """Return the allowed types of an operator's newest version: (types of each input, types of each output)."""
     schema = operator.newest.schema
     return tuple(tuple([schema.allowed_types(each) for each in side]) for side in (schema.inputs, schema.outputs))

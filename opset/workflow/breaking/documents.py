@@ -149,6 +149,7 @@ def _texts(data: Mapping[str, Any], keys: str) -> Iterator[str]:
 
 
 def _parse_schema(domain: str, name: str, data: Mapping[str, Any]) -> OpSchema:
+    """Return one version of an operator, from an entry of "versions" in the JSON of `opset docs`."""
     return OpSchema(
         domain,
         name,
@@ -216,6 +217,7 @@ def _parse_body(data: Mapping[str, Any]) -> FunctionBody:
 
 
 def _parse_change(data: Mapping[str, Any] | None) -> Change | None:
+    """Return the `change:` block of a version in JSON, None if it has none."""
     if data is None:
         return None
     attributes = {
@@ -228,6 +230,8 @@ def _parse_change(data: Mapping[str, Any] | None) -> Change | None:
 
 
 def _parse_docs(data: Mapping[str, Any]) -> Docs:
+    """Return the prose of a version in JSON."""
+
     def phrases(part: str) -> dict[str, str]:
         return {each["name"]: _require_text(each["doc"]) for each in data[part]}
 
@@ -255,7 +259,10 @@ def _parse_note(data: Mapping[str, Any]) -> ImplementationNote:
 
 
 def _parse_grounds(data: Mapping[str, Any]) -> tuple[str, str]:
-    """Return (clause in `stated`, reason in `chosen`) of an example or a special case; each is "" if it has none."""
+    """Return (clause of the standard, reason for the choice) of an example or special case in JSON.
+
+    `because` is the one that `status` names, and the other is ""; both are "" for what is derived.
+    """
     status, because = data.get("status", DERIVED), _require_text(data.get("because", ""))
     return because if status == STATED else "", because if status == CHOSEN else ""
 

@@ -26,7 +26,8 @@ NOT_COMPUTED = "T112"
 def _examples_fail(comparison: StateComparison) -> Iterator[RuleFinding]:
     """Yield a finding for each example that fails in the newer state.
 
-    Only examples of changed versions are run, and of domains whose Python files changed.
+    Only examples of changed versions are run, and of domains whose Python files changed. None are run without a
+    registry, or if more than MOST operators changed.
     """
     registry = comparison.registry
     changed = changed_versions(comparison)
@@ -49,9 +50,10 @@ def _examples_fail(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 
 def changed_versions(comparison: StateComparison) -> dict[Key, list[OpSchema]]:
-    """Return the versions whose examples have to run, by operator: new versions, and those edited beyond their prose.
+    """Return the versions whose examples have to run, by operator: new ones, and ones edited beyond their prose.
 
-    If Python files beside the YAML of a domain changed, these are all versions of the domain.
+    If Python files beside the YAML of a domain changed, these are all versions of the domain. The result is {} if
+    the older state is a release, since only its signatures are known.
     """
     versions: dict[Key, list[OpSchema]] = {}
     if comparison.old.released:

@@ -24,6 +24,7 @@ from opset.workflow.breaking.states import Key, OperatorState, released_opsets
 
 @BREAKING.rule("B101", StateComparison, requires=FORBIDDEN, clause=IMMUTABLE)
 def _domain_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
+    """Yield a finding for each domain that only the older state has."""
     new = comparison.new.domains
     for domain in comparison.old.domains:
         if domain in new:
@@ -38,6 +39,7 @@ def _domain_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B102", StateComparison, requires=FORBIDDEN, clause=IMMUTABLE)
 def _operator_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
+    """Yield a finding for each operator that only the older state has, if its domain is still there."""
     for key, operator in comparison.old.operators.items():
         if key in comparison.new.operators or key[0] not in comparison.new.domains:
             continue
@@ -51,6 +53,7 @@ def _operator_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B103", OperatorPair, requires=FORBIDDEN, clause=IMMUTABLE)
 def _version_removed(operators: OperatorPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each version that only the older state has, unless it has another number now."""
     for since in operators.old.versions:
         if since not in operators.new.versions and since not in operators.version_renumbering:
             restore = operators.old.restore or "restore it"
@@ -68,7 +71,11 @@ def _version_renumbered(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B190", StateComparison, requires=FORBIDDEN, clause=IMMUTABLE)
 def _lock_contradicted(comparison: StateComparison) -> Iterator[RuleFinding]:
-    """Yield a finding for each version in a lock that neither state has, or that now has another signature."""
+    """Yield a finding for each version in a lock that neither state has, or that now has another signature.
+
+    What another rule reports is left out: operators and versions that only the older state has, and edits of signatures
+    that it has.
+    """
     for lock in (comparison.new.lock, comparison.old.lock):
         for domain, operators in (lock or {}).items():
             for name, versions in operators.items():
@@ -85,6 +92,8 @@ def _lock_findings(
     key: Key, since: int, digest: str, new_operator: OperatorState | None, old_operator: OperatorState | None
 ) -> Iterator[RuleFinding]:
     """Yield a finding if neither state has the version `since` of a lock, or if the newer one has another hash.
+
+    An edit of the older state's signature is left to other rules.
 
     Args:
         key: the domain and name of the operator.
@@ -110,6 +119,7 @@ def _lock_findings(
 
 @BREAKING.rule("B105", StateComparison, requires=NEW_OPSET, clause=OPSETS)
 def _operator_added(comparison: StateComparison) -> Iterator[RuleFinding]:
+    """Yield a finding for each operator that only the newer state has, about its first version."""
     for key, since in comparison.added_versions:
         operator = comparison.new.operators[key]
         if key not in comparison.old.operators and since == min(operator.versions):
@@ -118,6 +128,7 @@ def _operator_added(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B106", StateComparison, requires=NEW_OPSET, clause=OPSETS)
 def _version_added(comparison: StateComparison) -> Iterator[RuleFinding]:
+    """Yield a finding for each version that only the newer state has, but first versions of new operators."""
     for key, since in comparison.added_versions:
         operator = comparison.new.operators[key]
         first = key not in comparison.old.operators and since == min(operator.versions)
@@ -159,7 +170,10 @@ def _opsets_several(comparison: StateComparison) -> Iterator[RuleFinding]:
 
 
 def _new_opsets(comparison: StateComparison) -> dict[str, list[int]]:
-    """Return by domain the unreleased opsets to which versions were added, sorted."""
+    """Return by domain the unreleased opsets to which versions were added, sorted.
+
+    Opsets that a release of onnx has are left out. The result is {} if the older state has some operators only.
+    """
     by_domain: dict[str, set[int]] = {}
     for key, since in comparison.added_versions:
         if since > comparison.newest_released(key) and not comparison.partial and since not in released_opsets(key[0]):
@@ -176,6 +190,7 @@ def _family_moved(operators: OperatorPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B110", StateComparison, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _domain_added(comparison: StateComparison) -> Iterator[RuleFinding]:
+    """Yield a finding for each domain that only the newer state has; none if the older one is partial."""
     for domain in comparison.new.domains:
         if domain not in comparison.old.domains and not comparison.partial:
             count = sum(each == domain for each, _ in comparison.new.operators)

@@ -103,7 +103,7 @@ class ComparisonReport:
         return whole._asdict() | {"findings": [each._asdict() for each in findings]}
 
     def counts(self) -> dict[str, int]:
-        """Return the number of findings by severity that nobody approved, and of the others under "approved"."""
+        """Return the number of unapproved findings by severity, and of approved findings under "approved"."""
         numbers = Counter("approved" if each.approved else each.severity for each in self.findings)
         return {key: numbers[key] for key in (*SEVERITIES, "approved")}
 

@@ -239,7 +239,10 @@ def _list_blobs(folder: Path, prefix: str, revision: str, tree: str) -> Iterator
 
 
 def _read_contents(revision: Revision, blobs: Sequence[Blob]) -> dict[str, bytes]:
-    """Return the bytes of files by path. Raises ComparisonError B191 if one is missing or all are too large."""
+    """Return the bytes of files by path.
+
+    Raises ComparisonError B191 if a file is missing, or if the files together are too large.
+    """
     if not blobs:
         return {}
     asked = "".join(f"{blob.object}\n" for blob in blobs).encode()

@@ -1,7 +1,7 @@
 """Rules of breaking changes: each has an id, a name, a requirement, and a clause of the standard behind it.
 
 A rule compares one aspect of two states, and yields findings. There are three kinds, by their argument: a
-`VersionPair`, an operator in both states (`OperatorPair`), or the whole `Comparison`. A version pair is one version
+`VersionPair`, an operator in both states (`OperatorPair`), or a whole `StateComparison`. A version pair is one version
 before and after an edit (`in_place`), of which a break is an error; or a new version with the one before it: then the
 version number was raised as the rule requires, and the finding is a notice.
 """
@@ -59,7 +59,7 @@ class RuleFinding(NamedTuple):
 BREAKING: RuleTable[RuleFinding] = RuleTable(
     "opset.workflow.breaking", ("inventory", "signature", "behaviour", "consistency", "example_rule"), severity=ERR
 )
-"""The rules; what a rule checks is a VersionPair, an OperatorPair or a Comparison."""
+"""The rules; what a rule checks is a VersionPair, an OperatorPair or a StateComparison."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,10 @@ class StateComparison:
 
     @cached_property
     def changed_function_files(self) -> Mapping[str, frozenset[str]]:
-        """The names of Python files beside the YAML that differ between the states, by domain."""
+        """The names of Python files beside the YAML that differ between the states, by domain.
+
+        It is {} if the files of a state are unknown.
+        """
         old, new = self.old.functions, self.new.functions
         changed: dict[str, set[str]] = {}
         if old is None or new is None:
@@ -203,7 +206,10 @@ class StateComparison:
 
     @cached_property
     def added_versions(self) -> tuple[tuple[Key, int], ...]:
-        """The versions that only the new state has, as (operator, version), in domains that both states have."""
+        """The versions that only the new state has, as (operator, version), in domains that both states have.
+
+        If the older state is partial, operators that it does not have are left out.
+        """
         added: list[tuple[Key, int]] = []
         for key, operator in sorted(self.new.operators.items()):
             old = self.old.operators.get(key)

@@ -34,6 +34,7 @@ MOST_RANK = 9
 
 @BREAKING.rule("B111", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_added(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each input or output that was added."""
     for side in SIDES:
         for name in pair.side_difference(side, "added"):
             option = next(each.option for each in getattr(pair.new.schema, side) if each.name == name)
@@ -42,6 +43,7 @@ def _parameter_added(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B112", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_removed(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each input or output that was removed."""
     for side in SIDES:
         for name in pair.side_difference(side, "removed"):
             yield RuleFinding(f"the {side[:-1]} {name!r} was removed", (side,))
@@ -49,6 +51,7 @@ def _parameter_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B113", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each input or output that has another name at the same position."""
     for side in SIDES:
         for old, new in (pair.side_difference(side, "renamed") or {}).items():
             yield RuleFinding(f"the {side[:-1]} {old!r} is called {new!r} now", (side, new))
@@ -56,6 +59,7 @@ def _parameter_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B114", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _parameter_reordered(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Yield a finding if inputs or outputs that stayed are in another order, or an added one stands before others."""
     for side in SIDES:
         if order := pair.side_difference(side, "order"):
             yield RuleFinding(f"the {side} that stayed are in the order {listing(order)} now", (side,))
@@ -76,7 +80,10 @@ def _parameter_option(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B116", VersionPair, requires=NEW_VERSION, clause=PARAMETERS)
 def _variadic_arity(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each variadic input or output that takes another least number of values, or other types."""
+    """Yield a finding for each variadic input or output whose values changed in their least number.
+
+    It is a finding, too, if its values have to be of one type now, or no longer have to.
+    """
     for side in SIDES:
         for name, (fewest, least) in (pair.side_difference(side, "min_arity") or {}).items():
             moved = "may be fewer" if least < fewest else "have to be more"
@@ -105,6 +112,7 @@ def _differentiable(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B121", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_added(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each attribute that was added, but none for a new name of an old one."""
     for name, facets in pair.attribute_differences.items():
         if "added" in facets and name not in pair.renamed_attributes.values():
             default = f" with the default {_default_text(facets['default'])}" if "default" in facets else ""
@@ -114,6 +122,7 @@ def _attribute_added(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B122", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_removed(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each attribute that was removed, but none for one that has a new name."""
     for name, facets in pair.attribute_differences.items():
         if "removed" in facets and name not in pair.renamed_attributes:
             yield RuleFinding(f"the attribute {name!r} was removed", ("attributes",))
@@ -121,6 +130,7 @@ def _attribute_removed(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B123", VersionPair, requires=NEW_VERSION, clause=ATTRIBUTES)
 def _attribute_renamed(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each attribute that has another name now."""
     for old, new in pair.renamed_attributes.items():
         yield RuleFinding(f"the attribute {old!r} is called {new!r} now", ("attributes", new))
 
@@ -258,11 +268,13 @@ def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
 
 @BREAKING.rule("B131", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _type_added(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each type constraint that allows more types."""
     yield from _type_findings(pair, "+", "allows {} as well")
 
 
 @BREAKING.rule("B132", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _type_removed(pair: VersionPair) -> Iterator[RuleFinding]:
+    """Yield a finding for each type constraint that no longer allows some types."""
     yield from _type_findings(pair, "-", "no longer allows {}")
 
 
@@ -348,7 +360,10 @@ def _parameters(pair: VersionPair) -> tuple[dict[tuple[str, str], Parameter], di
 
 
 def _retyped_parameters(pair: VersionPair) -> Iterator[tuple[str, str, Parameter, Parameter]]:
-    """Yield (side, name, old Parameter, new Parameter) for each input or output that has another type constraint."""
+    """Yield (side, name, old Parameter, new Parameter) for each input or output whose `type` is written otherwise.
+
+    The side is "inputs" or "outputs"; the name is the newer one. A `type` is T or tensor(float), for example.
+    """
     old, new = _parameters(pair)
     for (side, name), each in new.items():
         if name in (pair.side_difference(side, "retyped") or {}):
@@ -356,5 +371,5 @@ def _retyped_parameters(pair: VersionPair) -> Iterator[tuple[str, str, Parameter
 
 
 def _types_text(types: Iterable[str]) -> str:
-    """Return types as text; a large set of types is shown by its name."""
+    """Return types as text, tensors by their element types: "float, string"."""
     return listing(shortest_expressions(types, {}))

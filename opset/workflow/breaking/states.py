@@ -83,7 +83,7 @@ class OperatorState:
     def place(self, since: int | None = None, *keys: str) -> str:
         """Return file:line:column of the key at the path `keys` in the version `since`, "" if it is not known.
 
-        Without a version, it is the beginning of the file.
+        Without a version, or for one that the operator does not have, it is the beginning of the file.
         """
         if since is None or since not in self.versions:
             return f"{self.path}:1:1" if self.path else ""
@@ -274,6 +274,9 @@ def _function_hashes(folder: Path) -> dict[str, str]:
 
 def merge_states(states: Sequence[State]) -> State:
     """Return one state with the operators of several states, each of another folder.
+
+    Its name is the first one's. Of type sets with the same name, the first one counts. The lock is None unless every
+    folder has one.
 
     Raises:
         ComparisonError: B192 if two folders have the same operator.

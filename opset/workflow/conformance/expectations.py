@@ -105,6 +105,8 @@ def compare_expectations(
 ) -> ExpectationReport:
     """Compare the results of a run with a list of expected disagreements, and return what differs.
 
+    A case whose result the standard leaves open may have any result.
+
     Args:
         expectations: Entries of the list; the first one that names a case counts.
         results: Results of a run.

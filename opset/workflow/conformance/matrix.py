@@ -128,7 +128,10 @@ def _count_results(results: Iterable[Result]) -> dict[str, int]:
 
 
 def _operator_results(results: Sequence[Result]) -> list[OperatorResults]:
-    """Return for each operator the number of its cases by version and result, and apart from these of invalid cases."""
+    """Return the numbers of cases of each operator, by version and result.
+
+    Invalid cases are counted apart from these, by result alone.
+    """
     groups: dict[tuple[str, str], list[Result]] = {}
     for each in results:
         groups.setdefault((each.case.domain, each.case.operator), []).append(each)
@@ -143,7 +146,7 @@ def _operator_results(results: Sequence[Result]) -> list[OperatorResults]:
 
 
 def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
-    """Return for each element type the number of valid cases by result that have it in an input or output."""
+    """Return, for each element type that inputs or outputs of valid cases have, the number of these cases by result."""
     groups: dict[str, list[Result]] = {}
     for each in results:
         if each.case.kind != "invalid":
@@ -171,7 +174,10 @@ def _judged_case(result: Result, expected: str) -> JudgedCase:
 
 
 def read_report(path: str) -> dict[str, str]:
-    """Return the results in an earlier report by name of the case. Raises UsageError U103 if the file is no report."""
+    """Return the results in an earlier report by name of the case.
+
+    Raises UsageError U103 if the file cannot be read, or is no report.
+    """
     try:
         data = parse_json(file_bytes(path, _REPORT_SIZE))
         if data["format"] != FORMAT:

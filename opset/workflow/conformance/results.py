@@ -237,7 +237,7 @@ def _read_case_values(folder: str, declared: Sequence[ValueInfo], case: Case, ro
 
 
 def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Result:
-    """Return the result of a case, for which a runtime's answer is compared with the expected outputs."""
+    """Return the result of a case, by comparing a runtime's answer with the expected outputs."""
     why = shorten_reason(answer.why)
     if answer.kind in ("crash", "timeout", REFUSED):
         return Result(case, answer.kind, why)
@@ -263,7 +263,7 @@ def _judge_answer(case: Case, answer: Answer, expected: Mapping[str, Any]) -> Re
 
 
 def _judge_random(case: Case, outputs: Sequence[Any]) -> Result:
-    """Return the result of a random case, for which only the types and shapes of the outputs are compared."""
+    """Return the result of a random case, by comparing only the types and shapes of the outputs."""
     for number, (have, (kind, shape)) in enumerate(zip_longest(outputs, case.outputs, fillvalue=("nothing", None))):
         actual_shape = getattr(have, "shape", None)
         if type_of(have) != kind or (shape is not None and actual_shape != shape):

@@ -217,7 +217,10 @@ class _WorkerRunner:
         return self._process.poll_events() if self._process is not None else iter(())
 
     def poll_answer(self) -> Answer | None:
-        """Return the answer to the present case, which may be that the worker failed; None if there is none yet."""
+        """Return the answer to the present case, which may be that the worker failed; None if there is none yet.
+
+        After a failure, the worker has ended. Raises UsageError T224 if it does not have its runtime.
+        """
         assert self._process is not None
         status = self._process.status()
         try:
@@ -317,7 +320,10 @@ class _CommandRunner:
         return self._process.poll_events() if self._process is not None else iter(())
 
     def poll_answer(self) -> Answer | None:
-        """Return the command's outputs, or its failure, once it has ended or its time is over; None before."""
+        """Return the command's outputs, or its failure, once it has ended or its time is over; None before.
+
+        With the answer, the command is ended if it still runs, and its folder of outputs is removed.
+        """
         assert self._process is not None
         status = self._process.status()
         late = time.monotonic() > self._deadline

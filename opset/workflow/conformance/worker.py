@@ -60,7 +60,7 @@ class WorkerRuntime:
         """Run a model, and return its outputs as they stand in the header of a message.
 
         `inputs` are (name, value) as in a header, with the bytes of tensors in `data`; the bytes of outputs are
-        appended to `found`. Raises Refused if the runtime lacks something.
+        appended to `found`. Raises NotRun if the runtime lacks something.
         """
         results = self._run(model, {name: self._to_runtime(value, data) for name, value in inputs})
         return [self._from_runtime(each, found) for each in results]
@@ -68,7 +68,7 @@ class WorkerRuntime:
     def _run(self, model: bytes, feeds: dict[str, Any]) -> Any:
         """Run a model, and return its outputs, as the runtime has them, for inputs by name (`feeds`).
 
-        Raises Refused if the runtime lacks something.
+        Raises NotRun if the runtime lacks something.
         """
         raise NotImplementedError
 
@@ -92,7 +92,7 @@ class WorkerRuntime:
     def _from_runtime(self, result: Any, found: bytearray) -> dict[str, Any]:
         """Return an output of the runtime as it stands in a header, and append its bytes to `found`.
 
-        Raises Refused or TypeError if it has no such form.
+        Raises NotRun or TypeError if it has no such form.
         """
         if result is None:
             return {"nothing": True}
@@ -116,11 +116,11 @@ class WorkerRuntime:
         return _encode_tensor(number, array.shape, elements, found)
 
     def _foreign_tensor(self, number: int, shape: list[int], elements: bytes) -> Any:
-        """Return a tensor of an element type that numpy lacks, as the runtime takes it. Raises Refused if it cannot."""
+        """Return a tensor of an element type that numpy lacks, as the runtime takes it. Raises NotRun if it cannot."""
         raise NotImplementedError
 
     def _tensor_parts(self, array: Any) -> tuple[int, bytes]:
-        """Return (number of the element type, bytes) of a tensor whose type numpy lacks. Raises Refused if unknown."""
+        """Return (number of the element type, bytes) of a tensor whose type numpy lacks. Raises NotRun if unknown."""
         raise NotRun(f"its interface for Python returns the type {array.dtype}")
 
 
@@ -177,7 +177,7 @@ class OnnxRuntime(WorkerRuntime):
     def outputs(self, model: bytes, inputs: list[Any], data: bytes, found: bytearray) -> list[Any]:
         """Run a model, and return its outputs as they stand in a header, like the method of WorkerRuntime.
 
-        An error whose text is in REFUSALS is raised as Refused.
+        An error whose text is in REFUSALS is raised as NotRun.
         """
         try:
             return super().outputs(model, inputs, data, found)
@@ -203,7 +203,7 @@ class OnnxRuntime(WorkerRuntime):
         return re.sub(cls.NOISE, "", str(error))
 
     def _own_value(self, value: Any) -> Any:
-        """Return an input as an OrtValue. Raises Refused if onnxruntime cannot make one of it."""
+        """Return an input as an OrtValue. Raises NotRun if onnxruntime cannot make one of it."""
         if isinstance(value, np.ndarray) and value.dtype.kind not in "OUS":
             return self._module.OrtValue.ortvalue_from_numpy(value)
         if not isinstance(value, self._module.OrtValue):

@@ -100,7 +100,7 @@ def check_numpy(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_attributes(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence, for each input that holds only integers, flags or text, that it might be an attribute.
 
-    Without such an input, the item is passed. The first input is not looked at.
+    Without such an input, the item is passed. The first input, and inputs of its type, are not looked at.
     """
     kinds = ("int", "uint", "bool", "string")
     names = [
@@ -214,7 +214,10 @@ def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Ev
 
 @POINTS.rule("since", ReviewedVersion, clause=VERSION, applies=is_any, phrase="The version number")
 def check_version_number(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether the version is locked, or its number follows the domain's newest released version."""
+    """Yield evidence of whether the version is locked, or its number follows the domain's newest released version.
+
+    It does not apply if no version of the domain is released.
+    """
     domain = domain_name(version.schema.domain)
     locked = version.lock.get(domain, {})
     place = version.place_of("since")
@@ -437,6 +440,9 @@ def check_replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("announced", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn, phrase="Release notes that name it")
 def check_announcement(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence that is open, as release notes, which should name the operator, are not part of the schemas."""
+    """Yield an open question: whether release notes name the operator.
+
+    They are not part of the schemas, so a person has to look.
+    """
     why = "release notes are not part of the schemas"
     yield Evidence(OPEN, why, version.place_of("deprecated"), "name it in the release notes")

@@ -56,7 +56,10 @@ def check_constraints(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("uses", ReviewedVersion, clause=TESTS, phrase="Examples of every attribute, choice and optional input")
 def check_uses(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of each attribute, choice or optional input that no example uses, or that there is none."""
+    """Yield evidence of each attribute, each choice and each use of an optional input that no example shows.
+
+    An optional input has two uses: given and left out. If nothing is missing, the item is passed.
+    """
     gaps = [*_unused_attributes(version), *_unused_inputs(version)]
     for why, place in gaps:
         yield Evidence(MISSING, why, place, "add an example with outputs")

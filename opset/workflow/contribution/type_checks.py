@@ -181,7 +181,8 @@ def _has_like_values(base: str, type_: str) -> bool:
 def _array_pairs(base: Sequence[Any], outputs: Sequence[Any]) -> Iterator[tuple[int, Any, Any]]:
     """Yield (index of the output, array, array) for the arrays at the same place of two lists of outputs.
 
-    Arrays in sequences count, too.
+    Arrays in sequences count, too. Where `base` has text or complex numbers, nothing is yielded; of complex numbers in
+    `outputs`, the real part is.
     """
     for index, pair in enumerate(zip(base, outputs, strict=False)):
         lists = [each if isinstance(each, list) else [each] for each in pair]

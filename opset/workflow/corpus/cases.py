@@ -70,9 +70,9 @@ def pick_cases(
     every_version: bool,
     wanted: Mapping[Any, Set[int]] = {},
 ) -> list[Pick]:
-    """Return the examples that become cases, each at the versions at which it is run, in the order of names.
+    """Return the examples that become cases, each at the versions at which it is run.
 
-    Withdrawn versions are left out, as no model may use them.
+    They are sorted by operator, version and name. Withdrawn versions are left out, as no model may use them.
 
     Args:
         registry: Operators with their examples.
@@ -114,6 +114,8 @@ def build_corpus(
 ) -> Corpus:
     """Check examples by their kernels, and return them as the files of a corpus with its manifest.
 
+    An example that cannot be a case, or that a judge contradicts, becomes a finding.
+
     Args:
         registry: Operators with their kernels.
         picks: Examples that become cases.
@@ -153,7 +155,10 @@ def write_corpus(folder: str, corpus: Corpus) -> WriteCounts:
 
 
 def _add_case(corpus: Corpus, registry: Registry, judge: Judge, judgements: Judgements, pick: Pick) -> None:
-    """Add the files of a case, and its entry in the manifest, to a corpus. Raises OpsetError if that is impossible."""
+    """Add the files of a case, and its entry in the manifest, to a corpus.
+
+    Raises OpsetError T213 if the example cannot be written as a case, T211 or T212 if a judge contradicts it.
+    """
     from opset.reference.example_models import model_of, value_of
     from opset.workflow.corpus.judging import case_tolerance
 

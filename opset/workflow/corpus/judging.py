@@ -66,7 +66,10 @@ class Judge:
         return judges
 
     def _is_right_by_kernel(self, schema: OpSchema, example: Example) -> bool:
-        """Whether the kernel confirms an example; False without a kernel. Raises OpsetError T211 if it contradicts."""
+        """Whether the kernel confirms an example; False without a kernel, or without a package that it needs.
+
+        Raises OpsetError T211 if the kernel contradicts the example.
+        """
         if self._runner.why_no_kernel(schema):
             return False
         try:
@@ -86,7 +89,8 @@ class Judge:
     def _agreeing_implementations(self, schema: OpSchema, example: Example) -> Iterator[str]:
         """Yield the names of the function bodies and lowerings that confirm an example.
 
-        Raises OpsetError T212 if one of them contradicts it.
+        One that serves no such node, or needs a package that is missing, is left out. Raises OpsetError T212 if one
+        contradicts the example.
         """
         for name, converted in self._expressions(schema, example):
             if converted.model is None:

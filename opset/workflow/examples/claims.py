@@ -86,7 +86,10 @@ CLAIMS: RuleTable[ClaimResult] = RuleTable("opset.workflow.examples", ("claims",
 
 
 def check_claims(runner: ExampleRunner, schema: OpSchema, report: Examination) -> None:
-    """Test the claims of a version's `change:` block on its examples, and add the results to a report."""
+    """Test the claims of a version's `change:` block on its examples, and add the results to a report.
+
+    A version without such a block has no claims. An adapter that is declared as written and is missing is a finding.
+    """
     versions = runner.registry.versions(schema.name, schema.domain)
     position = versions.index(schema)
     if schema.change is None or not position:
@@ -136,7 +139,7 @@ class ClaimTests:
         return (claim for claim in self._entries() if CLAIMS.by_code[claim.key].applies(claim))
 
     def _entries(self) -> Iterator[Claim]:
-        """Yield all claims of the `change:` block, also those that examples cannot test."""
+        """Yield all claims of the `change:` block, also claims that examples cannot test, in the order of the guide."""
         change = self.change
         if change.clarified and not change.meaning:
             yield Claim(self, "clarified", ("clarified",), "clarified")
@@ -259,7 +262,7 @@ class ClaimTests:
     def run_with_input(self, converted: Any, example: Example, index: int, value: Any) -> list[Any] | None:
         """Return a converted example's outputs with the constant `value` as input `index` of its node.
 
-        The result is None if there is no such node, or if it cannot be run.
+        The result is None if there is not exactly one such node, if its input is no constant, or if the model fails.
         """
         model = pb.ModelProto()
         model.CopyFrom(converted)
@@ -560,10 +563,12 @@ def check_emulate(claim: Claim) -> Iterator[ClaimResult]:
 
 
 def _is_float(type_: str) -> bool:
+    """Whether a type has elements that are floats, of any width."""
     return "float" in type_ or "double" in type_
 
 
 def _is_number(type_: str) -> bool:
+    """Whether a type is a tensor of integers or floats."""
     return type_.startswith("tensor(") and not any(each in type_ for each in ("string", "bool", "complex"))
 
 

@@ -114,7 +114,10 @@ def _check_conversion(
 
 
 def conversion(runner: ExampleRunner, model: Any, schema: OpSchema, target: int) -> Conversion:
-    """Return the conversion of a model to the opset `target` of an operator's domain; 0 replaces the operator."""
+    """Return the conversion of a model to the opset `target` of an operator's domain.
+
+    If `target` is 0, the nodes of the operator are expressed by other operators, and the opsets stay.
+    """
     runner.budget.charge()
     if target:
         return convert_model(load(model), Target({schema.domain: target}), runner.registry, routes=runner.routes)
@@ -147,9 +150,10 @@ def _adapter_finding(runner: ExampleRunner, schema: OpSchema, example: Example, 
 def _check_values(
     runner: ExampleRunner, schema: OpSchema, example: Example, model: Any, way: str, step: tuple[int, int]
 ) -> list[Finding]:
-    """Return a list with the finding T107 if a converted model computes other outputs than the example states, else [].
+    """Return [finding T107] if a converted model computes other outputs than the example states, or fails; else [].
 
-    `way` is the versions of the conversion as text, such as "13 -> 11", `step` the last two of them.
+    If a limit is exceeded, the finding is T109. `way` is the versions of the conversion as text, such as "13 -> 11",
+    `step` the last two of them.
     """
     try:
         differences = disagreements(example, runner.run(model, example))
@@ -189,7 +193,7 @@ class BodyRoutes(Routes):
         )
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return the decision on nodes of an operator: convert them if the operator has the body, else keep them."""
+        """Return the decision on nodes of an operator: convert them if the body is the operator's own, else keep them."""
         schema = self._step.source
         verdict = Verdict.CONVERT if (op_type, domain) == (schema.name, schema.domain) else Verdict.KEEP
         return Route(verdict, VersionChange(domain, op_type, schema.since_version, 0))
@@ -224,7 +228,10 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
 
 
 def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
-    """Add to a report whether the function bodies of a version compute the same outputs of an example as its kernel."""
+    """Add to a report whether the function bodies of a version compute the same outputs of an example as its kernel.
+
+    Without a kernel, they have to compute the outputs that the example states.
+    """
     if not schema.function:
         return
     expected: Sequence[Any] | None = None

@@ -63,9 +63,10 @@ _NEEDS = {
 
 
 def _versions_in_use(kind: str, versions: Sequence[OpSchema], sinces: Sequence[int]) -> set[int]:
-    """Return the versions among `sinces` under which a function is registered that some operator version calls.
+    """Return the versions such that a function registered under one of them is called for some operator version.
 
-    `kind` is the name of the decorator, such as "kernel" or "up"; `sinces` are sorted.
+    `kind` is the name of the decorator, such as "kernel" or "up"; `sinces` are the versions under which functions are
+    registered, sorted.
     """
     if kind in ("up", "down"):
         return {each.since_version for each in versions if each.change and getattr(each.change, kind) == "written"}

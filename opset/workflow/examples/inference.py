@@ -64,7 +64,7 @@ def _has_whole_numbers(value: ExampleValue) -> bool:
 
 
 def _is_small(value: ExampleValue) -> bool:
-    """Whether a value has stated elements and is of int64, int32 or bool, or is a scalar or vector of any type."""
+    """Whether a value has stated elements, and either is of int64, int32 or bool or is a scalar or vector."""
     return is_dense(value) and (value.type in _WHOLE or value.shape is None or len(value.shape) < 2)
 
 
@@ -81,9 +81,10 @@ class _InferenceRun:
         """Whether a broken constraint is not reported, although all inputs are known."""
 
     def check(self, model: Any, sizes: dict[str, int]) -> Iterator[Finding]:
-        """Infer a model, and yield a finding if a type contradicts the example; note unknown outputs in `gaps`.
+        """Infer a model, and yield a finding if inference fails or a type contradicts the example.
 
-        `sizes` are the numbers that the dim_params of the model stand for.
+        Outputs that are not fully known are added to `gaps`. If the example breaks a constraint, the finding is that
+        inference reports another fault. `sizes` are the numbers that the dim_params of the model stand for.
         """
         try:
             result = infer(model, schemas=self.runner.registry, strict=True)

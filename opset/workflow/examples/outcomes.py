@@ -53,6 +53,7 @@ class RecordingRoutes(Routes):
         self._events = events
 
     def _find_step(self, domain: str, op_type: str, version: int, final: int) -> RouteStep | Refusal | None:
+        """Return what Routes does, but with an adapter that adds an Event for each call."""
         step = super()._find_step(domain, op_type, version, final)
         if isinstance(step, RouteStep) and step.adapter not in (None, lower_by_body):
             return step._replace(adapter=partial(self._call, step))
@@ -214,7 +215,10 @@ def plain_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
 
 
 def varied_forms(schema: OpSchema, example: Example) -> Iterator[Any]:
-    """Yield an example as models in which less is known about one input or all inputs, and as models in other types."""
+    """Yield an example as models in which less is known about one input, or about all inputs.
+
+    Then yield it as models in which the inputs of a type constraint have another type of the constraint.
+    """
     whole = _model_with_constants(schema, example)
     names = [value.name for value in whole.graph.input] + [tensor.name for tensor in whole.graph.initializer]
     for name in names:
@@ -250,7 +254,8 @@ def _model_with_constants(schema: OpSchema, example: Example, first: int = 1) ->
 def _model_with_less(schema: OpSchema, example: Example, whole: Any, names: Sequence[str], known: str) -> Any:
     """Return a copy of an example's model, `whole`, in which less is known about the inputs called `names`.
 
-    `known` says what stays known: SIZES, OPEN_SIZES, TYPE or NOTHING.
+    These lose their values. `known` says what stays known of them: SIZES; OPEN_SIZES, the rank alone; TYPE, the element
+    type alone; or NOTHING.
     """
     model = pb.ModelProto()
     model.CopyFrom(whole)
