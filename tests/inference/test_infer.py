@@ -555,3 +555,17 @@ def test_what_follows_of_single_nodes(version, graph, told):
     assert list(found.findings) == []
     made_up = r"\by_d[0-9]+\b"
     assert re.sub(made_up, "?", str(found.type("y"))) == told
+
+
+@pytest.mark.parametrize(
+    ("node", "why"),
+    [
+        ('y = Concat <axis = "a"> (x, x)', "the attribute axis is not of the type int"),
+        ("y = Conv <kernel_shape = [3, 3], strides = [1]> (z, z)",
+         "its lists have different lengths: kernel_shape 2, strides 1"),
+    ],
+)  # fmt: skip
+def test_attributes_that_a_rule_cannot_work_with_are_named(node, why):
+    body = f"g (float[2, 3] x, int64[K] s) => (y) {{ z = Reshape (x, s)  {node} }}"
+    found = infer(parser.parse_model(f'<ir_version: 9, opset_import: ["": 20]> {body}')).findings
+    assert [(each.code, each.why) for each in found] == [("I203", why)]

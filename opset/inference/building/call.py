@@ -21,6 +21,10 @@ Element = int | float | bool | str | bytes | Dim | None
 """One element of a tensor: a size may be symbolic, None is one that is not known."""
 
 
+class WrongAttributeType(TypeError):
+    """An attribute has another type than the schema says."""
+
+
 class Unknown(Exception):
     """Nothing more can be inferred; the message is the reason that the user is shown."""
 
@@ -195,8 +199,8 @@ class Call:
     def attribute(self, name: str) -> Any:
         """Return the value of an attribute, or its default; None if there is neither, or no such attribute.
 
-        The value is an int, float, str, the message of a tensor, type or graph, or a tuple of these. Raises TypeError
-        if it has another type than the schema says. Raises Unknown if the node is in a function, takes the value from
+        The value is an int, float, str, the message of a tensor, type or graph, or a tuple of these. Raises
+        WrongAttributeType if it has another type than the schema says. Raises Unknown if the node is in a function, takes the value from
         the function's call, and this call is not known.
         """
         if name not in self._attributes:
@@ -205,9 +209,13 @@ class Call:
             if formal is not None and value is None:
                 value = formal.default
             elif formal is not None and not _has_attribute_type(value, formal.type):
-                raise TypeError(f"the attribute {name} is not of the type {formal.type}")
+                raise WrongAttributeType(f"the attribute {name} is not of the type {formal.type}")
             self._attributes[name] = value
         return self._attributes[name]
+
+    def lists_read(self) -> dict[str, tuple[Any, ...]]:
+        """Return by name the attributes with lists that the rule has read."""
+        return {name: value for name, value in self._attributes.items() if isinstance(value, tuple)}
 
     def doubt(self, reason: str) -> None:
         """Add a reason why the outputs are not fully known, which is shown to the user."""

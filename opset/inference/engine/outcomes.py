@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from opset.budget import BudgetExceeded
 from opset.errors import OpsetError, safe_text
-from opset.inference.building.call import Call, Constant, Element, Unknown
+from opset.inference.building.call import Call, Constant, Element, Unknown, WrongAttributeType
 from opset.inference.building.dimensions import Dim, Size, TooComplex, upper_bound
 from opset.inference.building.types import Shape, Type, map_sizes, parse_type
 from opset.inference.building.types import shape_text as shown_shape
@@ -208,8 +208,18 @@ def problems_of(call: Call, error: Exception, hook: Hook) -> tuple[Problem, ...]
         return (Problem("I303", message, safe_text(describe_exception(error, hook.origin)), help),)
     if not isinstance(error, MALFORMED):
         raise error
-    why = safe_text(f"{type(error).__name__}: {error}")
+    why = _reason_of_malformed(call, error)
     return (Problem("I203", f"the node is malformed for {schema.name} {schema.since_version}", why),)
+
+
+def _reason_of_malformed(call: Call, error: Exception) -> str:
+    """Return in words why a rule cannot work with a node's attributes, from the exception that they cause."""
+    if isinstance(error, WrongAttributeType):
+        return safe_text(str(error))
+    if isinstance(error, ValueError) and str(error).startswith("zip() "):  # of lists with one element for each axis
+        lengths = [f"{name} {len(value)}" for name, value in call.lists_read().items()]
+        return safe_text(f"its lists have different lengths: {', '.join(lengths)}")
+    return safe_text(f"{type(error).__name__}: {error}")
 
 
 def has_unnamed_sizes(types: Iterable[Type | None]) -> bool:
