@@ -200,8 +200,8 @@ class Call:
         """Return the value of an attribute, or its default; None if there is neither, or no such attribute.
 
         The value is an int, float, str, the message of a tensor, type or graph, or a tuple of these. Raises
-        WrongAttributeType if it has another type than the schema says. Raises Unknown if the node is in a function, takes the value from
-        the function's call, and this call is not known.
+        WrongAttributeType if it has another type than the schema says. Raises Unknown if the node is in a function,
+        takes the value from the function's call, and this call is not known.
         """
         if name not in self._attributes:
             formal = self.schema.attributes.get(name)
