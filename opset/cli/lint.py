@@ -121,15 +121,17 @@ def command(
     report = LintReport(findings, locked, [] if locked else unlocked, counts, tuple(notes))
     if fix:
         report = replace(report, fixed=fixed, commented=commented)
+    absent = any(each.code == "S101" for each in selection.findings)
+    status = 3 if absent else int(bool(findings))
     if form in FORMATS:
         write_findings(findings, form, sys.stdout)
-        return 1 if findings else 0
+        return status
     done = [f"fixed {safe_text(path)}" for path in fixed]
     done += [f"left alone, for its comments: {safe_text(path)}" for path in commented]
     if form == "text" and findings:
         output.write_errors(findings, sys.stdout)
     output.write_product(report, lambda: done + _report_lines(report, len(findings) + findings.omitted), form)
-    return 1 if findings else 0
+    return status
 
 
 def _report_lines(report: LintReport, findings: int) -> list[str]:

@@ -388,7 +388,7 @@ def test_lint_takes_the_folders_of_the_project(own, folder):
 
 def test_lint_of_what_is_no_folder(folder):
     result = run("lint", "nowhere")
-    assert result.exit_code == 1 and "error[S101]" in result.stdout
+    assert result.exit_code == 3 and "error[S101]" in result.stdout
 
 
 def test_lock_adds_new_versions_and_finds_their_edits(own, folder):
