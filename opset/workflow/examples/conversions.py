@@ -193,7 +193,7 @@ class BodyRoutes(Routes):
         )
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return the decision on nodes of an operator: convert them if they are the body's own, else keep them."""
+        """Return the decision on nodes of an operator: convert them if it is the one with the body, else keep them."""
         schema = self._step.source
         verdict = Verdict.CONVERT if (op_type, domain) == (schema.name, schema.domain) else Verdict.KEEP
         return Route(verdict, VersionChange(domain, op_type, schema.since_version, 0))
