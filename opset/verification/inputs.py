@@ -36,6 +36,8 @@ MANY = (100, 2, 3, 4)
 """Sizes that later seeds begin with, in turn with the others."""
 SCALES = (1, 1, 4, 500)
 """What floats of which nothing is demanded are multiplied by, for some seeds."""
+LEAST_SCALE = 0.1
+"""What floats of a few seeds are multiplied by."""
 SMALL_NODES, SMALL_WEIGHTS, SMALL_VALUES = 300, 50_000, 50_000
 """The most nodes, elements of weights and elements of values of a small model, of which more runs are made."""
 MOST_ROWS = 4096
@@ -191,6 +193,8 @@ def _vary(value: Any, seed: int, rng: np.random.Generator, numbers: np.ndarray) 
         elif seed >= FIRST and (value.size == 1) == (seed % 2 == 0):
             spread = math.exp(rng.uniform(0, math.log(SCALES[-1])))
             scale = spread if value.size == 1 or rng.random() < 0.5 else SCALES[-1]
+        if seed >= FIRST and seed % 8 == 1:  # of which sums are small enough to lie between two whole numbers
+            scale = LEAST_SCALE
         scaled = value * scale
         if scale > 1 and value.size == 1:  # both signs, in turn
             scaled = np.copysign(scaled, 1 if seed % 8 else -1)
