@@ -337,6 +337,11 @@ def _odd_numbers(use: Use) -> Demand | None:
     return Demand(choices=(math.inf, -math.inf, math.nan, 0.5, -2.0))
 
 
+def _pads(use: Use) -> Demand:
+    """Return how many elements are added at an end, or removed, which the mode wrap does not define."""
+    return Demand(0, 1, beyond=0 if use.attribute("mode") in (b"wrap", "wrap") else 2)
+
+
 def _places(use: Use) -> Demand:
     """Return numbers of places of a shift: few, about half the width of the type, and all but one; more if defined."""
     found = use.scope.type_of(use.inputs[use.position]) if use.scope is not None else None
@@ -365,7 +370,7 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("Tile", 1): _whole(1, 2), ("Expand", 1): _wider_shape, ("Reshape", 1): _other_shape,
     ("ConstantOfShape", 0): _whole(1, 4, beyond=1), ("Range", 0): _whole(0, 1), ("Range", 1): _whole(4, 6, beyond=5),
     ("Range", 2): _whole(1, 2), ("Slice", 1): _clamped(0, 1, 6), ("Slice", 2): _clamped(2, 4, 5),
-    ("Slice", 3): _some_axes, ("Slice", 4): _whole(1, 2, beyond=3), ("Pad", 1): _whole(0, 1, beyond=2),
+    ("Slice", 3): _some_axes, ("Slice", 4): _whole(1, 2, beyond=3), ("Pad", 1): _pads,
     ("Pad", 3): _some_axes, ("Unsqueeze", 1): _new_axes, ("Squeeze", 1): _single_axes, ("Split", 1): _parts,
     ("CumSum", 1): _axis,
     **{(f"Reduce{name}", 1): _some_axes for name in _REDUCTIONS},

@@ -44,8 +44,8 @@ MOST_ROWS = 4096
 """Integers of a range that seeds go through, one after the other."""
 ANOTHER = 1000
 """What is added to a seed at each attempt."""
-CAREFUL = (None, Demand(0, 1), *[Demand(1, 4)] * 4)
-"""What integers are, one after the other, if a model does not run with those that suit its operators."""
+CAREFUL = (None, None, None, Demand(0, 1), *[Demand(1, 4)] * 4)
+"""What integers are, one after the other, if a model does not run with those that suit its operators: first others."""
 _HELD = (pb.TensorProto.FLOAT, pb.TensorProto.DOUBLE, pb.TensorProto.FLOAT16)
 _FEW, _MOST_NUMBERS, _GREATEST = 16, 64, 1e6
 
@@ -132,7 +132,7 @@ class Drawing:
         """
         bound, _, demands = self._prepare(sizes)
         inputs = [value for value in bound.proto.graph.input if value.name in self._needed]
-        is_wide = seed >= FIRST and seed % 2 == 1 and not attempt
+        is_wide = seed >= FIRST and seed % 2 == 1 and CAREFUL[attempt] is None
         demands = {name: each.widened(is_wide) for name, each in demands.items()}
         careful = CAREFUL[attempt]
         if careful is not None:
@@ -147,7 +147,8 @@ class Drawing:
             if name in demands:
                 feeds[name] = _cover(feeds[name], seed, number, demands[name])
             else:
-                feeds[name] = _vary(feeds[name], seed, np.random.default_rng((seed, number)), self._numbers)
+                rng = np.random.default_rng((seed + ANOTHER * attempt, number))
+                feeds[name] = _vary(feeds[name], seed, rng, self._numbers)
         return Drawn(f"drawn with seed {seed}", seed, {**self._given, **sizes}, feeds)
 
     def complete(self, feeds: Mapping[str, Any], seed: int) -> dict[str, Any]:

@@ -287,6 +287,12 @@ def test_a_range_is_widened_on_both_sides():
     assert {*drawn(clamped.widened(True), "int32", (400,)).tolist()} == {*range(-2, 4)}
 
 
+def test_pads_are_not_negative_if_that_is_not_defined():
+    text = '(float[3] x, int64[2] p) => (float[A] y) { y = Pad <mode = "constant"> (x, p) }'
+    assert demanded(text, 19)["p"] == Demand(0, 1, beyond=2)
+    assert demanded(text.replace("constant", "wrap"), 19)["p"] == Demand(0, 1)
+
+
 def test_places_of_a_shift_go_up_to_the_width_of_the_type():
     text = '(uint8[3] a, uint8[3] b) => (uint8[A] y) { y = BitShift <direction = "LEFT"> (a, b) }'
 

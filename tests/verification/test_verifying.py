@@ -198,6 +198,8 @@ def test_axes_are_given_in_any_order():
          ("c = Identity (e)", "n = Cast <to = 6> (e) c = Cast <to = 7> (n)")),
         ("(float[2, 3] x, int64[4] p) => (float[A, B] y) <int64 z = {{0}}> {{ {} y = Pad (x, q) }}",
          ("q = Identity (p)", "q = Max (p, z)")),
+        ("(float[1, 1, 1, 5] x, int64[8] p) => (float[A, B, C, D] y) <int64 z = {{0}}> {{ {} y = Pad (x, q) }}",
+         ("q = Identity (p)", "q = Max (p, z)")),
         ("(float[2] x, int64 n, bool c) => (float[2] y) <int64 z = {{1}}> {{ {} y = Loop (m, c, x) <body = g "
          "(int64 i, bool k, float[2] u) => (bool l, float[2] v) {{ l = Identity (k) v = Exp (u) }}> }}",
          ("m = Identity (n)", "m = Max (n, z)")),
