@@ -27,6 +27,7 @@ from opset.opsets.registry import Registry
 _SMALL = 3
 MAX_LISTED = 4096
 """Elements of an input that lists sizes or axes; no model has so many dimensions."""
+_FAR = (2**40 + 1, -(2**40), 2**63 - 1, 1 - 2**63)
 _MOST_ORDERS = 24
 """Orders of axes that are listed."""
 _MOST_VISITED = 100_000
@@ -38,6 +39,7 @@ class Demand:
     """The values that suit an input: numbers from `low` to `high`, whole ones or not, or others.
 
     - `beyond`: by how much numbers may lie outside that range if results need not be plain, as empty ones are not;
+    - `is_clamped`: whether numbers beyond may have any magnitude;
     - `bounds`: the greatest number for each place of the last axis, from `low` on;
     - `distinct`: whether no index may occur twice;
     - `fixed`: all elements, in order; `others`: more such lists, one of which may stand for it;
@@ -51,6 +53,7 @@ class Demand:
     high: float = _SMALL
     whole: bool = True
     beyond: int = 0
+    is_clamped: bool = False
     bounds: tuple[int, ...] = ()
     distinct: bool = False
     fixed: tuple[int, ...] = ()
@@ -72,12 +75,16 @@ class Demand:
             return self
         whole, distinct = self.whole or other.whole, self.distinct or other.distinct
         wraps, beyond = self.wraps if self.wraps == other.wraps else 0, min(self.beyond, other.beyond)
-        return replace(self, low=low, high=high, whole=whole, distinct=distinct, wraps=wraps, beyond=beyond)
+        met = replace(self, low=low, high=high, whole=whole, distinct=distinct, wraps=wraps, beyond=beyond)
+        return replace(met, is_clamped=self.is_clamped and other.is_clamped)
 
     def widened(self, is_wide: bool) -> Demand:
         """Return the demand with the range that reaches beyond its own, or with its own."""
         more = self.beyond if is_wide else 0
-        return replace(self, low=self.low - more, high=self.high + more, beyond=0)
+        low, high = self.low - more, self.high + more
+        if is_wide and self.is_clamped:
+            return Demand(choices=(*range(math.ceil(low), math.floor(high) + 1), *_FAR))
+        return replace(self, low=low, high=high, beyond=0, is_clamped=False)
 
 
 @dataclass(frozen=True)
@@ -120,6 +127,8 @@ class Use:
 
 
 Rule = Callable[[Use], Demand | None]
+_SHIFTS_ALL = 28
+"""The opset from which BitShift says what a shift by the width of the type or more gives."""
 _COUNTS_BACK = 11
 """The opset from which Slice takes axes that are counted from the end."""
 
@@ -127,6 +136,12 @@ _COUNTS_BACK = 11
 def _whole(low: int, high: int, beyond: int = 0) -> Rule:
     """Return the rule that demands whole numbers from `low` to `high`."""
     demand = Demand(low, high, beyond=beyond)
+    return lambda use: demand
+
+
+def _clamped(low: int, high: int, beyond: int) -> Rule:
+    """Return the rule that demands whole numbers of an operator that takes greater ones for the last it has."""
+    demand = Demand(low, high, beyond=beyond, is_clamped=True)
     return lambda use: demand
 
 
@@ -322,6 +337,20 @@ def _odd_numbers(use: Use) -> Demand | None:
     return Demand(choices=(math.inf, -math.inf, math.nan, 0.5, -2.0))
 
 
+def _pads(use: Use) -> Demand:
+    """Return how many elements are added at an end, or removed, which the mode wrap does not define."""
+    return Demand(0, 1, beyond=0 if use.attribute("mode") in (b"wrap", "wrap") else 2)
+
+
+def _places(use: Use) -> Demand:
+    """Return numbers of places of a shift: few, about half the width of the type, and all but one; more if defined."""
+    found = use.scope.type_of(use.inputs[use.position]) if use.scope is not None else None
+    digits = "".join(each for each in str(found.element if found is not None else "") if each.isdecimal())
+    width = int(digits or 8)
+    more = (width, width + 1) if use.opset >= _SHIFTS_ALL else ()
+    return Demand(choices=(0, 1, 2, 3, width // 2, width - 1, *more))
+
+
 def _ratio(use: Use) -> Demand:
     """Return shares of elements that are dropped; with 0 none is, so that nothing is random."""
     return Demand(choices=(0.0, 0.25, 0.5))
@@ -340,8 +369,8 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("OneHot", 0): _whole(0, 3, beyond=6), ("OneHot", 1): _whole(4, 4), ("TopK", 1): _top_count,
     ("Tile", 1): _whole(1, 2), ("Expand", 1): _wider_shape, ("Reshape", 1): _other_shape,
     ("ConstantOfShape", 0): _whole(1, 4, beyond=1), ("Range", 0): _whole(0, 1), ("Range", 1): _whole(4, 6, beyond=5),
-    ("Range", 2): _whole(1, 2), ("Slice", 1): _whole(0, 1, beyond=6), ("Slice", 2): _whole(2, 4, beyond=5),
-    ("Slice", 3): _some_axes, ("Slice", 4): _whole(1, 2, beyond=3), ("Pad", 1): _whole(0, 1, beyond=2),
+    ("Range", 2): _whole(1, 2), ("Slice", 1): _clamped(0, 1, 6), ("Slice", 2): _clamped(2, 4, 5),
+    ("Slice", 3): _some_axes, ("Slice", 4): _whole(1, 2, beyond=3), ("Pad", 1): _pads,
     ("Pad", 3): _some_axes, ("Unsqueeze", 1): _new_axes, ("Squeeze", 1): _single_axes, ("Split", 1): _parts,
     ("CumSum", 1): _axis,
     **{(f"Reduce{name}", 1): _some_axes for name in _REDUCTIONS},
@@ -353,7 +382,7 @@ RULES: Mapping[tuple[str, int], Rule] = {
     **{(name, 1): _real(0.05, 0.3) for name in ("QuantizeLinear", "DequantizeLinear")},
     **{(name, at): _real(0.05, 0.3) for name in ("QLinearConv", "QLinearMatMul") for at in (1, 4)},
     ("QLinearConv", 6): _real(5, 40), ("QLinearMatMul", 6): _real(5, 40),
-    ("Div", 1): _divisor, ("Mod", 1): _divisor, ("BitShift", 1): _whole(0, 3), ("Trilu", 1): _whole(-1, 1, beyond=3),
+    ("Div", 1): _divisor, ("Mod", 1): _divisor, ("BitShift", 1): _places, ("Trilu", 1): _whole(-1, 1, beyond=3),
     ("RoiAlign", 1): _real(0, 4), ("RoiAlign", 2): lambda use: Demand(0, use.size(0, 0) - 1),
     ("MaxRoiPool", 1): _real(0, 0.9), ("GridSample", 1): _real(-1.1, 1.1), ("AffineGrid", 1): _grid_size,
     ("MaxUnpool", 1): lambda use: Demand(0, max(use.count() - 1, 0), distinct=True),

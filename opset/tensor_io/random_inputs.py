@@ -166,7 +166,11 @@ def _suitable(shape: list[int], dtype: np.dtype[Any], rng: np.random.Generator, 
         is_text = isinstance(demand.choices[0], str | bytes)
         if is_text != (dtype.kind == "O") or (isinstance(demand.choices[0], float) and dtype.kind != "f"):
             return None
-        words = [each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in demand.choices]
+        words: list[Any] = [
+            each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in demand.choices
+        ]
+        if dtype.kind in "iu":
+            words = [each for each in words if np.iinfo(dtype).min <= each <= np.iinfo(dtype).max] or [0]
         return np.array(words, dtype)[rng.integers(len(words), size=size)].reshape(shape)
     if dtype.kind in "Oc":
         return None

@@ -5,10 +5,14 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from opset.errors import ModelError
+from opset.model.arrays import array_of
+from opset.model.storage.container import Model
 from opset.reference.comparison import differences, tolerance_of, ulps
 from opset.reference.numerics.arrays import pieces
 from opset.reference.numerics.memory import nbytes
@@ -67,6 +71,22 @@ def count_differences(before: Any, after: Any, rtol: float, atol: float) -> Any:
             counts[-1] += np.count_nonzero(~same)
         counts[0] += np.count_nonzero(same)
     return counts
+
+
+def other_weight(before: Model, after: Model) -> str:
+    """Return the first initializer that has other numbers of the same type and shape in the second model, "" if none.
+
+    Data that cannot be read is taken to be equal: the runs say so.
+    """
+    others = {tensor.name: tensor for tensor in after.proto.graph.initializer}
+    for tensor in before.proto.graph.initializer:
+        other = others.get(tensor.name)
+        if other is None or (tensor.data_type, [*tensor.dims]) != (other.data_type, [*other.dims]):
+            continue
+        with suppress(ModelError):
+            if _digest(array_of(before, tensor)) != _digest(array_of(after, other)):
+                return str(tensor.name)
+    return ""
 
 
 class Comparison:

@@ -36,14 +36,16 @@ MANY = (100, 2, 3, 4)
 """Sizes that later seeds begin with, in turn with the others."""
 SCALES = (1, 1, 4, 500)
 """What floats of which nothing is demanded are multiplied by, for some seeds."""
+LEAST_SCALE = 0.1
+"""What floats of a few seeds are multiplied by."""
 SMALL_NODES, SMALL_WEIGHTS, SMALL_VALUES = 300, 50_000, 50_000
 """The most nodes, elements of weights and elements of values of a small model, of which more runs are made."""
 MOST_ROWS = 4096
 """Integers of a range that seeds go through, one after the other."""
 ANOTHER = 1000
 """What is added to a seed at each attempt."""
-CAREFUL = (None, Demand(0, 1), *[Demand(1, 4)] * 4)
-"""What integers are, one after the other, if a model does not run with those that suit its operators."""
+CAREFUL = (None, None, None, Demand(0, 1), *[Demand(1, 4)] * 4)
+"""What integers are, one after the other, if a model does not run with those that suit its operators: first others."""
 _HELD = (pb.TensorProto.FLOAT, pb.TensorProto.DOUBLE, pb.TensorProto.FLOAT16)
 _FEW, _MOST_NUMBERS, _GREATEST = 16, 64, 1e6
 
@@ -130,7 +132,7 @@ class Drawing:
         """
         bound, _, demands = self._prepare(sizes)
         inputs = [value for value in bound.proto.graph.input if value.name in self._needed]
-        is_wide = seed >= FIRST and seed % 2 == 1 and not attempt
+        is_wide = seed >= FIRST and seed % 2 == 1 and CAREFUL[attempt] is None
         demands = {name: each.widened(is_wide) for name, each in demands.items()}
         careful = CAREFUL[attempt]
         if careful is not None:
@@ -145,7 +147,8 @@ class Drawing:
             if name in demands:
                 feeds[name] = _cover(feeds[name], seed, number, demands[name])
             else:
-                feeds[name] = _vary(feeds[name], seed, np.random.default_rng((seed, number)), self._numbers)
+                rng = np.random.default_rng((seed + ANOTHER * attempt, number))
+                feeds[name] = _vary(feeds[name], seed, rng, self._numbers)
         return Drawn(f"drawn with seed {seed}", seed, {**self._given, **sizes}, feeds)
 
     def complete(self, feeds: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -191,6 +194,8 @@ def _vary(value: Any, seed: int, rng: np.random.Generator, numbers: np.ndarray) 
         elif seed >= FIRST and (value.size == 1) == (seed % 2 == 0):
             spread = math.exp(rng.uniform(0, math.log(SCALES[-1])))
             scale = spread if value.size == 1 or rng.random() < 0.5 else SCALES[-1]
+        if seed >= FIRST and seed % 8 == 1:  # of which sums are small enough to lie between two whole numbers
+            scale = LEAST_SCALE
         scaled = value * scale
         if scale > 1 and value.size == 1:  # both signs, in turn
             scaled = np.copysign(scaled, 1 if seed % 8 else -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -10,13 +11,14 @@ from typing import Any, NamedTuple
 
 from opset.budget import Budget, BudgetExceeded, Limits
 from opset.errors import Finding, FindingList, OpsetError, RunError, brief_name, listing, quote, safe_text
+from opset.model.graph.index import bodies
 from opset.model.storage.container import Model, load
 from opset.opsets.registry import Registry, Schemas, registry_with
 from opset.reference.engine.limits import byte_limit, limit_error
 from opset.reference.value_info import value_info_of
 from opset.tensor_io.files import read_values
 from opset.verification.branches import Branches
-from opset.verification.comparing import Comparison, InnerValues, leaves, why_different
+from opset.verification.comparing import Comparison, InnerValues, leaves, other_weight, why_different
 from opset.verification.distributions import DRAWS, statistics_of, why_distributed_otherwise
 from opset.verification.inputs import CAREFUL, Drawing, Drawn
 from opset.verification.randomness import random_outputs, without_seeds
@@ -36,7 +38,7 @@ SEEDS = 3
 MORE_SEEDS = 9
 """Inputs drawn beyond these as long as a branch or body of a loop was not run, or an output had no elements."""
 SMALL_SEEDS, HUNT_SEEDS = 20, 150
-"""Inputs drawn of a small model, unless an output differs before; and if a value inside differs, but no output."""
+"""Inputs drawn of a small model, unless an output differs before; and if inner values alone differ, or roundings."""
 INSIDE = 1e-4
 """The relative difference of values inside that counts."""
 KEPT = 1 << 30
@@ -47,6 +49,7 @@ ENOUGH_DRAWN = 40
 """Elements that are drawn again to see whether an output is random: a few may happen to be equal."""
 MOST_DISTRIBUTIONS = 6
 """Runs in which random outputs of a small model are drawn many times, to compare their distributions."""
+_ROUNDS = ("QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul", "Round")
 _STOPPED = ("R301", "R302", "R303", "R205", "R201")
 """Codes of runs that say nothing about the model's values."""
 
@@ -159,6 +162,15 @@ def match_interfaces(before: Model, after: Model) -> Interface:
     return Interface(matched[0], matched[1], notes)
 
 
+def rounds_otherwise(before: Model, after: Model) -> bool:
+    """Whether the second model lacks nodes of the first that round to whole numbers, which may show at halves alone."""
+    counts = [
+        Counter(operator for body in bodies(each.proto) for operator, domain in body.operators if not domain)
+        for each in (before, after)
+    ]
+    return any(counts[0][name] > counts[1][name] for name in _ROUNDS)
+
+
 class _Verifying:
     """Runs two models and compares them."""
 
@@ -248,7 +260,7 @@ class _Verifying:
                 break
             yield from self._draw_runs(seed)
             seed += 1
-            if seed == seeds == SMALL_SEEDS and self.settings.seeds is None and self._differs_inside():
+            if seed == seeds == SMALL_SEEDS and self.settings.seeds is None and self._is_doubtful():
                 seeds = most = HUNT_SEEDS
 
     @property
@@ -419,10 +431,17 @@ class _Verifying:
         runners = (ReferenceRunner(model, self.registry, self.settings.limits, self.budget, seed) for seed in seeds)
         return [dict(zip(names, each.run(feeds), strict=True)) for each in runners]
 
+    def _is_doubtful(self) -> bool:
+        """Whether other inputs may show a difference: values inside differ, or the second model rounds otherwise."""
+        return self._differs_inside() or (self._last is not None and rounds_otherwise(*self.models))
+
     def _differs_inside(self) -> bool:
-        """Whether the same outputs of the last run came from other values inside, so that other inputs may show it."""
+        """Whether the same outputs came from other weights, or values inside, so that other inputs may show it."""
         if self._last is None:
             return False
+        if name := other_weight(*self.models):
+            self._inside = f"the weight {brief_name(name)} differs, and no output does"
+            return True
         values = self._inner_values(*self._last, INSIDE)
         if values is None or values.first is None:
             return False

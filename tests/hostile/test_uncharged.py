@@ -33,8 +33,8 @@ DECIDED = {
         inference/families/slicing.slice_1_data inference/families/slicing.split_1_data
         inference/families/slicing.pad_1_data""",
     "as many as `count` gives: at most MAX_LISTED": """
-        tensor_io/demands._first_axes tensor_io/demands._grid_size tensor_io/demands._other_shape
-        tensor_io/demands._parts tensor_io/demands._wider_shape""",
+        tensor_io/demands._first_axes tensor_io/demands.widened tensor_io/demands._grid_size
+        tensor_io/demands._other_shape tensor_io/demands._parts tensor_io/demands._wider_shape""",
     "passes, of which the caller bounds the number; places of an axis; parts of data that was read": """
         inference/axes/tracking._search inference/axes/tracking.follow inference/axes/tracking._slices_are_equal""",
     "ranks, axes, inputs, outputs and bodies of the node, which stand in the file": """

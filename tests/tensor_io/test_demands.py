@@ -37,6 +37,8 @@ def demanded(text, version=17, given=None):
         (Demand(0, 5, wraps=6), Demand(0, 3), Demand(0, 3)),
         (Demand(0, 5, beyond=6), Demand(0, 3, beyond=2), Demand(0, 3, beyond=2)),
         (Demand(0, 5, beyond=6), Demand(0, 3), Demand(0, 3)),
+        (Demand(0, 5, is_clamped=True), Demand(0, 3, is_clamped=True), Demand(0, 3, is_clamped=True)),
+        (Demand(0, 5, is_clamped=True), Demand(0, 3), Demand(0, 3)),
         (Demand(0, 5), Demand(fixed=(1, 2)), Demand(fixed=(1, 2))),
         (Demand(0, 5), Demand(choices=(1, 2)), Demand(choices=(1, 2))),
         (Demand(0, 5), Demand(bounds=(1, 2)), Demand(bounds=(1, 2))),
@@ -279,6 +281,25 @@ def test_axes_are_drawn_in_any_order_and_from_both_ends():
 def test_a_range_is_widened_on_both_sides():
     assert Demand(0, 1, beyond=6).widened(True) == Demand(-6, 7)
     assert Demand(0, 1, beyond=6).widened(False) == Demand(0, 1)
+    clamped = Demand(0, 1, beyond=2, is_clamped=True)
+    assert clamped.widened(False) == Demand(0, 1)
+    found = {*drawn(clamped.widened(True), "int64", (400,)).tolist()}
+    assert found == {*range(-2, 4), 2**40 + 1, -(2**40), 2**63 - 1, 1 - 2**63}
+    assert {*drawn(clamped.widened(True), "int32", (400,)).tolist()} == {*range(-2, 4)}
+
+
+def test_pads_are_not_negative_if_that_is_not_defined():
+    text = '(float[3] x, int64[2] p) => (float[A] y) { y = Pad <mode = "constant"> (x, p) }'
+    assert demanded(text, 19)["p"] == Demand(0, 1, beyond=2)
+    assert demanded(text.replace("constant", "wrap"), 19)["p"] == Demand(0, 1)
+
+
+def test_places_of_a_shift_go_up_to_the_width_of_the_type():
+    text = '(uint8[3] a, uint8[3] b) => (uint8[A] y) { y = BitShift <direction = "LEFT"> (a, b) }'
+
+    assert demanded(text)["b"] == Demand(choices=(0, 1, 2, 3, 4, 7))
+    assert demanded(text, 28)["b"] == Demand(choices=(0, 1, 2, 3, 4, 7, 8, 9))
+    assert demanded(text.replace("uint8", "uint64"))["b"] == Demand(choices=(0, 1, 2, 3, 32, 63))
 
 
 def test_each_list_that_suits_is_drawn():

@@ -194,7 +194,11 @@ def test_axes_are_given_in_any_order():
     [
         ("(float[5] x, int64[1] b, int64[1] e) => (float[A] y) <int64 z = {{0}}> {{ {} y = Slice (x, c, e) }}",
          ("c = Identity (b)", "c = Max (b, z)")),
+        ("(float[5] x, int64[1] b, int64[1] e) => (float[A] y) {{ {} y = Slice (x, b, c) }}",
+         ("c = Identity (e)", "n = Cast <to = 6> (e) c = Cast <to = 7> (n)")),
         ("(float[2, 3] x, int64[4] p) => (float[A, B] y) <int64 z = {{0}}> {{ {} y = Pad (x, q) }}",
+         ("q = Identity (p)", "q = Max (p, z)")),
+        ("(float[1, 1, 1, 5] x, int64[8] p) => (float[A, B, C, D] y) <int64 z = {{0}}> {{ {} y = Pad (x, q) }}",
          ("q = Identity (p)", "q = Max (p, z)")),
         ("(float[2] x, int64 n, bool c) => (float[2] y) <int64 z = {{1}}> {{ {} y = Loop (m, c, x) <body = g "
          "(int64 i, bool k, float[2] u) => (bool l, float[2] v) {{ l = Identity (k) v = Exp (u) }}> }}",
@@ -207,6 +211,30 @@ def test_numbers_beyond_the_plain_ones_are_drawn(text, other):
     one, faulty = (model(HEAD + text.format(each)) for each in other)
     assert opset.verify(one, one).same
     assert opset.verify(one, faulty).verdict == "different"
+
+
+def test_more_inputs_are_drawn_if_a_weight_differs():
+    text = """(float[2] x) => (float[2] y) <float[1] w = {{{}}}> {{ m = Mul (x, w) z = Sub (m, m) y = Add (z, x) }}"""
+    one, other = (model(HEAD + text.format(each)) for each in ("1.5", "1.50001"))
+    found = opset.verify(one, other)
+    assert found.same and len(found.runs) == 150 and "the weight w differs, and no output does" in found.notes
+    assert len(opset.verify(one, one).runs) == 20
+    shaped = model(HEAD + text.replace("float[1] w", "float w").format("2.5"))
+    assert len(opset.verify(one, shaped).runs) == 20  # an adapter may write a weight otherwise
+
+
+def test_more_inputs_are_drawn_if_a_rounding_was_lowered():
+    text = (
+        HEAD.replace("17", "13")
+        + """(float[6, 8] x) => (float[A, B] y)
+        <float[8, 2] w = {1, 3, 2, 5, 4, 3, 1, 2, 5, 4, 3, 2, 1, 4, 2, 3}, float s = {0.02}, uint8 z = {3}> {
+        q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) m = MatMul (d, w) y = Round (m) }"""
+    )
+    before = model(text)
+    after = opset.convert(before, 8)
+    assert len(opset.verify(before, before).runs) == 20
+    found = opset.verify(before, after)
+    assert found.same and len(found.runs) == 150
 
 
 def test_random_outputs_are_not_compared_by_element():
