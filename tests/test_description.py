@@ -59,6 +59,11 @@ def test_sparse_weights_count_as_they_are_stored():
     assert [tuple(each) for each in opset.info(model).weights] == [("sparse float", 1, 36, 3)]
 
 
+def test_texts_count_by_their_bytes():
+    text = '<ir_version: 9, opset_import: ["": 20]> m (string[2] x) => (bool[2] y) <string[2] w = {"a", "bc"}> '
+    assert [tuple(each) for each in described(text + "{ y = Equal (x, w) }").weights] == [("string", 1, 3, 2)]
+
+
 def test_the_lowest_versions_are_those_to_which_it_can_be_converted():
     found = described(MIXED, "tract")
     ((domain, version, why),) = found.lowest_opsets

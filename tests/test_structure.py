@@ -11,7 +11,7 @@ import onnx
 import pytest
 
 import opset
-from opset.description.structure import digests
+from opset.description.structure import digests, folding
 from opset.model import proto
 from opset.reports.differences import difference_page
 from tests.bounds import draws, lines
@@ -392,6 +392,25 @@ def layered(layers, kind="Relu", gap=()):
             value = after
     graph.output.add(name=value).type.tensor_type.elem_type = 1
     return model.SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (["a"], ["a"]),
+        (["a1", "a1"], ["a1, x 2, to a1"]),
+        (["a1b1", "a2b2"], ["a1b1, x 2: 1-2"]),
+        (["a1b1", "a2b3"], ["a1b1, x 2, to a2b3"]),
+        (["a1b1", "a1b2"], ["a1b1, x 2: 1-2"]),
+        (["a5", "b1", "a3", "a4"], ["a5, x 3: 3-5", "b1"]),
+        ([f"a{2 * number}" for number in range(6)], ["a0, x 6: 0, 2, 4, 6, 8, 10"]),
+        ([f"a{2 * number}" for number in range(7)], ["a0, x 7, to a12"]),
+        (["a" + "1" * 18, "a" + "2" * 18], [f"a{'1' * 18}, x 2: {'1' * 18}, {'2' * 18}"]),
+        (["a" + "1" * 19, "a2"], [f"a{'1' * 19}, x 2, to a2"]),
+    ],
+)
+def test_names_that_differ_in_a_number_are_one(names, shown):
+    assert [*map(str, folding.fold_names(names))] == shown
 
 
 def test_layers_are_one_change():
