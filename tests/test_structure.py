@@ -206,6 +206,18 @@ def test_what_a_node_reads_is_compared_by_what_computes_it(text, replaced, chang
     assert [change[2:] for change in found(head + text, head + text.replace(*replaced))] == changes
 
 
+def test_nodes_that_all_changed_are_paired_from_neighbor_to_neighbor():
+    text = """<ir_version: 10, opset_import: ["": 21]> m (float[2] x) => (float[2] y) {{
+        {0}  {1} = Elu <alpha = {3}> ({4})  {2} = Elu <alpha = {3}> ({1})  y = Elu <alpha = {3}> ({2}) }}"""
+    old, new = (
+        text.format("p = Abs (x)", "a", "b", 1.0, "p"),
+        text.format("q = Sin (x)  r = Cos (q)", "c", "d", 2.0, "r"),
+    )
+    for pair, counts in (((old, new), (4, 5, 0, 0, 4, 1, 0)), ((new, old), (5, 4, 0, 0, 4, 0, 1))):
+        assert compared(*pair).nodes == counts
+    assert ("added", "node", "node number 1 (Cos)", []) in found(old, new)
+
+
 def test_changes_in_functions():
     assert found(FUNCTION, FUNCTION.replace("c = Neg (a)", "c = Abs (a)")) == [
         ("changed", "node", "node number 0 (Abs)", ["operator: Neg -> Abs"])

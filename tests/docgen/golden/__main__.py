@@ -60,7 +60,8 @@ SECTIONS = [
 ]  # fmt: skip
 EMPTY = ([], {}, "", None)
 TABLES = ("Softmax", "Gelu", "DFT")
-"""Operators of the standard with all that a table of convertibility can say."""
+"""Operators of the standard with much that a table of convertibility can say."""
+TRANSITIONS = ("Add", "AveragePool", "Bernoulli", "BlackmanWindow", "LpPool", "Mish", "ThresholdedRelu")
 WOVEN = ((8, 3), (14, 3), (16, 7), (20, 11))
 RUNTIMES = ("onnxruntime-mobile", "triton", "tensorrt", "migraphx", "rknn-toolkit2")
 BLOCK, LINE = re.compile(r"(?<!\n)(?=<(?:aside|d[dlt]|div|h\d|li|p|pre|section|t[rdh]|[ou]l)[ >])"), "\n"
@@ -102,6 +103,7 @@ def texts():
     tables = [of_standard.convertibility.table_of(name) for name in TABLES]
     made = Convertibility(registry_with([HERE / "made"]))
     tables += [made.table_of(name, "com.example") for name in ("Made", "Gone", "Lost")]
+    tables += [of_standard.convertibility.table_of(name)["transitions"] for name in TRANSITIONS]
     tables.append(lowerings_of(standard, of_standard.convertibility))
     found["convertibility.txt"] = "".join(f"{line}\n" for each in tables for line in outlined(each, EMPTY))
     found["pictures.txt"] = "".join(woven(*each).replace("><", ">\n<") + "\n" for each in WOVEN)
