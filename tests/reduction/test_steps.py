@@ -14,8 +14,8 @@ from opset.errors import Finding, UsageError
 from opset.model.graph.index import bodies, index_model
 from opset.opsets.registry import default_registry
 from opset.reduction import inside, nodes, symptoms, values
-from opset.reduction.reducing import reduce_model
-from opset.reduction.search import Exhausted, Search, node_count
+from opset.reduction.reducing import reduce_model, symptom_of_conversion
+from opset.reduction.search import Exhausted, Search, minimize, node_count
 from opset.reduction.symptoms import Differs, Fails, RefusalSymptom, Shown, operator_of
 from opset.version_converter import Target
 
@@ -417,3 +417,89 @@ def test_bodies_are_reduced_node_by_node_unless_they_have_too_many(monkeypatch):
         monkeypatch.setattr(inside, "_MOST_NODES", most)
         search = search_for(loaded(text), lambda each: "Exp" in operators(each))
         assert inside.reduce_inside(search) == (most == 3) and operators(search.model) == left
+
+
+def test_a_value_that_a_branch_returns_and_reads_has_its_new_name():
+    text = """(float[2] x, bool c) => (float[2] y, float[2] z) { y, z = If (c) <
+        then_branch = t () => (float[2] p, float[2] q) { p = Neg (x)  r = If (c) <then_branch = i () => (float[2] p)
+            { s = Abs (p) }, else_branch = j () => (float[2] k) { k = Sin (x) }>  q = Add (p, r) },
+        else_branch = e () => (float[2] v, float[2] w) { v = Exp (x)  w = Cos (x) }> }"""
+    model = loaded(text)
+    inside._take_branch(model.proto, number=0, index=0, name="then_branch")
+    neg, branch, add = model.proto.graph.node
+    assert ([*neg.output], [*add.input], [*add.output]) == (["y"], ["y", "r"], ["z"])
+    inner = branch.attribute[0].g
+    assert ([*inner.node[0].input], inner.output[0].name) == (["y"], "y")
+
+
+def test_a_list_is_halved_until_single_items():
+    tried = []
+
+    def is_enough(items):
+        tried.append("".join(items))
+        return {*"cg"} <= {*items}
+
+    assert minimize("abcdefgh", is_enough) == ["c", "g"]
+    assert tried == ["efgh", "abcd", "cdefgh", "efgh", "cdgh", "cd", "dgh", "cgh", "ch", "cg", "g", "c"]
+    assert minimize("", is_enough) == [] and minimize("a", lambda items: True) == []
+    tried.clear()
+    assert minimize("cgx", is_enough) == ["c", "g"] and tried == ["gx", "cx", "cg", "g", "c"]
+
+
+def test_absent_values_are_no_neighbors_and_no_outputs():
+    model = loaded("""(float[4] x, float[2] l) => (float[A] y, int64[A] c, float[2] z) <float[1] w = {1}> {
+        y, , , c = Unique (x)  z = Clip (l, , w)  u = Clip (l, , ) }""")
+    main = index_model(model.proto, ()).main
+    assert [nodes._nodes_around(main, start, 1) for start in (0, 1, 2)] == [[0], [1], [2]]
+    part = nodes.cut_nodes(model, [0], default_registry()).proto.graph
+    assert ([v.name for v in part.input], [v.name for v in part.output]) == (["x"], ["y", "c"])
+    part = nodes.cut_nodes(model, [1], default_registry()).proto.graph
+    assert ([v.name for v in part.input], [v.name for v in part.initializer]) == (["l"], ["w"])
+    model.proto.graph.input.add(name="w").type.tensor_type.elem_type = 1  # which a caller may override
+    model.proto.graph.sparse_initializer.add().values.name = "s"
+    main = index_model(model.proto, ()).main
+    assert nodes._weight_names(main) == {"w", "s"}
+    assert [nodes._key_of(node) for node in main.nodes] == ["y", "z", "u"]
+    assert nodes._key_of(opset.parse_node(", a = Op ()")) == "a" and nodes._key_of(opset.parse_node("Op ()")) == ""
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        ({"name": "F"}, "F"), ({"name": "F", "domain": "d"}, "d.F"), ({"name": "F", "overload": "o"}, "F:o"),
+        ({"name": "F", "domain": "d", "overload": "o"}, "d.F:o"),
+    ],
+)  # fmt: skip
+def test_functions_are_named_as_options_take_them(function, name):
+    assert nodes._function_name(onnx.FunctionProto(**function)) == name
+
+
+def test_a_command_gets_the_time_that_is_left(monkeypatch):
+    waited = []
+    monkeypatch.setattr(symptoms, "_wait", lambda process, seconds: waited.append(seconds) or 3)
+    symptom = Fails(loaded(CHAIN), [sys.executable, "-c", "", "{}"], "", 60)
+    monkeypatch.setattr(symptoms.time, "monotonic", lambda: 1000.0)
+    for deadline in (1007.0, 1100.0, None):
+        symptom.deadline = deadline
+        assert symptom.is_shown(loaded(CHAIN))
+    assert waited == [60, 7, 60, 60]
+
+
+def test_the_limits_of_a_conversion_are_those_without_the_time():
+    target = Target({"": 13})
+    model = loaded(PLACES["graph"])
+    refusal = symptom_of_conversion(model, target, default_registry(), Limits(70000, 80000, timeout=9), "", False, {})
+    assert refusal._limits == Limits(70000, 80000)
+
+
+def test_sizes_are_tried_up_to_3():
+    tried = []
+
+    def is_shown(each):
+        tried.append(each.proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value)
+        return tried[-1] in (3, 5)
+
+    search = search_for(loaded("(float[5] x) => (float[A] y) { y = Neg (x) }"), is_shown)
+    values._shrink_sizes(search)
+    assert tried == [5, 1, 2, 3]
+    assert search.steps == {"sizes": 1}
