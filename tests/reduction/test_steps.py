@@ -460,7 +460,7 @@ def test_absent_values_are_no_neighbors_and_no_outputs():
     main = index_model(model.proto, ()).main
     assert nodes._weight_names(main) == {"w", "s"}
     assert [nodes._key_of(node) for node in main.nodes] == ["y", "z", "u"]
-    assert nodes._key_of(opset.parse_node(", a = Op ()")) == "a" and nodes._key_of(opset.parse_node("Op ()")) == ""
+    assert [nodes._key_of(onnx.NodeProto(output=names)) for names in (["", "a", "b"], [""], [])] == ["a", "", ""]
 
 
 @pytest.mark.parametrize(
@@ -503,3 +503,31 @@ def test_sizes_are_tried_up_to_3():
     values._shrink_sizes(search)
     assert tried == [5, 1, 2, 3]
     assert search.steps == {"sizes": 1}
+
+
+def test_each_body_is_a_model():
+    model = loaded("""(float[2] x, bool c) => (float[2] y) { a = Abs (x)  y = f.G (a, c) }
+        <domain: "f", opset_import: ["": 18]> G (u, c) => (v) { n = Neg (u)  v = If (c) <
+            then_branch = t () => (float[2] p) { p = Exp (n) },
+            else_branch = e () => (float[2] q) { q = Sin (n) }> }""")
+    parts = [nodes._whole_body(model, body, default_registry()) for body in bodies(model.proto)]
+    assert [[node.op_type for node in part.proto.graph.node] for part in parts] == [
+        ["Abs", "G"], ["Neg", "If"], ["Exp"], ["Sin"],
+    ]  # fmt: skip
+    assert [[value.name for value in part.proto.graph.input] for part in parts] == [
+        ["x", "c"],
+        ["u", "c"],
+        ["n"],
+        ["n"],
+    ]
+
+
+def test_one_of_two_outputs_goes():
+    text = "(float[2] x) => (float[2] y, float[2] z) { y = Abs (x)  z = Neg (x) }"
+    for kind, left in (("Abs", "y"), ("Neg", "z")):
+        search = search_for(loaded(text), lambda each, kind=kind: kind in operators(each))
+        values.drop_unused(search)
+        assert ([v.name for v in search.model.proto.graph.output], operators(search.model)) == ([left], [kind])
+    search = search_for(loaded(text.replace(", float[2] z", "")))
+    values.drop_unused(search)
+    assert search.tries == 0
