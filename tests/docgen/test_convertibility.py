@@ -176,6 +176,15 @@ def test_an_operator_of_very_many_versions_has_a_table_of_the_newest(tmp_path):
     assert (oldest["targets"], len(oldest["steps"])) == ([37, 37], 63)
 
 
+def test_an_operator_is_expressed_from_its_newest_version_on():
+    tables = Convertibility(registry_with([Path(__file__).parent / "golden" / "made"]))
+    gone, relu = ("com.example", "Gone"), ("", "Relu")
+    found = [tables.lowering_of("Late", "com.example", version) for version in (2, 3, 4)]
+    assert found == [None, ({gone}, {gone, relu}), None]  # version 4 cannot go down
+    assert tables.lowering_of("Nothing", "com.example", 2) is None
+    assert tables.lowering_of("Made", "com.example", 2) is None
+
+
 def test_of_a_domain_with_very_many_changes_only_those_of_the_operator_count(monkeypatch):
     registry = registry_with([Path(__file__).parent / "golden" / "made"])
     whole = Convertibility(registry).table_of("Made", "com.example")
