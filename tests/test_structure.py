@@ -218,6 +218,15 @@ def test_nodes_that_all_changed_are_paired_from_neighbor_to_neighbor():
     assert ("added", "node", "node number 1 (Cos)", []) in found(old, new)
 
 
+def test_an_absent_input_is_not_what_a_node_does_not_compute():
+    text = '<ir_version: 10, opset_import: ["": 21]> m (float[2] x, float h) => (float[2] y) {'
+    old = f"{text} a = Clip (x, , h)  y = Neg (a) }}"
+    new = f"{text} u, , , c = Unique (x)  b = Where (x, , h)  y = Abs (b) }}"
+    assert [(change, place) for change, _, place, _ in found(old, new)] == [
+        ("added", "node number 0 (Unique)"), ("changed", "node number 1 (Where)"), ("changed", "node number 2 (Abs)"),
+    ]  # fmt: skip
+
+
 def test_changes_in_functions():
     assert found(FUNCTION, FUNCTION.replace("c = Neg (a)", "c = Abs (a)")) == [
         ("changed", "node", "node number 0 (Abs)", ["operator: Neg -> Abs"])
