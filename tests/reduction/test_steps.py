@@ -531,3 +531,26 @@ def test_one_of_two_outputs_goes():
     search = search_for(loaded(text.replace(", float[2] z", "")))
     values.drop_unused(search)
     assert search.tries == 0
+
+
+def test_a_place_that_does_not_show_it_by_itself_is_left():
+    model = loaded(PLACES["branch"])
+    place = RefusalSymptom(model, Target({"": 13}), default_registry(), Limits()).place
+    search = search_for(model, lambda each: "If" in operators(each))
+    nodes._take_place(search, place)
+    assert (search.tries, search.steps) == (1, {})  # the branch, which is no model with an If
+    chain = " ".join(f"v{number + 1} = Neg (v{number})" for number in range(20))
+    model = loaded(f"(float[2] v0) => (float[2] v20) {{ {chain} }}")
+    search = search_for(model, lambda each: len(operators(each)) == 20)
+    nodes._take_place(search, index_model(model.proto, ()).main.location(0))
+    assert (search.tries, search.steps) == (5, {})
+
+
+def test_what_nothing_uses_goes_and_then_there_is_no_candidate():
+    search = search_for(loaded("(float[2] x, float[2] u) => (float[2] y) <float[2] w = {1, 2}> { y = Abs (x) }"))
+    values.drop_unread(search)
+    proto = search.model.proto
+    assert ([v.name for v in proto.graph.input], [*proto.graph.initializer]) == (["x"], [])
+    assert ([each.domain for each in proto.opset_import], search.steps) == ([""], {"unused": 1})
+    values.drop_unread(search)
+    assert search.tries == 1
