@@ -18,7 +18,7 @@ from opset.docgen.markdown import operator_section
 from opset.docgen.operator_pages import Site, operator_page
 from opset.docgen.paths import Paths
 from opset.docgen.runtime_facts import facts_of_runtimes
-from opset.docgen.runtime_pages import runtime_pages
+from opset.docgen.runtime_pages import runtime_pages, runtimes_index
 from opset.errors import CODES
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
@@ -91,7 +91,12 @@ def texts():
     standard = default_registry()
     runtimes = facts_of_runtimes(standard)
     of_standard = Site(standard, Paths(standard, [""]), Convertibility(standard), {}, runtimes)
-    found["pages.txt"] = "".join(f"{line}\n" for line in indexes(registry))
+    ml = Site(standard, Paths(standard, ["ai.onnx.ml"]), of_standard.convertibility, {})
+    changed = [number for number in range(1, len(RELEASES)) if 0 < RELEASES[number - 1].ml < RELEASES[number].ml]
+    more = [index_pages._release_page(ml, ["ai.onnx.ml"], *RELEASES[number - 1 : number + 1]) for number in changed[1:]]
+    more = [*more, runtimes_index(of_standard)]
+    lines = [*indexes(registry), *(line for page in more for line in outlined(page._asdict(), EMPTY))]
+    found["pages.txt"] = "".join(f"{line}\n" for line in lines)
     found["Upsample.txt"] = "".join(f"{line}\n" for line in outlined(operator_page(of_standard, "", "Upsample"), EMPTY))
     found["Upsample.md"] = "".join(f"{line}\n" for line in operator_section(standard, "", "Upsample", runtimes))
     with patch.object(verb_pages, "guides", lambda: COMMANDS):
