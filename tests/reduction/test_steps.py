@@ -241,6 +241,10 @@ def test_what_left_out_nodes_computed_is_an_input_and_what_none_reads_an_output(
     part = nodes.cut_nodes(GRAPH, [6, 0], registry).proto.graph
     assert ([v.name for v in part.input], [v.name for v in part.output]) == (["x", "b"], ["a", "z"])
     assert nodes.cut_nodes(GRAPH, [], registry) is None
+    assert operators(nodes._cut_by_keys(GRAPH, {"b", "d", "none"}, registry)) == ["Add", "Neg"]
+    search = search_for(GRAPH, lambda each: {"Add", "Neg"} <= {*operators(each)})
+    nodes._cut_graph(search)
+    assert (operators(search.model), search.tries, search.steps) == (["Add", "Neg"], 11, {"nodes": 5})
 
 
 RESIZE = 'u = Resize <antialias = 1, mode = "linear"> (q, , s)'
@@ -554,3 +558,31 @@ def test_what_nothing_uses_goes_and_then_there_is_no_candidate():
     assert ([each.domain for each in proto.opset_import], search.steps) == ([""], {"unused": 1})
     values.drop_unread(search)
     assert search.tries == 1
+
+
+def test_initializers_of_a_branch_come_along_but_not_into_a_function():
+    number = next(at for at, body in enumerate(bodies(loaded(INNER).proto)) if body.owner is None)
+    model = loaded(INNER)
+    model.proto.graph.node[1].attribute[0].g.sparse_initializer.add().values.name = "s"
+    assert inside._take_branch(model.proto, number=number, index=1, name="then_branch")
+    graph = model.proto.graph
+    assert [each.name for each in graph.initializer] == ["w"]
+    assert [each.values.name for each in graph.sparse_initializer] == ["s"]
+    called = """(float[2] x, bool c) => (float[2] y) { y = f.G (x, c) }
+        <domain: "f", opset_import: ["": 18]> G (u, c) => (v) { v = If (c) <
+            then_branch = t () => (float[2] p) <float[2] w = {1, 2}> { p = Add (u, w) },
+            else_branch = e () => (float[2] q) { q = Sin (u) }> }"""
+    place = {"number": 1, "index": 0}
+    assert edited(called, inside._take_branch, **place, name="then_branch") is None
+    assert edited(called, inside._take_branch, **place, name="else_branch")[0] == [["y = G x c"], ["v = Sin u"]]
+
+
+def test_weights_become_zeros_one_by_one():
+    ones = ", ".join("1" * 9)
+    search = search_for(
+        loaded(f"""(float[9] x) => (float[9] y) <float[9] a = {{{ones}}}, float[9] b = {{{ones}}},
+        float[1] c = {{1}}> {{ s = Add (x, a)  t = Add (s, b)  y = Add (t, c) }}""")
+    )
+    values._zero_weights(search)
+    assert search.steps == {"zeros": 2}
+    assert [each.any() for each in weights(search.model).values()] == [False, False, True]
