@@ -1,5 +1,7 @@
 """What a model contains, the lowest versions that it could have, and which releases of runtimes take it."""
 
+import re
+
 import onnx
 import pytest
 from onnx import TensorProto, helper, parser
@@ -57,6 +59,20 @@ def test_sparse_weights_count_as_they_are_stored():
     sparse.values.CopyFrom(helper.make_tensor("w", 1, [3], [1, 2, 3]))
     sparse.indices.CopyFrom(helper.make_tensor("", 7, [3], [5, 6, 7]))
     assert [tuple(each) for each in opset.info(model).weights] == [("sparse float", 1, 36, 3)]
+
+
+def test_a_notebook_shows_a_table_for_each_part():
+    shown = described(MIXED, "onnxruntime")._repr_html_()
+    assert re.findall(r"<caption[^>]*>([^<]*)<", shown) == [
+        "inputs", "outputs", "weights", "operators", "lowest versions", "runtimes", "notes",
+    ]  # fmt: skip
+    assert re.findall(r"<th[^>]*>([^<]*)<", shown)[:2] == ["name", "type"]
+    assert shown.startswith("<div><strong>ModelDescription ai.onnx 20, com.other 1, IR version 9: 4 nodes, 24 bytes of")
+
+
+def test_texts_count_by_their_bytes():
+    text = '<ir_version: 9, opset_import: ["": 20]> m (string[2] x) => (bool[2] y) <string[2] w = {"a", "bc"}> '
+    assert [tuple(each) for each in described(text + "{ y = Equal (x, w) }").weights] == [("string", 1, 3, 2)]
 
 
 def test_the_lowest_versions_are_those_to_which_it_can_be_converted():

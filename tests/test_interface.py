@@ -79,6 +79,14 @@ SIGNATURES = {
         SAME, "(float[N, 4] x) => (float[N, 5] y)", "MAJOR",
         [("input-type", "input 'x', dimension 1"), ("output-type", "output 'y', dimension 1")],
     ),
+    "another free expression": (
+        "(float[two_times_N] x) => (float[1] y)", "(float[three_times_A] x) => (float[1] y)",
+        "MAJOR", [("input-type", "input 'x', dimension 0")],
+    ),
+    "an expression that no number is": (
+        "(float[N, two_times_N] x) => (float[1] y)", "(float[?, 8] x) => (float[1] y)",
+        "MAJOR", [("input-type", "input 'x', dimension 1"), ("input-widened", "input 'x', dimension 0")],
+    ),
     "another expression": (
         "(float[N] x) => (float[two_times_N] y)", "(float[N] x) => (float[three_times_N] y)", "MAJOR",
         [("output-type", "output 'y', dimension 0")],
@@ -318,6 +326,18 @@ def test_a_sparse_initializer_is_a_default():
     old, new = model("(float[2] x, float[4] z) => (float[2] y)"), model("(float[2] x, float[4] z) => (float[2] y)")
     new.graph.sparse_initializer.add().values.name = "z"
     assert found(old, new) == ("MINOR", [("input-default-added", "input 'z'")])
+
+
+def test_sizes_are_shown_as_the_models_write_them():
+    for old, new, states in (
+        ("two_times_N", "three_times_A", ("2*N", "3*A")),
+        ("N", "4", ("N", "4")),
+        ("4", "?", ("4", "?")),
+        ("N, N", "N, M", ("N", "M")),
+    ):
+        texts = (f"(float[{sizes}] x) => (float[1] y)" for sizes in (old, new))
+        change = compare_interfaces(*map(model, texts)).changes[0]
+        assert (change.before, change.after) == states
 
 
 def test_a_variable_is_renamed_everywhere_or_it_is_a_change():
@@ -661,6 +681,16 @@ def test_equal_weights_are_compared_up_to_the_first_difference(tmp_path, read, m
     (change,) = compare_interfaces(old, new).changes
     assert change.place == "data that is too large to be compared"
     assert compare_interfaces(old, old).level == "NONE"
+
+
+def test_large_data_that_only_one_model_has_or_of_other_length_differs(tmp_path):
+    old, new = (opset.load(weighty(tmp_path / f"{size}.onnx", size=size << 20)) for size in (2, 3))
+    segments = [[], []]
+    for each, found in zip((old, new), segments, strict=True):
+        content_changes._without_data(each, found)
+    for before, after in (segments, (segments[0], []), ([], segments[1])):
+        assert [*content_changes._data_changes(old, new, before, after)] == [("weights", "data in the file", "", "")]
+    assert [*content_changes._data_changes(old, old, segments[0], segments[0])] == []
 
 
 def outside(folder, data):

@@ -11,7 +11,7 @@ import onnx
 import pytest
 
 import opset
-from opset.description.structure import digests
+from opset.description.structure import digests, folding
 from opset.model import proto
 from opset.reports.differences import difference_page
 from tests.bounds import draws, lines
@@ -206,6 +206,27 @@ def test_what_a_node_reads_is_compared_by_what_computes_it(text, replaced, chang
     assert [change[2:] for change in found(head + text, head + text.replace(*replaced))] == changes
 
 
+def test_nodes_that_all_changed_are_paired_from_neighbor_to_neighbor():
+    text = """<ir_version: 10, opset_import: ["": 21]> m (float[2] x) => (float[2] y) {{
+        {0}  {1} = Elu <alpha = {3}> ({4})  {2} = Elu <alpha = {3}> ({1})  y = Elu <alpha = {3}> ({2}) }}"""
+    old, new = (
+        text.format("p = Abs (x)", "a", "b", 1.0, "p"),
+        text.format("q = Sin (x)  r = Cos (q)", "c", "d", 2.0, "r"),
+    )
+    for pair, counts in (((old, new), (4, 5, 0, 0, 4, 1, 0)), ((new, old), (5, 4, 0, 0, 4, 0, 1))):
+        assert compared(*pair).nodes == counts
+    assert ("added", "node", "node number 1 (Cos)", []) in found(old, new)
+
+
+def test_an_absent_input_is_not_what_a_node_does_not_compute():
+    text = '<ir_version: 10, opset_import: ["": 21]> m (float[2] x, float h) => (float[2] y) {'
+    old = f"{text} a = Clip (x, , h)  y = Neg (a) }}"
+    new = f"{text} u, , , c = Unique (x)  b = Where (x, , h)  y = Abs (b) }}"
+    assert [(change, place) for change, _, place, _ in found(old, new)] == [
+        ("added", "node number 0 (Unique)"), ("changed", "node number 1 (Where)"), ("changed", "node number 2 (Abs)"),
+    ]  # fmt: skip
+
+
 def test_changes_in_functions():
     assert found(FUNCTION, FUNCTION.replace("c = Neg (a)", "c = Abs (a)")) == [
         ("changed", "node", "node number 0 (Abs)", ["operator: Neg -> Abs"])
@@ -392,6 +413,25 @@ def layered(layers, kind="Relu", gap=()):
             value = after
     graph.output.add(name=value).type.tensor_type.elem_type = 1
     return model.SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (["a"], ["a"]),
+        (["a1", "a1"], ["a1, x 2, to a1"]),
+        (["a1b1", "a2b2"], ["a1b1, x 2: 1-2"]),
+        (["a1b1", "a2b3"], ["a1b1, x 2, to a2b3"]),
+        (["a1b1", "a1b2"], ["a1b1, x 2: 1-2"]),
+        (["a5", "b1", "a3", "a4"], ["a5, x 3: 3-5", "b1"]),
+        ([f"a{2 * number}" for number in range(6)], ["a0, x 6: 0, 2, 4, 6, 8, 10"]),
+        ([f"a{2 * number}" for number in range(7)], ["a0, x 7, to a12"]),
+        (["a" + "1" * 18, "a" + "2" * 18], [f"a{'1' * 18}, x 2: {'1' * 18}, {'2' * 18}"]),
+        (["a" + "1" * 19, "a2"], [f"a{'1' * 19}, x 2, to a2"]),
+    ],
+)
+def test_names_that_differ_in_a_number_are_one(names, shown):
+    assert [*map(str, folding.fold_names(names))] == shown
 
 
 def test_layers_are_one_change():

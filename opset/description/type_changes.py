@@ -252,7 +252,7 @@ def _changes(parts: Sequence[TypeChange | _SizePair], relation: _Relate) -> Iter
         if isinstance(part, TypeChange):
             yield part
         elif (found := relation(part)) is not None:
-            before, after = _size_text(part.old), _size_text(part.new).replace(_NEW, "")
+            before, after = _size_text(part.old), _size_text(_without_marks(part.new))
             yield TypeChange(found, part.part, before, after if after != before else f"{after}, another size")
 
 
@@ -262,6 +262,13 @@ def _mark(size: Size) -> Size | None:
         return substitute(size, {name: variable(_NEW + name) for name in variables(size)})
     except (TooComplex, ArithmeticError):
         return None
+
+
+def _without_marks(size: Size | None) -> Size | None:
+    """Return a size of the new model with its variables named as the model names them."""
+    if size is None:
+        return None
+    return replace_variables(size, {name: variable(name.removeprefix(_NEW)) for name in variables(size)})
 
 
 def _variable_name(size: Size | None) -> str | None:

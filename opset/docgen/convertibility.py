@@ -477,7 +477,8 @@ class Convertibility:
         # What stands for the operator itself goes on as that.
         made = made - IMPLIED - ({key} if next_version else set())
         codes = frozenset(refusal["code"] for refusal in refusals)
-        schemas = {name: self._registry.schema(name[1], step.version, key[0]) for name in made if name[0] == key[0]}
+        own = sorted([name for name in made if name[0] == key[0]], key=_sort_key)
+        schemas = {name: self._registry.schema(name[1], step.version, key[0]) for name in own}
         inner = tuple(
             (name, 0 if schema is None or schema.deprecated else schema.since_version)
             for name, schema in schemas.items()

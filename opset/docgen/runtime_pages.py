@@ -107,7 +107,7 @@ def _facts_data(facts: RuntimeFacts) -> Iterator[dict[str, Any]]:
     hows = dict.fromkeys(each.how for each in facts.runtimes)
     yield _fact("Known", "; ".join(f"{how}: {HOW[how]}" for how in hows))
     yield _fact("Source", table.source)
-    if facts.listed and newest.match:
+    if newest.match:
         yield _fact("Match", MATCH[newest.match])
     if newest.fallback is not None:
         others = [link(newest.fallback.name, _file_of(newest.fallback.name))]

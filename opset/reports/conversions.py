@@ -176,7 +176,7 @@ def _shown_changes(kinds: Sequence[EffectKind]) -> Iterator[ReportChange]:
         yield ReportChange(
             title=f"{kind.operator} {kind.versions}{count}: {kind.outcome}",
             text=words_cell(f"{name}{more}.", f"Steps: {', '.join(kind.group['steps'])}.").text,
-            before=pictures[0] and pictures[1] and pictures[0],
+            before=pictures[1] and pictures[0],
             before_title=f"Before: {kind.operator} {kind.group['before']}",
             after=pictures[1],
             after_title=f"After: {len(example['made']):,} node{'' if len(example['made']) == 1 else 's'}",

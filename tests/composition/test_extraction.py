@@ -474,3 +474,13 @@ def test_values_around_that_a_graph_returns_come_along():
     part = opset.extract(model, outputs=["y"])
     assert [node.op_type for node in part.graph.node] == ["Abs", "Neg", "If"]
     assert names(opset.extract(model, outputs=["z"]).graph.input) == ["c", "b", "x"]
+
+
+def test_a_function_as_a_model_keeps_what_it_says_of_itself():
+    model = whole()
+    for text in ("", "scales"):
+        model.functions[0].doc_string = text
+        model.functions[0].metadata_props.add(key="by", value=text)
+        graph = opset.extract(model, outputs="b", function="com.example.Scale").graph
+        assert (graph.name, graph.doc_string) == ("Scale", text)
+        assert [(each.key, each.value) for each in graph.metadata_props][-1] == ("by", text)

@@ -649,3 +649,22 @@ def test_an_absent_input_has_no_name_to_change():
     text = """<ir_version: 8, opset_import: ["": 13]> g (float[2] x, float h) => (float[2] y) { y = Clip (x, , h) }"""
     graph = opset.merge(model(text), model(text), {"y": "x"}).graph
     assert [[*node.input, *node.output] for node in graph.node] == [["x", "", "h", "y"], ["y", "", "h_1", "y_1"]]
+
+
+def test_sparse_constants_and_annotations_are_renamed():
+    models = []
+    for number in (1, 2):
+        each = model(f"""<ir_version: 8, opset_import: ["": 13]> g (float[2] x) => (float[2] y)
+            <float scale = {{{number}}}> {{ h = Neg (x)  y = Add (h, s) }}""")
+        sparse = each.graph.sparse_initializer.add(dims=[2])
+        sparse.values.CopyFrom(onnx.helper.make_tensor("s", 1, [1], [float(number)]))
+        sparse.indices.CopyFrom(onnx.helper.make_tensor("", 7, [1], [1]))
+        entry = each.graph.quantization_annotation.add(tensor_name="h").quant_parameter_tensor_names.add()
+        entry.key, entry.value = "SCALE_TENSOR", "scale"
+        models.append(each)
+    graph = opset.merge(*models, {"y": "x"}).graph
+    assert [each.values.name for each in graph.sparse_initializer] == ["s", "s_1"]
+    assert [[*node.input] for node in graph.node] == [["x"], ["h", "s"], ["y"], ["h_1", "s_1"]]
+    assert [
+        (each.tensor_name, each.quant_parameter_tensor_names[0].value) for each in graph.quantization_annotation
+    ] == [("h", "scale"), ("h_1", "scale_1")]

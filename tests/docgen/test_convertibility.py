@@ -174,3 +174,29 @@ def test_an_operator_of_very_many_versions_has_a_table_of_the_newest(tmp_path):
     oldest = found["versions"][0]["ranges"][-1]
     assert (found["omitted"], len(found["versions"])) == (36, 64)
     assert (oldest["targets"], len(oldest["steps"])) == ([37, 37], 63)
+
+
+def test_an_operator_is_expressed_from_its_newest_version_on():
+    tables = Convertibility(registry_with([Path(__file__).parent / "golden" / "made"]))
+    gone, relu = ("com.example", "Gone"), ("", "Relu")
+    found = [tables.lowering_of("Late", "com.example", version) for version in (2, 3, 4)]
+    assert found == [None, ({gone}, {gone, relu}), None]  # version 4 cannot go down
+    assert tables.lowering_of("Nothing", "com.example", 2) is None
+    assert tables.lowering_of("Made", "com.example", 2) is None
+
+
+def test_of_a_domain_with_very_many_changes_only_those_of_the_operator_count(monkeypatch):
+    registry = registry_with([Path(__file__).parent / "golden" / "made"])
+    whole = Convertibility(registry).table_of("Made", "com.example")
+    assert Convertibility(registry)._spans_of(("com.example", "Later"), 1) == [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5)]
+    monkeypatch.setattr("opset.docgen.convertibility.MOST_TARGETS", 5)
+    assert Convertibility(registry).table_of("Made", "com.example") == whole
+    monkeypatch.setattr("opset.docgen.convertibility.MOST_TARGETS", 4)
+    few = Convertibility(registry)
+    assert few._spans_of(("com.example", "Later"), 1) == [(1, 2), (3, 5)]
+    assert few._spans_of(("com.example", "Made"), 3) == [(3, 4), (5, 5)]
+    assert few._spans_of(("com.example", "Made"), 4) == [(5, 5)]
+    ranges = [
+        [each["targets"] for each in version["ranges"]] for version in few.table_of("Gone", "com.example")["versions"]
+    ]
+    assert ranges == [[[1, 5]], [[4, 5], [1, 3]]]

@@ -4,9 +4,11 @@ import pytest
 
 from opset.catalog import changes
 from opset.docgen import documentation
-from opset.docgen.coverage import count_column, coverage
+from opset.docgen.coverage import _lowering_of, _work_of_step, count_column, coverage
 from opset.errors import OpsetError
 from opset.opsets.registry import default_registry, registry_with
+from opset.version_converter.rewrite import Refusal
+from opset.version_converter.routes import routes_of
 from tests.docgen import domains
 from tests.released import RELEASED
 
@@ -60,3 +62,16 @@ def test_the_page(folder):
     page = dict(documentation(registry_with([folder]), "markdown", ["com.acme"]))["coverage.md"].decode()
     assert "| com.acme | 2 | 0 of 2 | 0 of 2 | 1 | 1 |  |\n" in page
     assert "| [Scale](com.acme.md#scale) | 2 | none | none | nothing to do | derived |  |\n" in page
+
+
+def test_what_there_is_for_a_step():
+    routes = routes_of(default_registry())
+    found = {
+        "written": ("Shape", 15, 13), "derived": ("Multinomial", 22, 7), "nothing to do": ("Relu", 6, 13),
+    }  # fmt: skip
+    assert {_work_of_step(routes.step("", *each)): each for each in found.values()} == found
+    assert [_work_of_step(each) for each in (Refusal("C105", "why"), None)] == ["unknown", "nothing to do"]
+    steps = routes.step("", "Gelu", 20, 19), None, Refusal("C105", "why"), Refusal("C201", "why")
+    assert [_lowering_of(each) for each in steps] == [
+        "body", "none", "unknown", "none",
+    ]  # fmt: skip

@@ -14,8 +14,8 @@ from opset.errors import Finding, UsageError
 from opset.model.graph.index import bodies, index_model
 from opset.opsets.registry import default_registry
 from opset.reduction import inside, nodes, symptoms, values
-from opset.reduction.reducing import reduce_model
-from opset.reduction.search import Exhausted, Search, node_count
+from opset.reduction.reducing import reduce_model, symptom_of_conversion
+from opset.reduction.search import Exhausted, Search, minimize, node_count
 from opset.reduction.symptoms import Differs, Fails, RefusalSymptom, Shown, operator_of
 from opset.version_converter import Target
 
@@ -241,6 +241,10 @@ def test_what_left_out_nodes_computed_is_an_input_and_what_none_reads_an_output(
     part = nodes.cut_nodes(GRAPH, [6, 0], registry).proto.graph
     assert ([v.name for v in part.input], [v.name for v in part.output]) == (["x", "b"], ["a", "z"])
     assert nodes.cut_nodes(GRAPH, [], registry) is None
+    assert operators(nodes._cut_by_keys(GRAPH, {"b", "d", "none"}, registry)) == ["Add", "Neg"]
+    search = search_for(GRAPH, lambda each: {"Add", "Neg"} <= {*operators(each)})
+    nodes._cut_graph(search)
+    assert (operators(search.model), search.tries, search.steps) == (["Add", "Neg"], 11, {"nodes": 5})
 
 
 RESIZE = 'u = Resize <antialias = 1, mode = "linear"> (q, , s)'
@@ -417,3 +421,168 @@ def test_bodies_are_reduced_node_by_node_unless_they_have_too_many(monkeypatch):
         monkeypatch.setattr(inside, "_MOST_NODES", most)
         search = search_for(loaded(text), lambda each: "Exp" in operators(each))
         assert inside.reduce_inside(search) == (most == 3) and operators(search.model) == left
+
+
+def test_a_value_that_a_branch_returns_and_reads_has_its_new_name():
+    text = """(float[2] x, bool c) => (float[2] y, float[2] z) { y, z = If (c) <
+        then_branch = t () => (float[2] p, float[2] q) { p = Neg (x)  r = If (c) <then_branch = i () => (float[2] p)
+            { s = Abs (p) }, else_branch = j () => (float[2] k) { k = Sin (x) }>  q = Add (p, r) },
+        else_branch = e () => (float[2] v, float[2] w) { v = Exp (x)  w = Cos (x) }> }"""
+    model = loaded(text)
+    inside._take_branch(model.proto, number=0, index=0, name="then_branch")
+    neg, branch, add = model.proto.graph.node
+    assert ([*neg.output], [*add.input], [*add.output]) == (["y"], ["y", "r"], ["z"])
+    inner = branch.attribute[0].g
+    assert ([*inner.node[0].input], inner.output[0].name) == (["y"], "y")
+
+
+def test_a_list_is_halved_until_single_items():
+    tried = []
+
+    def is_enough(items):
+        tried.append("".join(items))
+        return {*"cg"} <= {*items}
+
+    assert minimize("abcdefgh", is_enough) == ["c", "g"]
+    assert tried == ["efgh", "abcd", "cdefgh", "efgh", "cdgh", "cd", "dgh", "cgh", "ch", "cg", "g", "c"]
+    assert minimize("", is_enough) == [] and minimize("a", lambda items: True) == []
+    tried.clear()
+    assert minimize("cgx", is_enough) == ["c", "g"] and tried == ["gx", "cx", "cg", "g", "c"]
+
+
+def test_absent_values_are_no_neighbors_and_no_outputs():
+    model = loaded("""(float[4] x, float[2] l) => (float[A] y, int64[A] c, float[2] z) <float[1] w = {1}> {
+        y, , , c = Unique (x)  z = Clip (l, , w)  u = Clip (l, , ) }""")
+    main = index_model(model.proto, ()).main
+    assert [nodes._nodes_around(main, start, 1) for start in (0, 1, 2)] == [[0], [1], [2]]
+    part = nodes.cut_nodes(model, [0], default_registry()).proto.graph
+    assert ([v.name for v in part.input], [v.name for v in part.output]) == (["x"], ["y", "c"])
+    part = nodes.cut_nodes(model, [1], default_registry()).proto.graph
+    assert ([v.name for v in part.input], [v.name for v in part.initializer]) == (["l"], ["w"])
+    model.proto.graph.input.add(name="w").type.tensor_type.elem_type = 1  # which a caller may override
+    model.proto.graph.sparse_initializer.add().values.name = "s"
+    main = index_model(model.proto, ()).main
+    assert nodes._weight_names(main) == {"w", "s"}
+    assert [nodes._key_of(node) for node in main.nodes] == ["y", "z", "u"]
+    assert [nodes._key_of(onnx.NodeProto(output=names)) for names in (["", "a", "b"], [""], [])] == ["a", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        ({"name": "F"}, "F"), ({"name": "F", "domain": "d"}, "d.F"), ({"name": "F", "overload": "o"}, "F:o"),
+        ({"name": "F", "domain": "d", "overload": "o"}, "d.F:o"),
+    ],
+)  # fmt: skip
+def test_functions_are_named_as_options_take_them(function, name):
+    assert nodes._function_name(onnx.FunctionProto(**function)) == name
+
+
+def test_a_command_gets_the_time_that_is_left(monkeypatch):
+    waited = []
+    monkeypatch.setattr(symptoms, "_wait", lambda process, seconds: waited.append(seconds) or 3)
+    symptom = Fails(loaded(CHAIN), [sys.executable, "-c", "", "{}"], "", 60)
+    monkeypatch.setattr(symptoms.time, "monotonic", lambda: 1000.0)
+    for deadline in (1007.0, 1100.0, None):
+        symptom.deadline = deadline
+        assert symptom.is_shown(loaded(CHAIN))
+    assert waited == [60, 7, 60, 60]
+
+
+def test_the_limits_of_a_conversion_are_those_without_the_time():
+    target = Target({"": 13})
+    model = loaded(PLACES["graph"])
+    refusal = symptom_of_conversion(model, target, default_registry(), Limits(70000, 80000, timeout=9), "", False, {})
+    assert refusal._limits == Limits(70000, 80000)
+
+
+def test_sizes_are_tried_up_to_3():
+    tried = []
+
+    def is_shown(each):
+        tried.append(each.proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value)
+        return tried[-1] in (3, 5)
+
+    search = search_for(loaded("(float[5] x) => (float[A] y) { y = Neg (x) }"), is_shown)
+    values._shrink_sizes(search)
+    assert tried == [5, 1, 2, 3]
+    assert search.steps == {"sizes": 1}
+
+
+def test_each_body_is_a_model():
+    model = loaded("""(float[2] x, bool c) => (float[2] y) { a = Abs (x)  y = f.G (a, c) }
+        <domain: "f", opset_import: ["": 18]> G (u, c) => (v) { n = Neg (u)  v = If (c) <
+            then_branch = t () => (float[2] p) { p = Exp (n) },
+            else_branch = e () => (float[2] q) { q = Sin (n) }> }""")
+    parts = [nodes._whole_body(model, body, default_registry()) for body in bodies(model.proto)]
+    assert [[node.op_type for node in part.proto.graph.node] for part in parts] == [
+        ["Abs", "G"], ["Neg", "If"], ["Exp"], ["Sin"],
+    ]  # fmt: skip
+    assert [[value.name for value in part.proto.graph.input] for part in parts] == [
+        ["x", "c"],
+        ["u", "c"],
+        ["n"],
+        ["n"],
+    ]
+
+
+def test_one_of_two_outputs_goes():
+    text = "(float[2] x) => (float[2] y, float[2] z) { y = Abs (x)  z = Neg (x) }"
+    for kind, left in (("Abs", "y"), ("Neg", "z")):
+        search = search_for(loaded(text), lambda each, kind=kind: kind in operators(each))
+        values.drop_unused(search)
+        assert ([v.name for v in search.model.proto.graph.output], operators(search.model)) == ([left], [kind])
+    search = search_for(loaded(text.replace(", float[2] z", "")))
+    values.drop_unused(search)
+    assert search.tries == 0
+
+
+def test_a_place_that_does_not_show_it_by_itself_is_left():
+    model = loaded(PLACES["branch"])
+    place = RefusalSymptom(model, Target({"": 13}), default_registry(), Limits()).place
+    search = search_for(model, lambda each: "If" in operators(each))
+    nodes._take_place(search, place)
+    assert (search.tries, search.steps) == (1, {})  # the branch, which is no model with an If
+    chain = " ".join(f"v{number + 1} = Neg (v{number})" for number in range(20))
+    model = loaded(f"(float[2] v0) => (float[2] v20) {{ {chain} }}")
+    search = search_for(model, lambda each: len(operators(each)) == 20)
+    nodes._take_place(search, index_model(model.proto, ()).main.location(0))
+    assert (search.tries, search.steps) == (5, {})
+
+
+def test_what_nothing_uses_goes_and_then_there_is_no_candidate():
+    search = search_for(loaded("(float[2] x, float[2] u) => (float[2] y) <float[2] w = {1, 2}> { y = Abs (x) }"))
+    values.drop_unread(search)
+    proto = search.model.proto
+    assert ([v.name for v in proto.graph.input], [*proto.graph.initializer]) == (["x"], [])
+    assert ([each.domain for each in proto.opset_import], search.steps) == ([""], {"unused": 1})
+    values.drop_unread(search)
+    assert search.tries == 1
+
+
+def test_initializers_of_a_branch_come_along_but_not_into_a_function():
+    number = next(at for at, body in enumerate(bodies(loaded(INNER).proto)) if body.owner is None)
+    model = loaded(INNER)
+    model.proto.graph.node[1].attribute[0].g.sparse_initializer.add().values.name = "s"
+    assert inside._take_branch(model.proto, number=number, index=1, name="then_branch")
+    graph = model.proto.graph
+    assert [each.name for each in graph.initializer] == ["w"]
+    assert [each.values.name for each in graph.sparse_initializer] == ["s"]
+    called = """(float[2] x, bool c) => (float[2] y) { y = f.G (x, c) }
+        <domain: "f", opset_import: ["": 18]> G (u, c) => (v) { v = If (c) <
+            then_branch = t () => (float[2] p) <float[2] w = {1, 2}> { p = Add (u, w) },
+            else_branch = e () => (float[2] q) { q = Sin (u) }> }"""
+    place = {"number": 1, "index": 0}
+    assert edited(called, inside._take_branch, **place, name="then_branch") is None
+    assert edited(called, inside._take_branch, **place, name="else_branch")[0] == [["y = G x c"], ["v = Sin u"]]
+
+
+def test_weights_become_zeros_one_by_one():
+    ones = ", ".join("1" * 9)
+    search = search_for(
+        loaded(f"""(float[9] x) => (float[9] y) <float[9] a = {{{ones}}}, float[9] b = {{{ones}}},
+        float[1] c = {{1}}> {{ s = Add (x, a)  t = Add (s, b)  y = Add (t, c) }}""")
+    )
+    values._zero_weights(search)
+    assert search.steps == {"zeros": 2}
+    assert [each.any() for each in weights(search.model).values()] == [False, False, True]

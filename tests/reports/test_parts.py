@@ -162,6 +162,10 @@ def test_a_kind_of_change_is_shown_with_its_nodes():
     undrawn = GROUP | {"example": {"given": "y = If <then = g () => () {}> (x)", "made": ["a = A ()", "b = B ("]}}
     ((change,),) = (part.changes for part in picture_parts([EffectKind(undrawn)]))
     assert (change.before, change.after, change.after_title) == ("", "", "After: 2 nodes")
+    many = [f"{'y' if number == 59 else f'v{number + 1}'} = Neg (v{number})" for number in range(60)]
+    large = GROUP | {"example": {"given": "y = Gelu (v0)", "made": many}}
+    ((change,),) = (part.changes for part in picture_parts([EffectKind(large)]))
+    assert (change.before, change.after, change.after_title) == ("", "", "After: 60 nodes")
 
 
 def test_findings_are_joined_and_those_that_are_left_out_counted():

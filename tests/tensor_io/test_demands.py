@@ -328,6 +328,28 @@ def test_a_mask_leaves_a_part_out_but_never_all_of_the_last_row():
     assert drawn(Demand(mask=True), "float", ()).shape == ()
 
 
+@pytest.mark.parametrize("distinct", [False, True])
+def test_tuples_of_indices_are_within_bounds(distinct):
+    demand = Demand(low=1, bounds=(3, 2), distinct=distinct)
+    for shape in ([2], [6, 2], [2, 3, 2], [9, 2], [0, 2]):
+        found = drawn(demand, "int64", shape)
+        assert [*found.shape] == shape
+        tuples = [*map(tuple, found.reshape(-1, 2).tolist())]
+        assert {*tuples} <= {(row, column) for row in (1, 2, 3) for column in (1, 2)}
+        if distinct and len(tuples) <= 6:
+            assert len({*tuples}) == len(tuples)
+    many = drawn(demand, "int64", [600, 2])
+    assert (many.min(axis=0).tolist(), many.max(axis=0).tolist()) == ([1, 1], [3, 2])
+
+
+def test_a_value_that_is_reached_twice_hides_no_other():
+    nodes = (
+        "t = Identity (x)  p = Identity (x)  q = Identity (x)  r = Concat <axis = 0> (p, q)  y = Sqrt (t)  z = Neg (r)"
+    )
+    found = demanded(f"(float[4] x) => (float[A] y, float[B] z) {{ {nodes} }}")
+    assert found == {"x": Demand(0.1, 3, whole=False)}
+
+
 def test_indices_are_distinct_as_far_as_there_are_enough():
     distinct = Demand(0, 4, distinct=True)
     assert sorted(drawn(distinct, "int64", (5,)).tolist()) == [0, 1, 2, 3, 4]

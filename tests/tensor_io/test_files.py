@@ -613,6 +613,19 @@ def test_what_an_archive_will_not_hold_is_told_before_anything_is_computed():
         check_format(path, declared)
 
 
+@pytest.mark.parametrize(
+    ("longest", "count", "is_held"),
+    [(4096, 17, True), (4096, 18, False), (241, 32, True), (241, 33, False), (0, 1000, True), (9000, 1, True)],
+)
+def test_texts_of_very_different_lengths_are_not_held(longest, count, is_held):
+    values = {"x": np.array(["a" * longest, *[""] * (count - 1)], object)}
+    if is_held:
+        assert npz.read_npz(io.BytesIO(npz.npz_bytes(values)), 1 << 30, lambda names: {"x": "x"})["x"].shape == (count,)
+    else:
+        with pytest.raises(ValueError, match="very different lengths"):
+            npz.npz_bytes(values)
+
+
 def test_bytes_to_write_are_copies_and_what_json_is_made_of():
     values = {"output": {"y": np.zeros(10, np.float32), "z": [np.zeros(2)]}, "input": {"x": np.zeros(3)}}
     held = 40 + (16 + ENTRY) + 24

@@ -19,7 +19,7 @@ from opset.docgen.operator_pages import Site, operator_page
 from opset.docgen.paths import Paths
 from opset.docgen.picture import Box, Diagram, Edge, picture
 from opset.docgen.runtime_facts import facts_of_runtimes
-from opset.docgen.runtime_pages import runtime_pages
+from opset.docgen.runtime_pages import runtime_pages, runtimes_index
 from opset.errors import CODES
 from opset.opsets.registry import default_registry, registry_with
 from opset.opsets.releases import RELEASES
@@ -60,7 +60,8 @@ SECTIONS = [
 ]  # fmt: skip
 EMPTY = ([], {}, "", None)
 TABLES = ("Softmax", "Gelu", "DFT")
-"""Operators of the standard with all that a table of convertibility can say."""
+"""Operators of the standard with much that a table of convertibility can say."""
+TRANSITIONS = ("Add", "AveragePool", "Bernoulli", "BlackmanWindow", "LpPool", "Mish", "ThresholdedRelu")
 WOVEN = ((8, 3), (14, 3), (16, 7), (20, 11))
 RUNTIMES = ("onnxruntime-mobile", "triton", "tensorrt", "migraphx", "rknn-toolkit2")
 BLOCK, LINE = re.compile(r"(?<!\n)(?=<(?:aside|d[dlt]|div|h\d|li|p|pre|section|t[rdh]|[ou]l)[ >])"), "\n"
@@ -108,7 +109,12 @@ def texts():
     standard = default_registry()
     runtimes = facts_of_runtimes(standard)
     of_standard = Site(standard, Paths(standard, [""]), Convertibility(standard), {}, runtimes)
-    found["pages.txt"] = "".join(f"{line}\n" for line in indexes(registry))
+    ml = Site(standard, Paths(standard, ["ai.onnx.ml"]), of_standard.convertibility, {})
+    changed = [number for number in range(1, len(RELEASES)) if 0 < RELEASES[number - 1].ml < RELEASES[number].ml]
+    more = [index_pages._release_page(ml, ["ai.onnx.ml"], *RELEASES[number - 1 : number + 1]) for number in changed[1:]]
+    more = [*more, runtimes_index(of_standard)]
+    lines = [*indexes(registry), *(line for page in more for line in outlined(page._asdict(), EMPTY))]
+    found["pages.txt"] = "".join(f"{line}\n" for line in lines)
     found["Upsample.txt"] = "".join(f"{line}\n" for line in outlined(operator_page(of_standard, "", "Upsample"), EMPTY))
     found["Upsample.md"] = "".join(f"{line}\n" for line in operator_section(standard, "", "Upsample", runtimes))
     with patch.object(verb_pages, "guides", lambda: COMMANDS):
@@ -120,6 +126,7 @@ def texts():
     tables = [of_standard.convertibility.table_of(name) for name in TABLES]
     made = Convertibility(registry_with([HERE / "made"]))
     tables += [made.table_of(name, "com.example") for name in ("Made", "Gone", "Lost")]
+    tables += [of_standard.convertibility.table_of(name)["transitions"] for name in TRANSITIONS]
     tables.append(lowerings_of(standard, of_standard.convertibility))
     found["convertibility.txt"] = "".join(f"{line}\n" for each in tables for line in outlined(each, EMPTY))
     found["pictures.txt"] = "".join(woven(*each).replace("><", ">\n<") + "\n" for each in WOVEN)
