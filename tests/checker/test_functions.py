@@ -74,6 +74,7 @@ CAST = LEAK.replace("LeakyRelu <alpha: float = @k>", "Cast <to: int = @k>").repl
             {f"{F}.node[0].attribute[0].ref_attr_name": "z"},
             [("G308", "function 'd.f', node number 0 (LeakyRelu)")],
         ),
+        (LEAK, {f"{CALL}.attribute[+]": {"name": "", "type": 1}}, []),  # told as such elsewhere
         (CAST, {f"{CALL}.attribute": None}, [("G326", PLACE)]),
         (CAST, {f"{CALL}.attribute": None, f"{F}.node[0].domain": "zz"}, []),
         (LEAK, {f"{F}.attribute[+]": ""}, [("G402", "function 'd.f'")]),

@@ -118,3 +118,30 @@ def test_an_attribute_that_is_like_one_of_the_operator_is_told_from_one_that_is_
         helps[name] = finding.help
     other = "remove it, or import the opset that the node was written for"
     assert helps == {"alfa": "did you mean alpha?", "zzz": other, "axis": other}
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("g (float[3] x) => (y) <int64 a = {0}> { y = Unsqueeze (x, a) }", ["W302"]),
+        ("g (float[3] x, int64 a) => (y) { y = Unsqueeze (x, a) }", []),
+        ("g (float[3] x) => (y) { y = Unsqueeze (x, nowhere) }", []),
+        ("g (float[3] x) => (y) { a = Constant <value_int = 0> () y = Unsqueeze (x, a) }", ["W302"]),
+        ("g (float[3] x) => (y) { a = Constant <value_ints = [0]> () y = Unsqueeze (x, a) }", []),
+        ("g (float[3] x) => (y) { a = Constant <value = int64 {0}> () y = Unsqueeze (x, a) }", ["W302"]),
+        ("g (float[3] x) => (y) { a = Constant <value = int64[1] {0}> () y = Unsqueeze (x, a) }", []),
+        ("g (float[3] x) => (y) { a = Size (x) y = Unsqueeze (x, a) }", []),
+        ("g (float[3] x) => (y) { y = Unsqueeze (x) }", []),
+        ("g (float[3] x) => (y) <int64 a = {0}> { y = own.Unsqueeze (x, a) }", []),
+        ('''g (float[3] x, int64 i) => (y) { y = own.F (x, i) }
+            <domain: "own", opset_import: ["": 17]> F (a, b) => (c) { c = Unsqueeze (a, b) }''', []),
+        ('''g (float[3] x) => (y) { y = own.F (x) } <domain: "own", opset_import: ["": 17]> F (a) => (c) {
+            b = Constant <value_int = 0> () c = Unsqueeze (a, b) }''', ["W302"]),
+        ("""g (float[3] x, bool c) => (y) <int64 a = {0}> { y = If (c) <
+            then_branch = t () => (p) { p = Unsqueeze (x, a) }, else_branch = e () => (q) { q = Squeeze (x, a) }> }""",
+         ["W302", "W302"]),
+    ],
+)  # fmt: skip
+def test_axes_that_are_constant_scalars_are_a_warning(text, codes):
+    model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 17, "own": 1]> {text}')
+    assert [each.code for each in opset.check(model, select=["W302"])] == codes

@@ -331,6 +331,57 @@ def test_what_is_not_certain_is_left(name):
     assert (code in {each.code for each in found.left}) == bool(code)
 
 
+CALLS = """<ir_version: 10, opset_import: [{model}]> main (float[N] x) => (float[N] y) {{ t = d.F (x) y = {node} (t) }}
+    <domain: "d", opset_import: [{first}]> F (a) => (b) {{ c = Neg (a) b = d.G (c) }}
+    <domain: "d", opset_import: [{second}]> G (a) => (b) {{ b = Abs (a) }}"""
+
+
+@pytest.mark.parametrize(
+    ("model", "node", "first", "second", "mended"),
+    [
+        ('"": 17, "d": 1', "Relu", '"": 17, "d": 1', '"": 17', []),
+        ('"d": 1', "Relu", '"": 16, "d": 1', '"": 16', [("main", "ai.onnx", 16, "as in the functions")]),
+        ('"d": 1', "Relu", '"": 17, "d": 1', '"": 16', []),
+        ('"d": 1', "Gelu", '"": 17, "d": 1', '"": 17', []),  # there was no Gelu
+        ('"": 17, "d": 1', "Relu", '"d": 1', '"": 16', [("F", "ai.onnx", 17, "as in the model")]),
+        ('"": 17, "d": 1', "Relu", '"d": 1', "", [("F", "ai.onnx", 17, "as in the model"),
+                                                  ("G", "ai.onnx", 17, "as in the model")]),
+        ('"": 17', "Relu", '"": 17', '"": 17', [("main", "d", 1, "its operators are functions of the model"),
+                                                ("F", "d", 1, "as in the model")]),
+        ('"": 17, "d": 3', "Relu", '"": 17', '"": 17', [("F", "d", 3, "as in the model")]),
+        ('"": 17, "d": 1', "com.x.Op", '"": 17, "d": 1, "com.x": 4', '"": 17, "com.x": 4',
+         [("main", "com.x", 4, "as in the functions")]),
+        ('"": 17, "d": 1', "com.x.Op", '"": 17, "d": 1, "com.x": 4', '"": 17, "com.x": 5', []),
+    ],
+)  # fmt: skip
+def test_a_missing_import_is_added_if_its_version_is_certain(model, node, first, second, mended):
+    faulty = message(CALLS.format(model=model, node=node, first=first, second=second))
+    found, made = repaired(faulty, select=["G104", "W401"])
+    words = "the domain '{}' is imported at version {}: {}"
+    assert [mend.message for mend in found.mended] == [words.format(*each[1:]) for each in mended]
+    holders = {"main": made, **{each.name: each for each in made.functions}}
+    for holder, domain, version, _ in mended:
+        imports = {entry.domain: entry.version for entry in holders[holder].opset_import}
+        assert imports["" if domain == "ai.onnx" else domain] == version
+    assert len(found.mended) == sum(len(each.opset_import) for each in holders.values()) - sum(
+        len(each.opset_import) for each in (faulty, *faulty.functions)
+    )
+
+
+@pytest.mark.parametrize(
+    ("node", "version"),
+    [("Gelu (x)", 20), ("Relu (x)", 0), ("Mish (x)", 0), ("Nonesuch (x)", 0), ("LayerNormalization (x, x)", 17),
+     ("Gelu <odd = 1> (x)", 0), ("Scatter (x, x, x)", 9)],
+)  # fmt: skip
+def test_without_any_import_the_version_is_the_lowest_of_those_that_mean_the_same(node, version):
+    text = f'<ir_version: 10, opset_import: ["d": 1]> main (float[N] x) => (y) {{ y = {node} }}'
+    found, made = repaired(message(text), select=["G104"])
+    assert [entry.version for entry in made.opset_import if not entry.domain] == [version] * bool(version)
+    assert [mend.message.partition(": ")[2] for mend in found.mended] == [
+        "its nodes mean the same at all versions at which they fit"
+    ] * bool(version)
+
+
 def test_an_output_that_a_graph_inside_takes_from_around_counts_as_read():
     inside = "t = If (c) <then_branch = d () => (float[N] %s) {}, else_branch = e () => (r) { r = Neg (x) }>"
     for name, mended in (("s", 0), ("x", 1)):

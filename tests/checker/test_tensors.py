@@ -279,3 +279,18 @@ def test_a_file_that_shrank_is_an_error_and_no_finding(tmp_path, monkeypatch):
 def test_values_stand_in_one_field_that_is_of_their_type(field):
     expected = ["G502"] if field == "float_data" else ["G502", "G503"]
     assert codes_of(model_of(tensor(dims=[1], raw_data=bytes(4), **{field: [1]}))) == expected
+
+
+@pytest.mark.parametrize(
+    ("data_type", "field", "values"),
+    [
+        (TensorProto.FLOAT, "float_data", [3e38, -3e38, float("inf")]),
+        (TensorProto.DOUBLE, "double_data", [1e300, -1e300, float("-inf")]),
+        (TensorProto.INT32, "int32_data", [2**31 - 1, -(2**31), 0]),
+        (TensorProto.INT64, "int64_data", [2**63 - 1, -(2**63), 0]),
+        (TensorProto.UINT32, "uint64_data", [2**32 - 1, 0, 1]),
+        (TensorProto.UINT64, "uint64_data", [2**64 - 1, 0, 1]),
+    ],
+)
+def test_numbers_of_types_that_fill_their_field_are_all_right(data_type, field, values):
+    assert codes_of(model_of(tensor(data_type, **{field: values}))) == []

@@ -256,6 +256,23 @@ def test_all_that_does_not_fit_is_told_at_once():
     assert infer_shapes(proto) is not None
 
 
+@pytest.mark.parametrize("count", [3, 5000])
+def test_an_attribute_that_the_operator_lacks_is_a_warning_beside_a_large_table_too(count):
+    keys = ", ".join(map(str, range(count)))
+    body = f"y = ai.onnx.ml.LabelEncoder <keys_int64s = [{keys}], values_int64s = [{keys}], nonesuch = 1> (x)"
+    text = f"""<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 4]> g (int64[2] x) => (int64[2] y) {{ {body} }}"""
+    (warning,) = infer(parser.parse_model(text)).notes
+    assert warning.startswith("graph 'g', node number 0 (LabelEncoder): ") and "'nonesuch'" in warning
+
+
+def test_no_more_than_twenty_nodes_with_warnings_are_listed():
+    for count, last in ((20, "graph 'main', node number 19 (Gelu): "), (23, "3 more such nodes")):
+        nodes = " ".join(f"t{at} = Gelu <approximate = \"none\", odd = 1> (x)" for at in range(count))
+        found = infer(model(f"{nodes} y = Neg (t0)", opset=20)).notes
+        assert len(found) == min(count, 21) and found[-1].startswith(last)
+        assert found[0].startswith("graph 'main', node number 0 (Gelu): ")
+
+
 def test_types_are_checked_when_asked():
     proto = model("y = Sqrt (x)", "main (int64[2] x) => (int64[2] y)")
     assert infer(proto).findings == ()

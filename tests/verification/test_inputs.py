@@ -30,6 +30,8 @@ def test_sizes_differ_from_each_other_and_from_run_to_run():
     assert next(drawing(NAMED, N=7).sizes_for(0)) == {"M": 2}
     unnamed = next(drawing("(float[?, ?] x, float[?, ?] z) => (float[A, B] y) { y = MatMul (x, z) }").sizes_for(0))
     assert unnamed == {"x.0": 2, "x.1": 3, "z.0": 2, "z.1": 3}  # the same along the same axis
+    numbered = next(drawing('(float["1", N] x) => (float[A, B] y) { y = Neg (x) }').sizes_for(0))
+    assert numbered == {"1": 2, "N": 3}  # a name of its own, and no axis
 
 
 def chain(count):

@@ -74,17 +74,14 @@ class NodeInference:
             followed = tuple([i for i, name in enumerate(names) if name and scope.is_followed(name)])
         if attributes and any(len(encoded) > MAX_ATTRIBUTE for encoded in attributes if encoded.__class__ is bytes):
             # Large tables are not copied into a signature.
-            return self.run_rule(self.call_of(scope, index, inference, inputs), len(computed), inference, followed)
+            return self._infer_alone(scope, index, inference, inputs, followed)[1]
         identities = (attributes, outputs, followed, *map(id, inputs))
         recent = inference.recent.get(identities)
         memo = _memo_of(inference, identities, names, inputs) if recent is None else recent[0]
         elements = tuple([self._constants.find(scope, names[i]) for i in memo.reads]) if memo.reads else ()
         outcome = memo.outcomes.get(elements)
         if outcome is None:
-            call = self.call_of(scope, index, inference, inputs)
-            outcome = self.run_rule(call, len(computed), inference, followed)
-            if attributes and (wrong := _attribute_warnings(call.schema, body.attributes[index])):
-                outcome = outcome._replace(warnings=(*outcome.warnings, *wrong))
+            call, outcome = self._infer_alone(scope, index, inference, inputs, followed)
             reads = tuple(sorted({*memo.reads, *call.reads}))
             if reads != memo.reads:
                 memo.reads = reads
@@ -92,6 +89,22 @@ class NodeInference:
                 elements = tuple([self._constants.find(scope, names[i]) for i in reads])
             memo.outcomes[elements] = outcome
         return outcome
+
+    def _infer_alone(
+        self,
+        scope: Scope,
+        index: int,
+        inference: OperatorInference,
+        inputs: Sequence[Type | None],
+        followed: tuple[int, ...],
+    ) -> tuple[Call, Outcome]:
+        """Return the node at `index` of a body as a Call, and its outcome, with a warning for each odd attribute."""
+        call = self.call_of(scope, index, inference, inputs)
+        outcome = self.run_rule(call, len(scope.body.computes[index]), inference, followed)
+        attributes = scope.body.attributes[index]
+        if attributes and (wrong := _attribute_warnings(call.schema, attributes)):
+            outcome = outcome._replace(warnings=(*outcome.warnings, *wrong))
+        return call, outcome
 
     def call_of(self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]) -> Call:
         """Return the node at `index` of a body, with inputs of these types, as the Call that a rule takes."""
