@@ -4,7 +4,9 @@ python -m tests.workflow.test_authoring      # writes authored.txt; read the dif
 """
 
 import ast
+import builtins
 import difflib
+import importlib
 import json
 import os
 import re
@@ -42,6 +44,7 @@ from opset.workflow.authoring.stubs import (
     adapter_stub,
     add_stubs,
     conflicting_definition,
+    inference_stub,
     is_registered,
     kernel_stub,
     snake_case,
@@ -506,6 +509,27 @@ def test_kernels_of_the_standard_have_types(name, signature):
     stub = kernel_stub(schema, True)
     assert f"def {stub.name}{signature}:" in stub.text
     assert ("typing" in stub.imports) == ("Any" in signature)
+
+
+@pytest.mark.parametrize("standard", [True, False])
+def test_functions_to_write_import_what_there_is(standard):
+    schema = default_registry().versions("Softmax")[-1]
+    stubs = [kernel_stub(schema, standard), inference_stub(schema, standard)]
+    stubs += [adapter_stub(schema, direction, standard) for direction in ("up", "down")]
+    for stub in stubs:
+        for module, names in stub.imports.items():
+            assert all(hasattr(importlib.import_module(module), name) for name in names), (stub.name, module)
+            assert module == "typing" or module.startswith("opset.extend") != standard
+        words = {each.id for each in ast.walk(ast.parse(stub.text)) if isinstance(each, ast.Name)}
+        assert {name for names in stub.imports.values() for name in names} == words - {*dir(builtins)}, stub.name
+    assert [(stub.name, stub.decorator, stub.operator, stub.since) for stub in stubs] == [
+        ("softmax_13", "kernel", "Softmax", 0),
+        ("softmax_13", "infer", "Softmax", 0),
+        ("softmax_13_up", "up", "Softmax", 13),
+        ("softmax_13_down", "down", "Softmax", 13),
+    ]
+    decorators = ['@kernel("Softmax")', '@infer("Softmax")', '@up("Softmax", since=13)', '@down("Softmax", since=13)']
+    assert [line for stub in stubs for line in stub.text.splitlines() if line.startswith("@")] == decorators
 
 
 @pytest.mark.parametrize(("name", "signature"), OWN)

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from opset.errors import UsageError
@@ -441,6 +442,30 @@ def test_numbers_are_cast_to_what_every_type_has(element, elements):
 
     value = ExampleValue("tensor(float)", [2.5, 1.0, -3.0, float("inf"), 4, 0], (6,))
     assert _cast_value(value, f"tensor({element})") == ExampleValue(f"tensor({element})", elements, (6,))
+
+
+@pytest.mark.parametrize(
+    ("base", "type_", "confirms"),
+    [
+        ("float", "int8", True), ("bfloat16", "bool", True), ("double", "complex64", True), ("int8", "uint64", True),
+        ("uint64", "bool", True), ("int8", "float", False), ("bool", "int8", False), ("string", "string", False),
+        ("int32", "complex64", False),
+    ],
+)  # fmt: skip
+def test_which_types_confirm_the_values_of_others(base, type_, confirms):
+    from opset.workflow.contribution.type_checks import _has_like_values
+
+    assert _has_like_values(f"tensor({base})", f"tensor({type_})") == confirms
+
+
+def test_arrays_are_compared_in_sequences_as_well_and_other_values_are_not():
+    from opset.workflow.contribution.type_checks import _array_pairs
+
+    a, b, z, text = np.ones(2), np.zeros(2), np.array([1 + 2j]), np.array(["a"], object)
+    found = list(_array_pairs([a, [a, b], text, z, None, a], [b, [b, a, a], text, z, a, z]))
+    assert [(number, want is a, [*have]) for number, want, have in found] == [
+        (0, True, [0, 0]), (1, True, [0, 0]), (1, False, [1, 1]), (5, True, [1]),
+    ]  # fmt: skip
 
 
 def test_statements(folder):
