@@ -52,6 +52,13 @@ def test_the_version_that_is_set(proto, target, after, notes):
     assert [each.name for each in proto.graph.input][1:] == ["w"] * (after == 3 or OVERRIDABLE in notes)
 
 
+def test_one_of_several_graphs_has_an_initializer_that_a_caller_may_override():
+    proto, notes = model(10, True, opset=7), []
+    then = proto.graph.node.add(op_type="If", input=["c"]).attribute.add(name="then_branch", type=5)
+    then.g.node.add(op_type="Identity", input=["x"], output=["z"])
+    assert set_ir_version(proto, Target({"": 7}), notes) == [] and (proto.ir_version, notes) == (4, [OVERRIDABLE])
+
+
 @pytest.mark.parametrize(("ir_version", "refused"), [(7, True), (8, False), (10, False)])
 def test_a_feature_that_a_version_lacks_is_refused(ir_version, refused):
     proto = model(8)
