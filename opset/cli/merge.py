@@ -98,8 +98,8 @@ def command(
 
 def _parse_pair(text: str) -> tuple[str, str]:
     """Return the names of `--connect OUTPUT=INPUT`. Raises BadParameter for another form."""
-    output, separator, name = text.rpartition("=")
-    if not separator or not output or not name:
+    output, _, name = text.rpartition("=")
+    if not output or not name:
         raise click.BadParameter(f"{text!r} is not OUTPUT=INPUT")
     return output, name
 
