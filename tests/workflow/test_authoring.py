@@ -308,6 +308,21 @@ def test_a_change_block_keeps_the_lines_that_do_not_differ(folder):
         bump("com.acme.Thin")
 
 
+def test_a_change_block_on_one_line_is_written_anew(folder):
+    path = filled(folder)
+    bump("com.acme.Thin")
+    text = path.read_text().replace("T: floats", "T: [floats, int32]", 1)
+    head, tail = text[: text.index("  change:")], text[text.index("  doc:") :]
+    adapters = "adapters: {up: derived, down: derived}"
+    path.write_text(f"{head}  change: {{meaning: It is wider., types: {{T: [+int8]}}, {adapters}}}\n{tail}")
+    assert bump("com.acme.Thin")[1] == "completed"
+    written = f"  change:\n    types: {{T: [+int32]}}\n    meaning: It is wider.\n    {adapters}\n  doc: it\n"
+    assert f"- since: 2\n{written}" in path.read_text()
+    path.write_text(f"{head}  change: {{meaning: It is wider., {adapters}}}  # why\n{tail}")
+    with pytest.raises(UsageError, match="comments of this change block would be lost"):
+        bump("com.acme.Thin")
+
+
 @pytest.mark.parametrize("version", ["{since: 1, doc: d, inputs: [], outputs: []}", "{since: 1,\n  doc: d}"])
 def test_a_version_in_flow_style_is_left_alone(folder, version):
     folder.mkdir(parents=True)

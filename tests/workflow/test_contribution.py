@@ -8,11 +8,12 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from opset.errors import UsageError
+from opset.errors import Finding, UsageError
 from opset.opsets.registry import default_registry, registry_with
 from opset.schemas.model import ExampleValue
 from opset.workflow.contribution.checklist import STATES, ReviewedVersion, checklist, checks, markdown_lines
@@ -384,6 +385,10 @@ def test_types_count_if_one_of_several_inputs_is_of_a_type_constraint(folder):
     )
     shown = [(PASSED, "1 types in examples, 0 with examples cast to them")]
     assert points_of_mix(folder, "all_types") == shown
+    optional = [("type: tensor(int64), optional", "type: U, optional"), ("T: [float]", "T: [float], U: [int64]")]
+    unseen = "no example of U has int64, and none can be cast to it"
+    assert points_of_mix(folder, "all_types", *optional) == [(OPEN, unseen), *shown]
+    points_of_mix(folder, "all_types", *((after, before) for before, after in optional[::-1]))
     few = "no example of T has seq(tensor(float)), and none can be cast to it"
     assert points_of_mix(folder, "all_types", ("T: [float]", "T: [float, seq(float)]")) == [(OPEN, few), *shown]
 
@@ -466,6 +471,20 @@ def test_arrays_are_compared_in_sequences_as_well_and_other_values_are_not():
     assert [(number, want is a, [*have]) for number, want, have in found] == [
         (0, True, [0, 0]), (1, True, [0, 0]), (1, False, [1, 1]), (5, True, [1]),
     ]  # fmt: skip
+
+
+def test_cases_that_cannot_be_made_are_told_with_what_helps(folder, monkeypatch):
+    from opset.workflow.contribution import checks as points
+
+    wrong = [Finding("T221", "no case", why="it is so", help="mend it"), Finding("T222", "nor this", why="neither")]
+    made = SimpleNamespace(findings=wrong, cases=[{"kind": "node"}, {"kind": "invalid"}, {"kind": "node"}])
+    monkeypatch.setattr(points, "build_corpus", lambda *arguments, **options: made)
+    evidence = found(candidate(folder, "Softcap"), "test_data")
+    assert [(each.state, each.why, each.help) for each in evidence[:2]] == [
+        (MISSING, "no case: it is so", "mend it"),
+        (MISSING, "nor this: neither", "opset explain T222"),
+    ]
+    assert evidence[2].why == "cases of opset testgen: 1 invalid, 2 node"
 
 
 def test_statements(folder):
