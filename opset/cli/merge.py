@@ -101,6 +101,9 @@ def _parse_pair(text: str) -> tuple[str, str]:
     output, separator, name = text.rpartition("=")
     if not separator or not output or not name:
         raise click.BadParameter(f"{text!r} is not OUTPUT=INPUT", param_hint="'--connect'")
+    output, _, name = text.rpartition("=")
+    if not output or not name:
+        raise click.BadParameter(f"{text!r} is not OUTPUT=INPUT")
     return output, name
 
 

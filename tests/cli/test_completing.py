@@ -17,6 +17,7 @@ def offered(*words):
         "COMP_CWORD": str(len(words)),
     }
     result = CliRunner().invoke(cli, [], prog_name="opset", env=environment, complete_var="_OPSET_COMPLETE")
+    assert result.exception is None, result.exception
     return [line.partition(",")[2] for line in result.stdout.splitlines() if line]
 
 
@@ -42,6 +43,10 @@ def offered(*words):
         (["list", "operators", "--family", "activ"], ["activation"]),
         (["list", "operators", "--domain", "ai.onnx.m"], ["ai.onnx.ml"]),
         (["convert", "--for", "nothing==1"], []),
+        (["convert", "--for", "tensorrt==8.6,open"], ["tensorrt==8.6,openvino==", "tensorrt==8.6,openvino"]),
+        (["convert", "--ir-version", "1"], []),
+        (["conformance", "cases", "--runtime", "open"], []),
+        (["lower", "--ops", "com.acme.X"], []),
     ],
 )
 def test_names_are_completed(words, some):

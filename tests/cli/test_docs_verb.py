@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from opset.cli import cli
+from opset.cli import docs as verb
 from opset.cli.progress import show_progress as progress_of
 from opset.output_folder import MANIFEST
 from tests.cli.commands import run
@@ -65,6 +67,27 @@ def test_domains_are_in_the_order_of_the_registry(acme, folder):
     )
     data = json.loads((folder / "a/operators.json").read_bytes())
     assert [each["domain"] for each in data["domains"]] == ["ai.onnx.preview", "ai.onnx.preview.training"]
+
+
+@pytest.mark.parametrize("chosen", [None, ["ai.onnx.ml"], ["", "ai.onnx.preview"]])
+def test_pages_of_verbs_are_for_all_domains_together(folder, monkeypatch, chosen):
+    asked = []
+    monkeypatch.setattr(verb, "documentation", lambda *arguments: asked.append(arguments) or {"a.md": b"1"})
+    options = [part for domain in chosen or () for part in ("--domain", domain or "ai.onnx")]
+    result = run("docs", "-o", "made", "--format", "markdown", *options)
+    assert (result.exit_code, result.stdout) == (0, "wrote 1 files, 0.0 kB, to made\n")
+    ((registry, form, domains, _, verbs),) = asked
+    assert (form, domains, verbs) == ("markdown", chosen, verb._describe_verbs if chosen is None else None)
+    assert {*registry.domains} >= {"", "ai.onnx.ml", "ai.onnx.preview"}
+
+
+def test_each_verb_has_its_help_and_options():
+    pages = {page.name: page for page in verb._describe_verbs()}
+    assert [*pages] == [*cli.list_commands(None)]
+    page = pages["explain"]
+    assert page.summary == cli.get_command(None, "explain").get_short_help_str(200)
+    assert page.usage.startswith("$ opset explain [OPTIONS]") and "\n   " not in page.help
+    assert page.options[-1] == ("-h, --help", "Show this message and exit.")
 
 
 def test_what_is_wrong_with_a_call(acme, folder):

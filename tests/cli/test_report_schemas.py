@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from opset.cli import VERBS, cli
 from opset.cli.findings_formats import FORMATS, fingerprint
-from opset.cli.report_schemas import OTHERS, REPORTS
+from opset.cli.report_schemas import DIALECT, OTHERS, REPORTS, line_schema
 from opset.errors import Finding
 from tests.cli.commands import REFUSED, SMALL, run, save
 from tests.schemas.texts import SCALE
@@ -132,6 +132,17 @@ def test_lines_of_a_report_follow_their_schema(name, files):
     for line in lines:
         schema_of(name, "--line").validate(json.loads(line))
     assert run("schema", "lint", "--line").exit_code == 2
+
+
+def test_the_schema_of_a_line_has_the_marks_of_the_file():
+    schema = line_schema("check")
+    marks = {
+        "schema_version": {"const": 1}, "call": {"type": "string"}, "size": {"type": "integer"},
+        "mtime": {"type": ["integer", "string"]},
+    }  # fmt: skip
+    assert {name: each for name, each in schema["properties"].items() if name in marks} == marks
+    assert [*schema["properties"]][:4] == schema["required"][:4] == [*marks]
+    assert schema["title"] == "a line of opset check --report FILE" and schema["$schema"] == DIALECT
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import opset
+from opset.cli.merge import _parse_pair
 from opset.composition.merging import Joint, merge_models
 from opset.composition.sizes import dims_of, type_conflict
 from opset.inference.building.types import Type
@@ -449,7 +450,10 @@ def test_the_verb_joins_two_files(tmp_path, monkeypatch):
     assert report["output"] == "a-merged.onnx" and report["opsets"] == {"ai.onnx": 13}
     wrong = command("merge", "a.onnx", "b.onnx", "--connect", "extra=x", "-o", "c.onnx")
     assert wrong.exit_code == 1 and "a.onnx and b.onnx" in wrong.stderr and not (tmp_path / "c.onnx").exists()
-    assert command("merge", "a.onnx", "b.onnx", "--connect", "yx").exit_code == 2
+    for text in ("yx", "=x", "y=", "="):
+        said = command("merge", "a.onnx", "b.onnx", "--connect", text)
+        assert said.exit_code == 2 and f"{text!r} is not OUTPUT=INPUT" in said.stderr
+    assert _parse_pair("a=b=c") == ("a=b", "c")
     assert command("merge", "-", "-", "--connect", "y=x").exit_code == 2
     text = command("merge", "a.onnx", "b.onnx", "--connect", "y=x", "--prefix", "a/", "b/", "-o", "c.onnx").stdout
     assert "y -> x" in text and "x of the first is called a/x" in text

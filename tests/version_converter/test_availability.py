@@ -13,10 +13,11 @@ from onnx import parser
 import opset
 from opset.errors import ConversionError
 from opset.model import load
+from opset.model import proto as pb
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes import find_runtime
 from opset.opsets.runtimes.model import Kernel, KernelFault
-from opset.version_converter.availability import NO_DEMANDS, _demands_of
+from opset.version_converter.availability import NO_DEMANDS, Availability, _demands_of
 from opset.version_converter.conversion import find_lacks
 from tests.version_converter.npu import ANY, runtime_file, takes
 
@@ -661,6 +662,34 @@ def test_a_fault_that_depends_on_values_is_told(tmp_path, fault, doubts):
     notes = [f"kernels with faults, which npu 1.0 may meet: {doubts}"] if doubts else []
     conversion = plan_for(model, file)
     assert conversion.notes == notes and not conversion.changes
+
+
+@pytest.mark.parametrize(
+    ("fault", "doubts"),
+    [
+        ({"present": ["max"]}, False),
+        ({"absent": ["max"]}, True),
+        ({"empty": ["max"]}, False),
+        ({"empty": ["max", "input"]}, False),
+        ({"computed": ["max"]}, False),
+        ({"computed": ["max", "input"]}, True),
+        ({"known": ["max"]}, True),
+        ({"known": ["max", "input"]}, False),
+        ({"scalars": ["max"]}, False),
+        ({"values": {"max": 1}}, False),
+        ({"values": {"max": 1, "input": 1}}, False),
+    ],
+)
+def test_a_fault_may_name_inputs_that_a_node_does_not_have(tmp_path, fault, doubts):
+    file = runtime_file(tmp_path, takes("Clip"), **faulty(Clip={"when": "the moon is full", **fault}))
+    conversion = plan_for(model_of("y = Clip (x)"), file)
+    told = ["kernels with faults, which npu 1.0 may meet: Clip 13: nonsense, if the moon is full (1)"]
+    assert conversion.notes == told * doubts and not conversion.changes
+
+
+@pytest.mark.parametrize("inputs", [[], [""]])
+def test_a_node_without_a_first_input_lacks_no_kernel_of_a_body(inputs):
+    assert Availability._lack_in_body(None, None, pb.NodeProto(op_type="Any", input=inputs), None, 17, None) is None
 
 
 @pytest.mark.parametrize("captures", [False, True])

@@ -11,6 +11,7 @@ from opset.opsets.registry import default_registry
 from opset.opsets.runtimes.names import find_runtime
 from opset.version_converter.conversion import find_lacks
 from opset.version_converter.trials import MAX_ZEROS, Given, _add_input, given_input
+from tests.version_converter.npu import runtime_file, takes
 
 onnxruntime = pytest.importorskip("onnxruntime")
 FILTER = """<ir_version: 10, opset_import: ["": 21, "com.microsoft": 15]>
@@ -118,3 +119,19 @@ def test_functions_and_types_that_differ_by_call():
     m (float[2, 2] x) => (float[2, 2] y) { y = local.f <a = 1> (x) }
     <opset_import: ["": 17], domain: "local"> f <a> (x) => (y) { y = Softmax <axis: int = @a> (x) }"""
     assert plan(reference).refusals == []
+
+
+def test_a_node_whose_type_is_unknown_in_one_of_its_calls_is_judged_by_the_table():
+    text = """<ir_version: 10, opset_import: ["": 21, "com.acme": 1, "this": 1]>
+    m (float[2] x) => (float[2] y, float[2] z) { u = com.acme.F (x) y = this.f (x) z = this.f (u) }
+    <opset_import: ["": 21], domain: "this"> f (a) => (b) { b = Neg (a) }"""
+    (refusal,) = plan(text).refusals
+    assert "it takes not every type of 'X', and the node's is not known" in refusal.why
+
+
+def test_a_node_of_a_domain_that_the_model_does_not_import_is_not_judged(tmp_path):
+    text = '<ir_version: 10, opset_import: ["": 21]> m (float[2] x) => (float[2] y) { y = ai.onnx.ml.Scaler (x) }'
+    runtime = find_runtime("npu==1.0", [runtime_file(tmp_path, takes())])
+    assert [*find_lacks(load(onnx.parser.parse_model(text)), runtime, default_registry())] == []
+    imported = onnx.parser.parse_model(text.replace("21]", '21, "ai.onnx.ml": 1]'))
+    assert [each.since for each in find_lacks(load(imported), runtime, default_registry())] == [1]

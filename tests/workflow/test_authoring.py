@@ -4,7 +4,9 @@ python -m tests.workflow.test_authoring      # writes authored.txt; read the dif
 """
 
 import ast
+import builtins
 import difflib
+import importlib
 import json
 import os
 import re
@@ -42,6 +44,7 @@ from opset.workflow.authoring.stubs import (
     adapter_stub,
     add_stubs,
     conflicting_definition,
+    inference_stub,
     is_registered,
     kernel_stub,
     snake_case,
@@ -305,6 +308,21 @@ def test_a_change_block_keeps_the_lines_that_do_not_differ(folder):
         bump("com.acme.Thin")
 
 
+def test_a_change_block_on_one_line_is_written_anew(folder):
+    path = filled(folder)
+    bump("com.acme.Thin")
+    text = path.read_text().replace("T: floats", "T: [floats, int32]", 1)
+    head, tail = text[: text.index("  change:")], text[text.index("  doc:") :]
+    adapters = "adapters: {up: derived, down: derived}"
+    path.write_text(f"{head}  change: {{meaning: It is wider., types: {{T: [+int8]}}, {adapters}}}\n{tail}")
+    assert bump("com.acme.Thin")[1] == "completed"
+    written = f"  change:\n    types: {{T: [+int32]}}\n    meaning: It is wider.\n    {adapters}\n  doc: it\n"
+    assert f"- since: 2\n{written}" in path.read_text()
+    path.write_text(f"{head}  change: {{meaning: It is wider., {adapters}}}  # why\n{tail}")
+    with pytest.raises(UsageError, match="comments of this change block would be lost"):
+        bump("com.acme.Thin")
+
+
 @pytest.mark.parametrize("version", ["{since: 1, doc: d, inputs: [], outputs: []}", "{since: 1,\n  doc: d}"])
 def test_a_version_in_flow_style_is_left_alone(folder, version):
     folder.mkdir(parents=True)
@@ -506,6 +524,27 @@ def test_kernels_of_the_standard_have_types(name, signature):
     stub = kernel_stub(schema, True)
     assert f"def {stub.name}{signature}:" in stub.text
     assert ("typing" in stub.imports) == ("Any" in signature)
+
+
+@pytest.mark.parametrize("standard", [True, False])
+def test_functions_to_write_import_what_there_is(standard):
+    schema = default_registry().versions("Softmax")[-1]
+    stubs = [kernel_stub(schema, standard), inference_stub(schema, standard)]
+    stubs += [adapter_stub(schema, direction, standard) for direction in ("up", "down")]
+    for stub in stubs:
+        for module, names in stub.imports.items():
+            assert all(hasattr(importlib.import_module(module), name) for name in names), (stub.name, module)
+            assert module == "typing" or module.startswith("opset.extend") != standard
+        words = {each.id for each in ast.walk(ast.parse(stub.text)) if isinstance(each, ast.Name)}
+        assert {name for names in stub.imports.values() for name in names} == words - {*dir(builtins)}, stub.name
+    assert [(stub.name, stub.decorator, stub.operator, stub.since) for stub in stubs] == [
+        ("softmax_13", "kernel", "Softmax", 0),
+        ("softmax_13", "infer", "Softmax", 0),
+        ("softmax_13_up", "up", "Softmax", 13),
+        ("softmax_13_down", "down", "Softmax", 13),
+    ]
+    decorators = ['@kernel("Softmax")', '@infer("Softmax")', '@up("Softmax", since=13)', '@down("Softmax", since=13)']
+    assert [line for stub in stubs for line in stub.text.splitlines() if line.startswith("@")] == decorators
 
 
 @pytest.mark.parametrize(("name", "signature"), OWN)

@@ -103,6 +103,7 @@ def test_a_manifest_that_cannot_be_used_is_an_error(tmp_path):
     entry, _ = case("one")
     broken = [
         b"", b"[]", b"{", b"[" * 100_000, b'{"format": 2, "cases": []}', b'{"format": 1, "cases": [7]}', b"\xff\xfe",
+        b'{"format": 1}', b'{"format": 1, "cases": {}}', b'{"format": 1, "cases": ""}', b'{"cases": []}', b'"cases"',
         *(json.dumps({"format": 1, "cases": [{**entry, key: value}]}).encode() for key, value in [
             ("name", "../../etc"), ("name", 3), ("kind", "other"), ("version", "1"), ("tolerance", {"rtol": "nan"}),
             ("tolerance", None), ("files", {}), ("files", {"/etc/passwd": ""}), ("types", 3),

@@ -8,10 +8,12 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from opset.errors import UsageError
+from opset.errors import Finding, UsageError
 from opset.opsets.registry import default_registry, registry_with
 from opset.schemas.model import ExampleValue
 from opset.workflow.contribution.checklist import STATES, ReviewedVersion, checklist, checks, markdown_lines
@@ -383,6 +385,10 @@ def test_types_count_if_one_of_several_inputs_is_of_a_type_constraint(folder):
     )
     shown = [(PASSED, "1 types in examples, 0 with examples cast to them")]
     assert points_of_mix(folder, "all_types") == shown
+    optional = [("type: tensor(int64), optional", "type: U, optional"), ("T: [float]", "T: [float], U: [int64]")]
+    unseen = "no example of U has int64, and none can be cast to it"
+    assert points_of_mix(folder, "all_types", *optional) == [(OPEN, unseen), *shown]
+    points_of_mix(folder, "all_types", *((after, before) for before, after in optional[::-1]))
     few = "no example of T has seq(tensor(float)), and none can be cast to it"
     assert points_of_mix(folder, "all_types", ("T: [float]", "T: [float, seq(float)]")) == [(OPEN, few), *shown]
 
@@ -441,6 +447,44 @@ def test_numbers_are_cast_to_what_every_type_has(element, elements):
 
     value = ExampleValue("tensor(float)", [2.5, 1.0, -3.0, float("inf"), 4, 0], (6,))
     assert _cast_value(value, f"tensor({element})") == ExampleValue(f"tensor({element})", elements, (6,))
+
+
+@pytest.mark.parametrize(
+    ("base", "type_", "confirms"),
+    [
+        ("float", "int8", True), ("bfloat16", "bool", True), ("double", "complex64", True), ("int8", "uint64", True),
+        ("uint64", "bool", True), ("int8", "float", False), ("bool", "int8", False), ("string", "string", False),
+        ("int32", "complex64", False),
+    ],
+)  # fmt: skip
+def test_which_types_confirm_the_values_of_others(base, type_, confirms):
+    from opset.workflow.contribution.type_checks import _has_like_values
+
+    assert _has_like_values(f"tensor({base})", f"tensor({type_})") == confirms
+
+
+def test_arrays_are_compared_in_sequences_as_well_and_other_values_are_not():
+    from opset.workflow.contribution.type_checks import _array_pairs
+
+    a, b, z, text = np.ones(2), np.zeros(2), np.array([1 + 2j]), np.array(["a"], object)
+    found = list(_array_pairs([a, [a, b], text, z, None, a], [b, [b, a, a], text, z, a, z]))
+    assert [(number, want is a, [*have]) for number, want, have in found] == [
+        (0, True, [0, 0]), (1, True, [0, 0]), (1, False, [1, 1]), (5, True, [1]),
+    ]  # fmt: skip
+
+
+def test_cases_that_cannot_be_made_are_told_with_what_helps(folder, monkeypatch):
+    from opset.workflow.contribution import checks as points
+
+    wrong = [Finding("T221", "no case", why="it is so", help="mend it"), Finding("T222", "nor this", why="neither")]
+    made = SimpleNamespace(findings=wrong, cases=[{"kind": "node"}, {"kind": "invalid"}, {"kind": "node"}])
+    monkeypatch.setattr(points, "build_corpus", lambda *arguments, **options: made)
+    evidence = found(candidate(folder, "Softcap"), "test_data")
+    assert [(each.state, each.why, each.help) for each in evidence[:2]] == [
+        (MISSING, "no case: it is so", "mend it"),
+        (MISSING, "nor this: neither", "opset explain T222"),
+    ]
+    assert evidence[2].why == "cases of opset testgen: 1 invalid, 2 node"
 
 
 def test_statements(folder):

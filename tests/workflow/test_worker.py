@@ -1,6 +1,8 @@
 """The program that serves built-in runtimes: values of every type reach each runtime, and come back unchanged."""
 
 import importlib.util
+import json
+import os
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -200,3 +202,61 @@ def test_the_program_needs_neither_opset_nor_protobuf_and_answers_on_a_descripto
     where = {"OPSET_ANSWERS": "1"}
     done = subprocess.run([sys.executable, str(WORKER), "none"], capture_output=True, env=where, check=True, timeout=60)
     assert b'{"absent": "KeyError' in done.stdout and not done.stderr
+
+
+def served(monkeypatch, name, *messages):
+    """What the program sends that serves a runtime, and is sent these messages."""
+    (coming, given), (read, answers) = os.pipe(), os.pipe()
+    os.write(given, b"".join(messages))
+    os.close(given)
+    monkeypatch.setenv("OPSET_ANSWERS", str(answers))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "dup", lambda descriptor: coming)
+        patch.setattr(os, "dup2", lambda *descriptors: None)
+        worker.main(name, [])
+    assert "OPSET_ANSWERS" not in os.environ
+    with open(read, "rb") as stream:
+        return [*worker.requests(stream)]
+
+
+class Doubling:
+    version = "1.5"
+
+    def __init__(self, options):
+        assert options == []
+
+    def outputs(self, model, inputs, data, found):
+        if inputs == ["no memory"]:
+            raise MemoryError
+        if inputs == ["no such operator"]:
+            raise worker.NotRun("it lacks it" * 2000)
+        if inputs == ["wrong"]:
+            raise ValueError("it is wrong")
+        found += model * 2
+        return [bytes(model).decode()]
+
+    def error_text(self, error):
+        return f"it fails: {error}"
+
+
+def message(inputs, model=b"abc"):
+    header = json.dumps({"model": [1, 1 + len(model)], "inputs": inputs}).encode()
+    return worker.LENGTHS.pack(len(header), 2 + len(model)) + header + b"-" + model + b"-"
+
+
+def test_the_program_answers_each_message_until_they_end(monkeypatch):
+    monkeypatch.setitem(worker.RUNTIMES, "doubling", Doubling)
+    sent = [message([]), message(["no memory"]), message(["no such operator"]), message(["wrong"]), message([], b"de")]
+    first, *answers = served(monkeypatch, "doubling", *sent, b"cut")
+    assert first == ({"version": "1.5"}, b"")
+    assert answers == [
+        ({"outputs": ["abc"]}, b"abcabc"),
+        ({"error": "there is not enough memory"}, b""),
+        ({"refused": ("it lacks it" * 2000)[: worker.LONGEST]}, b""),
+        ({"error": "it fails: it is wrong"}, b""),
+        ({"outputs": ["de"]}, b"dede"),
+    ]
+
+
+def test_a_runtime_that_is_not_there_is_told(monkeypatch):
+    assert served(monkeypatch, "nonesuch") == [({"absent": "KeyError: 'nonesuch'"}, b"")]

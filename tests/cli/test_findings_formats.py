@@ -1,0 +1,139 @@
+"""The forms of services, word for word: SARIF, commands of GitHub, JUnit XML."""
+
+import io
+import json
+
+import pytest
+
+from opset import __version__
+from opset.cli.findings_formats import FORMATS, fingerprint, write_findings
+from opset.cli.records import BatchReport, ModelReport
+from opset.errors import CODES, Finding, FindingList, NodeLocation, NodeReference
+
+NODE = NodeLocation("graph 'g', node 'n\x1b'", NodeReference("graph 'g'", "n\x1b", "", "Re\x1blu", 3))
+ERROR = Finding("G311", "no\x7f such\nthing", NODE, "it is so", "mend it")
+WARNING = Finding("W101", "100% of a,b:c", "opset_import", "", "drop it")
+
+
+def written(form, *reports):
+    stream = io.StringIO()
+    made = FORMATS[form](stream)
+    made.begin()
+    for report in reports:
+        made.add(report, "")
+    made.end(BatchReport((), {}))
+    return stream.getvalue()
+
+
+def report(name, *findings, error=""):
+    return ModelReport(name, None, None, FindingList(findings), "failed" if findings else "clean", 0, error)
+
+
+REPORTS = report("./a b,c.onnx", ERROR, WARNING), report("d.onnx"), report("e.onnx", ERROR)
+
+
+def test_a_log_of_sarif():
+    log = json.loads(written("sarif", *REPORTS))
+    (run,) = log.pop("runs")
+    assert log == {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0"}
+    results = run.pop("results")
+    levels = {"G311": "error", "W101": "warning"}
+    rules = [
+        {"id": code, "shortDescription": {"text": CODES[code]}, "help": {"text": f"opset explain {code}"},
+         "defaultConfiguration": {"level": level}}
+        for code, level in levels.items()
+    ]  # fmt: skip
+    driver = {"name": "opset", "version": __version__, "rules": rules}
+    invocations = [{"executionSuccessful": True}]
+    assert run == {"columnKind": "unicodeCodePoints", "tool": {"driver": driver}, "invocations": invocations}
+    assert results[0] == {
+        "ruleId": "G311", "ruleIndex": 0, "level": "error",
+        "message": {"text": "no\\x7f such\\nthing; it is so; mend it"},
+        "locations": [{
+            "physicalLocation": {"artifactLocation": {"uri": "a%20b%2Cc.onnx"}},
+            "logicalLocations": [{
+                "fullyQualifiedName": "graph 'g', node 'n\\x1b'", "name": "n\\x1b", "kind": "node",
+                "properties": {"op_type": "Re\\x1blu", "index": 3},
+            }],
+        }],
+        "partialFingerprints": {"finding/v1": fingerprint(ERROR)},
+    }  # fmt: skip
+    logical = [{"fullyQualifiedName": "opset_import"}]
+    assert results[1]["locations"][0]["logicalLocations"] == logical and results[1]["ruleIndex"] == 1
+    assert results[1]["message"] == {"text": "100% of a,b:c; drop it"} and results[1]["level"] == "warning"
+    assert [each["ruleIndex"] for each in results] == [0, 1, 0]
+    failed = json.loads(written("sarif", report("a", error="why"), report("b")))["runs"][0]
+    assert failed["invocations"] == [{"executionSuccessful": False}] and failed["results"] == []
+    (bare,) = json.loads(written("sarif", report("a", Finding("G311", "no"))))["runs"][0]["results"]
+    assert "logicalLocations" not in bare["locations"][0]
+
+
+def test_commands_of_github():
+    title = f"title=G311 {CODES['G311']}"
+    assert written("github", *REPORTS).splitlines() == [
+        f"::error file=a b%2Cc.onnx,{title}::graph 'g', node 'n\\x1b': no\\x7f such\\nthing; it is so; mend it",
+        f"::warning file=a b%2Cc.onnx,title=W101 {CODES['W101']}::opset_import: 100%25 of a,b:c; drop it",
+        f"::error file=e.onnx,{title}::graph 'g', node 'n\\x1b': no\\x7f such\\nthing; it is so; mend it",
+    ]
+    placed = Finding("G311", "no", "", "", "x").in_file("f:1.onnx")
+    assert written("github", report("a", placed)) == f"::error file=f%3A1.onnx,title=G311 {CODES['G311']}::no; x\n"
+
+
+def test_suites_of_junit():
+    found = Finding("G311", "no <b>\x1b", "here", help="x")
+    assert written("junit", report("a", found), report("b")) == (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        "<testsuites>\n"
+        '  <testsuite name="a" tests="1" failures="1" errors="0">\n'
+        '    <testcase classname="a" name="G311 here">\n'
+        '      <failure type="G311" message="no &lt;b&gt;\\x1b">error[G311] no &lt;b&gt;\\x1b\n'
+        "  where   here\n"
+        "  help    x</failure>\n"
+        "    </testcase>\n"
+        "  </testsuite>\n"
+        '  <testsuite name="b" tests="1" failures="0" errors="0">\n'
+        '    <testcase classname="b" name="clean" />\n'
+        "  </testsuite>\n"
+        "</testsuites>\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("findings", "about", "lines"),
+    [
+        ([], "", []),
+        ([], "a", []),
+        ([Finding("G311", "no", "b/C.yaml:3:5", help="x")], "", ["b/C.yaml"]),
+        ([Finding("G311", "no", "b/C.yaml:3", help="x")], "", ["b/C.yaml"]),
+        ([Finding("G311", "no", "b/C.yaml:3:5:7", help="x")], "", ["b/C.yaml:3"]),
+        ([Finding("G311", "no", help="x")], "", ["."]),
+        ([Finding("G311", "no", "b/C.yaml:3:5", help="x")], "a", ["a"]),
+        ([Finding("G311", "no", "b:3", help="x").in_file("d"), Finding("G311", "nor", help="x")], "a", ["a", "d"]),
+    ],
+)
+def test_where_findings_of_no_model_are(findings, about, lines):
+    stream = io.StringIO()
+    write_findings(findings, "github", stream, about)
+    files = [line.partition("file=")[2].partition(",title=")[0] for line in stream.getvalue().splitlines()]
+    assert files == [each.replace(":", "%3A") for each in lines]
+
+
+@pytest.mark.parametrize(
+    ("findings", "names"),
+    [([], ["passed"]), ([WARNING], ["warned"]), ([WARNING, Finding("G311", "no", "x")], ["G311 x"])],
+)
+def test_a_file_that_was_examined_has_a_suite(findings, names):
+    stream = io.StringIO()
+    write_findings(findings, "junit", stream, "a")
+    text = stream.getvalue()
+    assert text.count("<testsuite ") == 1 and text.count("<testcase ") == len(names)
+    assert all(f'name="{name}"' in text for name in names)
+
+
+def test_a_fingerprint_is_of_code_place_and_message():
+    first = Finding("G311", "no", "x", "why", "help")
+    assert (
+        fingerprint(first) == fingerprint(first._replace(why="", help="", file="a")) and len(fingerprint(first)) == 32
+    )
+    others = [first._replace(**{key: "y"}) for key in ("code", "place", "message")]
+    assert len({*map(fingerprint, [first, *others])}) == 4

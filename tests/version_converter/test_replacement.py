@@ -1,0 +1,112 @@
+"""Nodes in the place of others: which names their values get, what is removed, and which imports are set."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from opset.model import proto as pb
+from opset.version_converter.replacement import bind_outputs, drop_imports, remove_unused, replace_nodes, set_imports
+from opset.version_converter.rewrite import Refusal
+
+
+def node(op_type, inputs, outputs, name=""):
+    return pb.NodeProto(op_type=op_type, name=name, input=[*inputs], output=[*outputs])
+
+
+class Builder:
+    def __init__(self, *made):
+        self.made = [(each, 13) for each in made]
+
+    def Identity(self, value, outputs, domain):
+        assert domain == ""
+        self.made.append((node("Identity", [value], outputs), 13))
+
+
+def bound(outputs, results, *made, name="old", read=""):
+    old = SimpleNamespace(proto=SimpleNamespace(name=name), outputs=[*outputs])
+    found = bind_outputs(old, tuple(results), Builder(*made), SimpleNamespace(is_read=lambda value: value in read))
+    assert all(version == 13 for _, version in found)
+    return [(each.op_type, each.name, " ".join(each.input), " ".join(each.output)) for each, _ in found]
+
+
+def test_values_get_the_names_of_the_outputs():
+    first, second = node("A", "x", "p"), node("B", "pp", "q")
+    assert bound("y", "q", first, second) == [("A", "", "x", "p"), ("B", "old", "p p", "y")]
+    first, second = node("A", "x", "p"), node("B", "pp", "q")
+    assert bound("yz", "qp", first, second) == [("A", "", "x", "z"), ("B", "old", "z z", "y")]
+    assert bound("yz", ["", "p"], node("A", "x", "p")) == [("A", "", "x", "z")]
+    assert bound(["y", "", "z"], "pqr", node("A", "x", "pqr"), name="") == [("A", "", "x", "y q z")]
+
+
+def test_a_value_that_cannot_be_renamed_is_passed_on():
+    assert bound("y", "x", name="") == [("Identity", "", "x", "y")] and bound("y", "x") == [
+        ("Identity", "old", "x", "y")
+    ]
+    assert bound("yz", "pp", node("A", "x", "p")) == [("A", "old", "x", "y"), ("Identity", "", "y", "z")]
+
+
+def test_what_has_its_names_stays():
+    assert bound("y", "y", node("A", "x", "y"), name="") == [("A", "", "x", "y")]
+    assert bound("y", "y", node("A", "x", "y", "old")) == [("A", "old", "x", "y")]
+    assert bound("y", "y", node("A", "x", "y")) == [("A", "old", "x", "y")]
+    assert bound("y", "p", node("A", "x", "p"), node("B", "p", "q", "old"))[0] == ("A", "", "x", "y")
+
+
+def test_an_output_that_is_read_needs_a_value():
+    assert bound("yz", "p", node("A", "x", "p")) == [("A", "old", "x", "y")]
+    for results in (["p"], ["p", ""]):
+        with pytest.raises(Refusal) as caught:
+            bound("yz", results, node("A", "x", "p"), read="z")
+        assert caught.value.code == "C204" and caught.value.why == "the output 'z' has no equal there"
+
+
+def graph():
+    made = pb.GraphProto()
+    made.node.extend([node("A", "x", "a"), node("B", "a", "b"), node("C", "b", "c")])
+    for name in "xw":
+        made.input.add(name=name)
+    for name in "wv":
+        made.initializer.add(name=name)
+    for name in "ab":
+        made.value_info.add(name=name)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("replaced", "expected"),
+    [({1: ["D"]}, "ADC"), ({0: ["D"], 2: ["E"]}, "DBE"), ({1: []}, "AC"), ({0: ["D", "E"], 2: ["F"]}, "DEBF"),
+     ({0: ["D"], 1: ["E", "F"]}, "DEFC")],
+)  # fmt: skip
+def test_nodes_are_replaced_in_their_places(replaced, expected):
+    made = graph()
+    replace_nodes(made, {at: [node(name, "", "") for name in names] for at, names in replaced.items()})
+    assert "".join(each.op_type for each in made.node) == expected
+
+
+@pytest.mark.parametrize("function", [False, True])
+def test_what_nothing_uses_is_removed(function):
+    made = graph()
+    constants = [node("Constant", "", "k"), node("Constant", "", "a"), node("D", "", "a")]
+    constants.append(node("Constant", "", "a"))
+    constants[-1].domain = "com.acme"
+    replaced = {0: constants, 2: [node("E", "", "e")]}
+    remove_unused(made, function, replaced, {"w", "a"}, {1})
+    assert [[(each.op_type, each.domain, each.output[0]) for each in nodes] for nodes in replaced.values()] == [
+        [("Constant", "", "k"), ("D", "", "a"), ("Constant", "com.acme", "a")], [("E", "", "e")], []]  # fmt: skip
+    assert [*replaced] == [0, 2, 1]
+    names = ["".join(each.name for each in entries) for entries in (made.initializer, made.input, made.value_info)]
+    assert names == (["wv", "xw", "b"] if function else ["v", "x", "b"])
+
+
+def test_imports_are_set_added_and_dropped():
+    proto = pb.ModelProto()
+    for domain, version in (("ai.onnx", 7), ("com.acme", 1), ("d", 4)):
+        proto.opset_import.add(domain=domain, version=version)
+
+    def imports():
+        return [(each.domain, each.version) for each in proto.opset_import]
+
+    set_imports(proto, {"": 13, "com.acme": 2, "e": 5}, {"": 9, "d": 9, "e": 6, "f": 7})
+    assert imports() == [("ai.onnx", 13), ("com.acme", 2), ("d", 4), ("e", 5), ("f", 7)]
+    drop_imports(proto, {"com.acme", "f", "g"})
+    assert imports() == [("ai.onnx", 13), ("d", 4), ("e", 5)]

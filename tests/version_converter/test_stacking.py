@@ -1,0 +1,68 @@
+"""A loop that fills a sequence is changed to stack tensors: its nodes, values and names, one by one."""
+
+from opset.inference.building.types import tensor
+from opset.model import proto as pb
+from opset.model.attributes import attribute_value
+from opset.version_converter.stacking import _FilledSequence, _insert_splits, _stack_in_loop
+
+
+class Fresh:
+    """Names that are marked, so that each shows where it is used."""
+
+    def fresh(self, stem):
+        return f"<{stem}>"
+
+
+def names(values):
+    return [value.name for value in values]
+
+
+def loop(name):
+    """A loop that carries `a`, a sequence and `b`, and has a scan output; its node, and its body."""
+    node = pb.NodeProto(op_type="Loop", name=name, input=["n", "c", "a0", "s0", "b0"], output=["a1", "s1", "", "k1"])
+    graph = pb.GraphProto()
+    for value in ("i", "c", "a", "s", "b"):
+        graph.input.add(name=value)
+    for value in ("c2", "a2", "s2", "b2", "k2"):
+        graph.output.add(name=value)
+    graph.node.add(op_type="Neg", name="neg", input=["a"], output=["v"])
+    graph.node.add(op_type="SequenceInsert", name="insert", input=["s", "v"], output=["s2"])
+    for value in ("s2", "v", "k2"):
+        graph.value_info.add(name=value)
+    return node, graph
+
+
+def test_the_sequence_becomes_a_scan_output():
+    node, graph = loop("l")
+    filled = [_FilledSequence(1, 1, "v", tensor("float", (2, "N", None)))]
+    (split,) = _stack_in_loop(node, graph, filled, Fresh())
+    assert ([*node.input], [*node.output]) == (["n", "c", "a0", "b0"], ["a1", "", "k1", "<s1__stack>"])
+    assert names(graph.input) == ["i", "c", "a", "b"] and names(graph.output) == ["c2", "a2", "b2", "k2", "s2"]
+    assert names(graph.value_info) == ["v", "k2"]
+    made = graph.output[-1].type.tensor_type
+    assert made.elem_type == 1
+    assert [each.dim_value if each.HasField("dim_value") else each.dim_param for each in made.shape.dim] == [2, "", ""]
+    identity = graph.node[1]
+    assert (identity.op_type, identity.name, [*identity.input], [*identity.output]) == (
+        "Identity", "insert", ["v"], ["s2"])  # fmt: skip
+    assert (split.op_type, split.name, [*split.input], [*split.output]) == (
+        "SplitToSequence", "<l__SplitToSequence>", ["<s1__stack>"], ["s1"])  # fmt: skip
+    assert [(each.name, attribute_value(each)) for each in split.attribute] == [("keepdims", 0)]
+
+
+def test_outputs_that_the_node_leaves_out_are_filled_up_and_nodes_without_names_get_none():
+    node, graph = loop("")
+    del node.output[2:]
+    (split,) = _stack_in_loop(node, graph, [_FilledSequence(1, 1, "v", tensor("int64", ()))], Fresh())
+    assert [*node.output] == ["a1", "", "", "<s1__stack>"] and split.name == ""
+
+
+def test_nodes_are_inserted_after_their_loop_and_what_nothing_reads_is_removed():
+    graph = pb.GraphProto()
+    for name in ("read", "free"):
+        graph.node.add(op_type="SequenceEmpty", output=[name])
+    graph.node.add(op_type="Loop", input=["read"], output=["x"])
+    graph.node.add(op_type="Relu", input=["x"], output=["y"])
+    _insert_splits(graph, {2: [pb.NodeProto(op_type="First"), pb.NodeProto(op_type="Second")]})
+    assert [each.op_type for each in graph.node] == ["SequenceEmpty", "Loop", "First", "Second", "Relu"]
+    assert graph.node[0].output[0] == "read"

@@ -1,0 +1,146 @@
+"""The target that a call names: opsets by domain, IR version, release of onnx, and what it does not take."""
+
+import pytest
+
+from opset.errors import UsageError
+from opset.opsets.registry import default_registry
+from opset.opsets.releases import RELEASES
+from opset.opsets.runtimes.names import find_runtime
+from opset.version_converter.targets import (
+    Target,
+    fix_versions,
+    parse_versions,
+    target_at_runtime,
+    target_for_model,
+    target_of_model,
+    target_of_release,
+    target_of_runtime,
+    target_of_version,
+    target_without,
+)
+from tests.version_converter.npu import runtime_file, takes
+
+REGISTRY = default_registry()
+NEWEST = REGISTRY.domains[""]
+
+
+def refused(made, *arguments, **named):
+    with pytest.raises(UsageError) as caught:
+        made(*arguments, **named)
+    (finding,) = caught.value.findings
+    return finding.code, finding.message, finding.help
+
+
+@pytest.mark.parametrize(
+    ("to", "opsets"),
+    [
+        (21, {"": 21}), ("21", {"": 21}), ("ai.onnx=7", {"": 7}), ("ai.onnx.ml=3", {"ai.onnx.ml": 3}),
+        ({"": 13, "ai.onnx.ml": 2}, {"": 13, "ai.onnx.ml": 2}), ({"ai.onnx": 1}, {"": 1}), (NEWEST, {"": NEWEST}),
+    ],
+)  # fmt: skip
+def test_versions(to, opsets):
+    assert target_of_version(to, REGISTRY, 8) == Target(opsets, 8)
+
+
+def test_versions_that_there_are_not():
+    for to in (0, NEWEST + 1, True, -1):
+        assert refused(target_of_version, {"": to}, REGISTRY) == (
+            "U101", f"ai.onnx has no version {to}", f"versions go from 1 to {NEWEST}")  # fmt: skip
+    code, message, help = refused(target_of_version, "com.acme=1", REGISTRY)
+    assert (code, message) == ("U101", "there are no schemas for the domain 'com.acme'")
+    assert help == f"known: {', '.join(sorted(name or 'ai.onnx' for name in REGISTRY.domains))}"
+
+
+def test_a_release_has_its_opsets_and_its_ir_version_at_most():
+    target = target_of_release("1.15", REGISTRY)
+    assert target == Target({"": 20, "ai.onnx.ml": 4, "ai.onnx.preview.training": 1}, None, 9, release="1.15.0"), target
+    assert target_of_release("1.15", REGISTRY, 7).ir_version == 7
+    assert target_of_release("1.0", REGISTRY) == Target({"": 1, "ai.onnx.ml": 1}, None, 3, release="1.0")
+
+
+@pytest.mark.parametrize(
+    ("release", "opsets", "least", "named"),
+    [
+        ({"opset": [9, 15], "ml": 3, "ir": 8}, {"": 15, "ai.onnx.ml": 3}, {"": 9}, "1.10.2"),
+        ({"opset": [None, 15]}, {"": 15}, {}, "1.10.2"),
+        ({"opset": [9, None]}, {"": NEWEST}, {"": 9}, RELEASES[-1].name),
+        ({"opset": [9, NEWEST + 9]}, {"": NEWEST}, {"": 9}, RELEASES[-1].name),
+    ],
+)
+def test_a_runtime(tmp_path, release, opsets, least, named):
+    file = runtime_file(tmp_path, takes(), releases=[{"release": "1.0", "how": "documented", **release}])
+    runtime = find_runtime("npu==1.0", [file])
+    target = target_of_runtime("npu==1.0", REGISTRY, 7, [file], inexact=True)
+    assert (target.opsets, target.least, target.release) == (opsets, least, named)
+    assert (target.ir_version, target.max_ir, target.inexact) == (7, release.get("ir"), True)
+    assert target_at_runtime(runtime, REGISTRY) == target._replace(ir_version=None, inexact=False, runtime=runtime)
+
+
+def test_a_runtime_of_which_no_opset_is_known(tmp_path):
+    file = runtime_file(tmp_path, takes(), releases=[{"release": "1.0", "how": "documented", "opset": None}])
+    assert refused(target_of_runtime, "npu==1.0", REGISTRY, files=[file]) == (
+        "U101", "which opsets npu 1.0 takes is not known",
+        "choose one, as with --to 17; opset targets show has the operators that it takes",
+    )  # fmt: skip
+
+
+def test_versions_beside_a_runtime(tmp_path):
+    target = target_of_runtime("npu==1.0", REGISTRY, files=[runtime_file(tmp_path, takes(), opset=(9, 15))])
+    fixed = fix_versions(target, {"": 12}, REGISTRY)
+    assert fixed == target._replace(opsets={"": 12, "ai.onnx.ml": 3}, least={"": 12}, release="1.7.0")
+    assert fix_versions(target, {"": 9}, REGISTRY).opsets[""] == 9 and fix_versions(target, 15, REGISTRY).least == {
+        "": 15
+    }
+    assert fix_versions(target, "ai.onnx.ml=1", REGISTRY).least == {"": 9, "ai.onnx.ml": 1}
+    for to, message, help in ((8, "ai.onnx 8", "9 to 15"), (16, "ai.onnx 16", "9 to 15"),
+                              ("ai.onnx.ml=4", "ai.onnx.ml 4", "versions up to 3")):  # fmt: skip
+        assert refused(fix_versions, target, to, REGISTRY) == (
+            "U101", f"npu 1.0 does not take {message}", f"it takes {help}")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("source", "opset", "ml"),
+    [({"": 9}, 9, 3), ({"": 8}, 15, 3), ({"": 16, "ai.onnx.ml": 2}, 15, 2), ({"": 15}, 15, 3)],
+)
+def test_a_model_keeps_opsets_that_a_runtime_takes(source, opset, ml):
+    target = Target({"": 15, "ai.onnx.ml": 3}, least={"": 9})
+    assert target_for_model(target, source) == Target({"": opset, "ai.onnx.ml": ml})
+    fixed = Target({"": 15})
+    assert target_for_model(fixed, source) is fixed
+
+
+def test_operators_that_are_not_wanted():
+    assert target_without(["Gelu", "ai.onnx.ml.Scaler", "ai.onnx.Relu"], REGISTRY) == Target(
+        {}, lowered=frozenset((("Gelu", ""), ("Scaler", "ai.onnx.ml"), ("Relu", "")))
+    )
+    assert refused(target_without, ["Gellu"], REGISTRY)[:2] == ("U101", "there is no operator 'Gellu'")
+    assert "did you mean Gelu" in refused(target_without, ["Gellu"], REGISTRY)[2]
+    assert refused(target_without, ["com.acme.A"], REGISTRY)[2].startswith("write Gelu, or an operator of another")
+    assert refused(target_without, [], REGISTRY) == (
+        "U103", "no operator is given", "name those that the runtime lacks")  # fmt: skip
+    assert target_of_model(9) == Target({}, 9) and target_of_model() == Target({})
+
+
+@pytest.mark.parametrize(
+    ("texts", "message", "help"),
+    [
+        (("21.0",), "'21.0' is no opset version", "write 21, or a domain's as ai.onnx.ml=3"),
+        (("1234567",), "'1234567' is no opset version", "write 21, or a domain's as ai.onnx.ml=3"),
+        (("1.15",), "'1.15' is no opset version",
+         "1.15 is a release of ONNX: --release 1.15, in Python release='1.15'"),
+        (("ort==1.17",), "'ort==1.17' is no opset version", "a runtime is named by --for, in Python by `runtime`"),
+        (("1", "ai.onnx=2"), "ai.onnx is given two versions", "give --to once for each domain"),
+        (("a=1", "a=2"), "a is given two versions", "give --to once for each domain"),
+    ],
+)  # fmt: skip
+def test_what_is_no_version(texts, message, help):
+    assert refused(parse_versions, texts) == ("U101", message, help)
+
+
+def test_versions_of_a_call():
+    assert parse_versions(("123456", "ai.onnx.ml=3", "a=b=4")) == {"": 123456, "ai.onnx.ml": 3, "a=b": 4}
+    newest = max(each.ir for each in RELEASES)
+    assert target_of_model(newest).ir_version == newest and target_of_model(1).ir_version == 1
+    for wrong in (0, newest + 1):
+        assert refused(target_of_model, wrong) == (
+            "U101", f"there is no IR version {wrong}", f"they go from 1 to {newest}")  # fmt: skip
