@@ -137,7 +137,7 @@ def body_conditions(body: Mapping[str, Any]) -> str:
         verb = "is" if len(narrow) == 1 else "are"
         words.append(f"{' and '.join(narrow)} {verb} computed in {wide}")
     if body["opset"] < _CAST_LIKE and "CastLike" in body["nodes"]:
-        words.append("CastLike becomes Cast")
+        words.append("before opset 15, which brought CastLike, a Cast takes its place")
     return "; ".join(words)
 
 

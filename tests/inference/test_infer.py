@@ -267,7 +267,7 @@ def test_an_attribute_that_the_operator_lacks_is_a_warning_beside_a_large_table_
 
 def test_no_more_than_twenty_nodes_with_warnings_are_listed():
     for count, last in ((20, "graph 'main', node number 19 (Gelu): "), (23, "3 more such nodes")):
-        nodes = " ".join(f"t{at} = Gelu <approximate = \"none\", odd = 1> (x)" for at in range(count))
+        nodes = " ".join(f't{at} = Gelu <approximate = "none", odd = 1> (x)' for at in range(count))
         found = infer(model(f"{nodes} y = Neg (t0)", opset=20)).notes
         assert len(found) == min(count, 21) and found[-1].startswith(last)
         assert found[0].startswith("graph 'main', node number 0 (Gelu): ")
