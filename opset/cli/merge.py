@@ -98,12 +98,9 @@ def command(
 
 def _parse_pair(text: str) -> tuple[str, str]:
     """Return the names of `--connect OUTPUT=INPUT`. Raises BadParameter for another form."""
-    output, separator, name = text.rpartition("=")
-    if not separator or not output or not name:
-        raise click.BadParameter(f"{text!r} is not OUTPUT=INPUT", param_hint="'--connect'")
     output, _, name = text.rpartition("=")
     if not output or not name:
-        raise click.BadParameter(f"{text!r} is not OUTPUT=INPUT")
+        raise click.BadParameter(f"{text!r} is not OUTPUT=INPUT", param_hint="'--connect'")
     return output, name
 
 
