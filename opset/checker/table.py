@@ -213,7 +213,7 @@ class CheckContext:
 
     @cached_property
     def _imports_of_functions(self) -> dict[Body, dict[str, int]]:
-        return {body: _first_imports(body.proto) for body in self.bodies if body.function and body.root is body}
+        return {body: _first_imports(body.proto) for body in self.bodies if body.function}
 
     @cached_property
     def device_configurations(self) -> list[tuple[Any, Body, int]]:

@@ -57,6 +57,20 @@ def test_an_empty_list_about_spatial_axes_is_a_warning_and_is_removed():
     assert [each.name for each in repaired.model.proto.graph.node[0].attribute] == ["kernel_shape"]
 
 
+@pytest.mark.parametrize(
+    ("node", "found"),
+    [(f"MaxPool <kernel_shape = [2], {name}: ints = []> (x)", True) for name in ("strides", "dilations", "pads")]
+    + [
+        (f"ConvTranspose <{name}: ints = []> (x, x)", True)
+        for name in ("kernel_shape", "output_padding", "output_shape")
+    ]
+    + [("MaxPool <kernel_shape = [2], strides = [1]> (x)", False), ("Transpose <perm: ints = []> (x)", False)],
+)
+def test_each_list_about_spatial_axes_may_be_empty_by_mistake(node, found):
+    model = opset.parse_model(f'<ir_version: 8, opset_import: ["": 17]> g (float[1, 1, 4] x) => (y) {{ y = {node} }}')
+    assert [each.code for each in opset.check(model, select=["W303"])] == ["W303"] * found
+
+
 @pytest.mark.parametrize(("node", "codes"), [
     ("ReduceMean <axes = [1], keepdims = -1> (x)", ["W304"]),
     ("ReduceMean <axes = [1], keepdims = 0> (x)", []),

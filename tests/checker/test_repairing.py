@@ -473,6 +473,22 @@ def test_a_cast_is_inserted_if_it_is_asked_for_and_plain(outputs, held, inputs, 
     onnx.checker.check_model(made.SerializeToString(), full_check=True)
 
 
+@pytest.mark.parametrize(
+    ("version", "odd", "number", "cast"),
+    [(13, "bfloat16", 1, True), (12, "bfloat16", 1, False), (6, "float16", 1, True), (12, "double", 1, True),
+     (13, "int64", 1, False)],
+)  # fmt: skip
+def test_a_cast_is_one_that_its_opset_has(version, odd, number, cast):
+    text = f"""<ir_version: 8, opset_import: ["": {version}]>
+        main (float[2] x, float[2] w, {odd}[2] h) => (float[2] y) {{ y = Sum (x, w, h) }}"""
+    found, made = repaired(message(text), casts=True)
+    assert [node.op_type for node in made.graph.node] == ["Cast"] * cast + ["Sum"]
+    if cast:
+        assert (made.graph.node[0].input[0], made.graph.node[0].attribute[0].i) == ("h", number)
+    else:
+        assert "I202" in {each.code for each in found.left}
+
+
 BRANCHED_CASTS = HEAD + (
     "main (bool c, float16[2] x, float[2] w) => (float16[2] y) { h = Neg (w) y = If (c) "
     "<then_branch = a () => (float16[2] p) { [mixed] p = %s }, else_branch = b () => (float16[2] n) { n = Neg (x) }> }"

@@ -294,3 +294,11 @@ def test_values_stand_in_one_field_that_is_of_their_type(field):
 )
 def test_numbers_of_types_that_fill_their_field_are_all_right(data_type, field, values):
     assert codes_of(model_of(tensor(data_type, **{field: values}))) == []
+
+
+def test_a_folder_that_the_onnx_package_left_is_told_from_other_odd_keys():
+    plain = "keep location, offset, length and checksum, once each"
+    for keys, help in (({"basepath": "/models"}, f"{plain}; basepath is left from a load by the onnx package"),
+                       ({"mode": "fast"}, plain)):  # fmt: skip
+        (finding,) = opset.check(model_of(external(**keys)), full=False, select=["W503"])
+        assert finding.help == help

@@ -577,7 +577,7 @@ def test_a_function_may_import_what_the_model_does_not_and_its_overload_counts()
     model = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 21, "d": 1]>
         main (float[2] x) => (float[2] y) { t = d.F (x)  y = d.F:old (t) }
         <domain: "d", opset_import: ["": 21, "ai.onnx.ml": 3]> F (a) => (b) { b = Sin (a) }
-        <domain: "d", opset_import: ["": 13], overload: "old"> F (a) => (b) { b = Cos (a) }""")
+        <domain: "d", opset_import: ["": 13, "d": 1], overload: "old"> F (a) => (b) { b = Cos (a) }""")
     for module in (onnx.inliner, compat.inliner):
         left = module.inline_local_functions(model)
         assert operators(left.graph) == ["Sin", "F"] and [each.overload for each in left.functions] == ["old"]

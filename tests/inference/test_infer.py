@@ -118,6 +118,28 @@ def test_a_stated_expression_is_read_as_what_it_says():
     assert shown(opaque, "y") == "float[batch-size, 3]"
 
 
+def test_the_variables_are_those_that_expressions_hold_and_that_are_not_bound():
+    head = 'main (float["past + 1", 3] x, float["past", 3] z) => (float[?, ?] y)'
+    proto = model("y = Concat <axis = 0> (x, z)", head)
+    for dims, left, told in (
+        ({}, {"past"}, "float[2*past + 1, 3]"),
+        ({"past": 4}, set(), "float[9, 3]"),
+        ({"past + 1": 5}, {"past"}, "float[past + 5, 3]"),
+    ):
+        found = infer(proto, dims=dims)
+        assert (found.variables, shown(found, "y")) == (left, told)
+
+
+def test_an_attribute_of_a_call_reaches_graphs_inside_of_the_body():
+    text = """<ir_version: 10, opset_import: ["": 17, "d": 1]>
+        g (float[2, 3] x, bool c) => (y) { y = d.F <k = 1> (x, c) }
+        <domain: "d", opset_import: ["": 17]> F <k> (a, c) => (b) { b = If (c) <
+            then_branch = t () => (p) { p = Concat <axis: int = @k> (a, a) },
+            else_branch = e () => (q) { r = Relu (a) q = Concat <axis: int = @k> (r, a) }> }"""
+    assert shown(infer(parser.parse_model(text)), "y") == "float[2, 6]"
+    assert shown(infer(parser.parse_model(text.replace("k = 1", "k = 0"))), "y") == "float[4, 3]"
+
+
 STALE = ("t = Transpose (x)  y = Relu (t)", "main (float[2, 3] x) => (float[?, ?] y) <float[2, 3] t>")
 
 

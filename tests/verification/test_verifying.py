@@ -281,6 +281,12 @@ def test_given_data_and_sizes_are_used_and_what_says_little_is_noted():
     assert {run.sizes["N"] for run in opset.verify(one, one, dims={"N": 6}).runs} == {6}
 
 
+def test_a_model_without_outputs_has_no_note_that_little_was_compared():
+    nothing = model(HEAD + "(float[2] x) => () { y = Neg (x) }")
+    found = opset.verify(nothing, nothing, seeds=1)
+    assert (found.verdict, found.notes, found.outputs, found.errors) == ("same", [], [], [])
+
+
 def test_sizes_with_which_a_model_does_not_run_are_passed_over_and_noted():
     text = HEAD + "(float[N] x) => (float[2, M] y) <int64[2] s = {2, -1}> { r = Reshape (x, s) y = Flatten (r) }"
     found = opset.verify(model(text), model(text))

@@ -195,7 +195,7 @@ def _is_in_development(domain: Any, version: int) -> bool:
 def importers(context: CheckContext) -> Iterator[tuple[Any, str]]:
     """Yield the messages that import operator sets, with their places."""
     yield context.proto, "opset_import"
-    yield from ((body.proto, body.label) for body in context.bodies if body.function and body.root is body)
+    yield from ((body.proto, body.label) for body in context.bodies if body.function)
 
 
 def holder_of(body: Body, context: CheckContext) -> Any:

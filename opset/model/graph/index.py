@@ -241,7 +241,7 @@ def messages_of(index: ModelIndex, proto: Any) -> dict[Body, Any]:
     """Return the graphs and functions of an equal ModelProto, by the bodies that are indexed."""
     messages = {index.main: proto.graph}
     messages.update(zip(index.graphs[1:], (graph for _, graph in _training_graphs(proto)), strict=True))
-    functions = [body for body in index.bodies if body.function and body.root is body]
+    functions = [body for body in index.bodies if body.function]
     messages.update(zip(functions, proto.functions, strict=True))
     for body in index.bodies:
         holders = dict.fromkeys(inner.index for inner in body.inner_bodies)

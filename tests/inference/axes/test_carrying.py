@@ -156,6 +156,9 @@ CARRIED = {
         all = Loop (m, on, none) <body = b (int64 i, bool go, seq(float[B,2]) h) => (bool c, seq(float[B,2]) n) {
             c = Identity(go)  f = Cast <to = 1> (i)  a = Add(x, f)  n = SequenceInsert(h, a) }>
         y = ConcatFromSequence <axis = 0, new_axis = 1> (all) }""", 0, 1),
+    "sliced_by_shape": (
+        """(float[B,5] x) => (float[B,3] y) <int64[1] i = {0}, int64[2] a = {0, 1}, int64[1] four = {4}> {
+        s = Shape(x)  n = Gather(s, i)  e = Concat <axis = 0> (n, four)  y = Slice(x, a, e) }""", 0, 0),
     "tiled_by_shape": (
         """(float[B,3] x) => (float[B,4] y) <int64[1] i = {0}, int64[1] one = {1}, float[1,1] c = {5}> {
         s = Shape(x)  n = Gather(s, i)  r = Concat <axis = 0> (n, one)  t = Tile(c, r)
