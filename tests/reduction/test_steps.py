@@ -348,6 +348,8 @@ sys.exit(3 if b"Abs" in data else b"Exp" in data)"""
 def test_a_command_fails_in_the_same_way_by_status_and_text():
     symptom = Fails(loaded(CHAIN), [sys.executable, "-c", PROGRAM, "{}"], "no kernel", 60)
     assert symptom.words.endswith(": exit status 3")
+    prints_its_path = [sys.executable, "-c", "import sys; sys.exit(sys.argv[1])", "{}"]
+    assert Fails(loaded(CHAIN), prints_its_path, "opset-reduce-", 60).words.endswith(": exit status 1")
     shown = [symptom.is_shown(loaded(CHAIN.replace(name, "Sin"))) for name in ("Exp", "Neg", "Abs")]
     assert shown == [True, False, False]  # the others print something else, or exit with 1
     with pytest.raises(UsageError) as caught:
