@@ -20,11 +20,9 @@ def reduce_inside(search: Search) -> bool:
         return False
     done = search.attempt_edit("unread", _drop_unread_nodes)
     for step, edits in (("branch", _branches), ("bypass", _bypasses)):
+        # An edit takes away none but bodies inside its own, which come later.
         for number in reversed(range(len(bodies(search.model.proto)))):
-            # A branch that is taken, or a node that is bypassed, takes bodies away: those that are left come first.
-            if number >= len(body_list := bodies(search.model.proto)):
-                continue
-            for index in reversed(range(len(body_list[number].nodes))):
+            for index in reversed(range(len(bodies(search.model.proto)[number].nodes))):
                 node = bodies(search.model.proto)[number].nodes[index]
                 done |= any(search.attempt_edit(step, partial(edit, number=number)) for edit in edits(node, index))
     return done

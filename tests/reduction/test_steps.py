@@ -348,6 +348,8 @@ sys.exit(3 if b"Abs" in data else b"Exp" in data)"""
 def test_a_command_fails_in_the_same_way_by_status_and_text():
     symptom = Fails(loaded(CHAIN), [sys.executable, "-c", PROGRAM, "{}"], "no kernel", 60)
     assert symptom.words.endswith(": exit status 3")
+    prints_its_path = [sys.executable, "-c", "import sys; sys.exit(sys.argv[1])", "{}"]
+    assert Fails(loaded(CHAIN), prints_its_path, "opset-reduce-", 60).words.endswith(": exit status 1")
     shown = [symptom.is_shown(loaded(CHAIN.replace(name, "Sin"))) for name in ("Exp", "Neg", "Abs")]
     assert shown == [True, False, False]  # the others print something else, or exit with 1
     with pytest.raises(UsageError) as caught:
@@ -586,3 +588,36 @@ def test_weights_become_zeros_one_by_one():
     values._zero_weights(search)
     assert search.steps == {"zeros": 2}
     assert [each.any() for each in weights(search.model).values()] == [False, False, True]
+
+
+ONES = ", ".join("1" * 15)
+
+
+def has_large_weight(model):
+    return any(each.name == "w" and np.prod(each.dims) > 8 for each in model.proto.graph.initializer)
+
+
+def test_each_kind_of_value_becomes_small():
+    model = loaded(f"""(float[5, 3] x) => (float[A, B] y) <float[5, 3] w = {{{ONES}}}, float[1] v = {{1}}> {{
+        a = Add (x, w)  b = LeakyRelu <alpha = 0.5> (a)  c = Add (b, v)  y = Clip (c, v) }}""")
+    search = search_for(model, has_large_weight)
+    values.reduce_values(search)
+    assert search.steps == {"weights": 1, "sizes": 1, "zeros": 1, "attributes": 1, "inputs": 1}
+    assert search.tries == 17 and [*search.model.proto.graph.node[3].input] == ["c"]
+    assert {name: each.tolist() for name, each in weights(search.model).items()} == {"w": [[0, 0, 0]] * 3}
+
+
+def test_a_whole_reduction_takes_all_kinds_of_steps():
+    model = loaded(f"""(float[5, 3] x, float[2] u) => (float[A, B] y, float[2] z) <float[5, 3] w = {{{ONES}}}> {{
+        n = Neg (x)  a = Add (n, w)  b = LeakyRelu <alpha = 0.5> (a)  y = f.G (b)  z = Abs (u) }}
+        <domain: "f", opset_import: ["": 18]> G (a) => (b) {{ t = Sin (a)  b = Cos (t) }}""")
+    model.proto.doc_string = "d"
+    found = reduce_model(model, Shown(model, has_large_weight), default_registry(), Limits())
+    assert (found.nodes_before, found.nodes, found.complete) == (7, 1, True)
+    assert found.steps == {"nodes": 3, "annotations": 1, "sizes": 1, "zeros": 1}
+    graph = found.model.proto.graph
+    assert ([each.name for each in graph.input], [each.name for each in graph.output]) == (["n"], ["a"])
+    text = "(float[4] x) => (float[A] y, int64[B] i, int64[B] c) { y, i, , c = Unique <sorted = 1> (x) }"
+    unique = loaded(text)
+    found = reduce_model(unique, Shown(unique, lambda each: "Unique" in operators(each)), default_registry(), Limits())
+    assert found.steps == {"annotations": 1, "outputs": 2, "sizes": 1, "attributes": 1}
