@@ -36,10 +36,10 @@ from opset.workflow.examples.claims import (
     check_only_for,
 )
 from opset.workflow.examples.conversions import adapter_declarations, body_opsets, targets_of
-from opset.workflow.examples.examination import PARTS, Subject, examine
+from opset.workflow.examples.examination import PARTS, Subject, check_kernel, examine
 from opset.workflow.examples.functions import _versions_in_use
 from opset.workflow.examples.inference import _InferenceRun, check_inference, disagreement, structure_of
-from opset.workflow.examples.runner import Examination, ExampleRunner, disagreements, limit_finding
+from opset.workflow.examples.runner import PACKAGE_MISSING, Examination, ExampleRunner, disagreements, limit_finding
 
 SCALE = """\
 operator: Scale
@@ -856,6 +856,35 @@ def test_under_which_versions_functions_are_called():
     assert adapter_declarations(runner, versions[0], 13, 11) == f"13 change adapters down says 'down: {down}'"
     assert adapter_declarations(runner, versions[0], 11, 13) == f"13 change adapters up says 'up: {up}'"
     assert adapter_declarations(runner, versions[0], 1, 13).count("; ") == 1
+
+
+@pytest.mark.parametrize(
+    ("refused", "code", "found"),
+    [
+        ("", PACKAGE_MISSING, "skipped"),
+        ("", "R301", "T109 the example 'plain' exceeded a limit"),
+        ("C1", "R302", "T109 the example 'plain' exceeded a limit"),
+        ("", "R204", "T102 the example 'plain' cannot be computed"),
+        ("C1", "R203", "passed"),
+        ("C2", "R203", "T103 the example 'plain' should break C2"),
+        ("C1", "R204", "T103 the example 'plain' should break C1"),
+        ("C1", None, "T103 the example 'plain' should break C1"),
+        ("", None, "T101 the example 'plain' is not what the kernel computes"),
+    ],
+)
+def test_what_a_kernel_does_with_an_example(refused, code, found):
+    def outputs(schema, example):
+        if code is None:
+            return [np.zeros(1)]
+        raise RunError([Finding(code, "no", why="C1: it is so", help="mend it")])
+
+    runner = SimpleNamespace(why_no_kernel=lambda schema: "", place_of=lambda *subject: "Relu.yaml:3", outputs=outputs)
+    report = Examination()
+    check_kernel(runner, default_registry().versions("Relu")[-1], Example("plain", 1, error=refused), report)
+    findings = [f"{each.code} {each.message.removeprefix('Relu 14: ')}" for each in report.findings]
+    assert findings == [found] * found.startswith("T") and all(each.place == "Relu.yaml:3" for each in report.findings)
+    assert (report.passed["kernel"], report.failed["kernel"]) == (found == "passed", found.startswith("T"))
+    assert len(report.skipped) == (found == "skipped")
 
 
 def test_how_long_the_list_of_an_attribute_is():
