@@ -145,3 +145,15 @@ def test_a_cache_is_named_whole_or_not_at_all():
     """What version 25 of Attention allows beside what it refuses."""
     assert [each.shape for each in computed("Attention", 25, (HEADS,) * 3, 3, {})] == [HEADS.shape] * 3
     assert len(computed("Attention", 25, (HEADS, HEADS, HEADS, None, None, None, np.array([1])), 1, {})) == 1
+
+
+def test_elements_that_a_constraint_reads_are_checked_in_every_run():
+    node = helper.make_node("Tile", ["x", "n"], ["y"])
+    graph = helper.make_graph([node], "g", [helper.make_empty_tensor_value_info(each) for each in "xn"], [
+        helper.make_empty_tensor_value_info("y")])  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    evaluator = ReferenceEvaluator(model)
+    assert evaluator.run(None, {"x": ROWS, "n": np.array([1, 2])})[0].shape == (2, 4)
+    with pytest.raises(RunError, match="C2"):
+        evaluator.run(None, {"x": ROWS, "n": np.array([1, -2])})
+    assert evaluator.run(None, {"x": ROWS, "n": np.array([2, 0])})[0].shape == (4, 0)

@@ -5,6 +5,7 @@ import pytest
 from opset.errors import SchemaError
 from opset.inference.building.agreement import SIZES
 from opset.inference.building.dimensions import variable
+from opset.opsets.registry import default_registry
 from opset.schemas.constraints.evaluation import NUMBERS
 from opset.schemas.constraints.grammar import parse_condition, parse_expression, parse_pattern
 from opset.schemas.constraints.input_shapes import Match, plan_of
@@ -443,3 +444,23 @@ def test_no_text_is_too_strange_to_be_refused(text):
             parse(text)
         except ValueError as error:
             assert str(error)
+
+
+@pytest.mark.parametrize(
+    ("operator", "elements", "attributes", "variadic"),
+    [
+        ("Reshape", (), (), 2**31),
+        ("TopK", (1,), ("axis",), 2**31),
+        ("Tile", (1,), (), 2**31),
+        ("Pad", (3,), ("mode",), 2**31),
+        ("Slice", (3, 4), (), 2**31),
+        ("Unsqueeze", (1,), (), 2**31),
+        ("Concat", (), ("axis",), 0),
+        ("GatherND", (), ("batch_dims",), 2**31),
+    ],
+)
+def test_what_checks_of_an_operator_depend_on(operator, elements, attributes, variadic):
+    plan = plan_of(default_registry().versions(operator)[-1])
+    assert (plan.elements, plan.attributes, plan.variadic, plan.runs) == (elements, attributes, variadic, ())
+    assert plan.positions == {each.name: index for index, each in enumerate(plan.schema.inputs)}
+    assert plan_of(default_registry().versions("Identity")[-1]) is None

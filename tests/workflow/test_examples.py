@@ -35,10 +35,11 @@ from opset.workflow.examples.claims import (
     check_negative,
     check_only_for,
 )
-from opset.workflow.examples.conversions import body_opsets, targets_of
-from opset.workflow.examples.examination import PARTS, Subject, examine
+from opset.workflow.examples.conversions import adapter_declarations, body_opsets, targets_of
+from opset.workflow.examples.examination import PARTS, Subject, check_kernel, examine
+from opset.workflow.examples.functions import _versions_in_use
 from opset.workflow.examples.inference import _InferenceRun, check_inference, disagreement, structure_of
-from opset.workflow.examples.runner import Examination, ExampleRunner
+from opset.workflow.examples.runner import PACKAGE_MISSING, Examination, ExampleRunner, disagreements, limit_finding
 
 SCALE = """\
 operator: Scale
@@ -813,6 +814,77 @@ def test_an_attribute_for_some_types_is_for_examples_with_an_input_or_a_result_o
     values = [np.zeros(1, np.float32)]
     assert [concerned(example, values), concerned(example, [np.zeros(1, np.int64)])] == [True, False]
     assert [concerned(example._replace(inputs=each), values) for each in (inputs, inputs[:2])] == [False, False]
+
+
+def test_outputs_that_differ_from_those_of_an_example():
+    floats = ExampleValue("tensor(float)", [1.0, 2.0], (2,))
+    example = Example("plain", 1, outputs=(floats, None, floats._replace(content=None)))
+    right, wrong = np.array([1, 2], np.float32), np.array([1, 3], np.float32)
+    assert disagreements(example, [right, wrong]) == []
+    assert disagreements(example, [right]) == ["there are 1 outputs, and the example has 2"]
+    assert disagreements(Example("none", 1), []) == []
+    first, last = disagreements(example, [wrong, np.zeros(3, np.float32)])
+    assert first.startswith("output 0: ") and last == (
+        "output 2: it is tensor(float)[3], and tensor(float)[2] is expected"
+    )
+
+
+def test_a_limit_that_an_example_exceeds():
+    schema = default_registry().versions("Relu")[-1]
+    error = RunError([Finding("R301", "too much", why="more than 3")])
+    assert limit_finding(schema, Example("plain", 1), "Relu.yaml:3", error) == Finding(
+        "T109", "Relu 14: the example 'plain' exceeded a limit", "Relu.yaml:3", "too much: more than 3",
+        "allow more: --max-steps, --timeout",
+    )  # fmt: skip
+
+
+def test_under_which_versions_functions_are_called():
+    versions = default_registry().versions("Softmax")  # 1, 11 and 13
+    assert _versions_in_use("lower", versions, [1]) == {1}
+    assert _versions_in_use("kernel", versions, [1, 12]) == {1, 12} and _versions_in_use("kernel", versions, [11]) == {
+        11
+    }
+    assert _versions_in_use("kernel", versions, [14]) == set()
+    assert _versions_in_use("up", versions, []) == {
+        each.since_version for each in versions if each.change and each.change.up == "written"
+    }
+    runner = SimpleNamespace(
+        registry=default_registry(), place_of_key=lambda schema, *keys: f"{schema.since_version} {' '.join(keys)}"
+    )
+    down, up = (versions[-1].change.down, versions[-1].change.up)
+    assert adapter_declarations(runner, versions[0], 13, 0) == ""
+    assert adapter_declarations(runner, versions[0], 13, 11) == f"13 change adapters down says 'down: {down}'"
+    assert adapter_declarations(runner, versions[0], 11, 13) == f"13 change adapters up says 'up: {up}'"
+    assert adapter_declarations(runner, versions[0], 1, 13).count("; ") == 1
+
+
+@pytest.mark.parametrize(
+    ("refused", "code", "found"),
+    [
+        ("", PACKAGE_MISSING, "skipped"),
+        ("", "R301", "T109 the example 'plain' exceeded a limit"),
+        ("C1", "R302", "T109 the example 'plain' exceeded a limit"),
+        ("", "R204", "T102 the example 'plain' cannot be computed"),
+        ("C1", "R203", "passed"),
+        ("C2", "R203", "T103 the example 'plain' should break C2"),
+        ("C1", "R204", "T103 the example 'plain' should break C1"),
+        ("C1", None, "T103 the example 'plain' should break C1"),
+        ("", None, "T101 the example 'plain' is not what the kernel computes"),
+    ],
+)
+def test_what_a_kernel_does_with_an_example(refused, code, found):
+    def outputs(schema, example):
+        if code is None:
+            return [np.zeros(1)]
+        raise RunError([Finding(code, "no", why="C1: it is so", help="mend it")])
+
+    runner = SimpleNamespace(why_no_kernel=lambda schema: "", place_of=lambda *subject: "Relu.yaml:3", outputs=outputs)
+    report = Examination()
+    check_kernel(runner, default_registry().versions("Relu")[-1], Example("plain", 1, error=refused), report)
+    findings = [f"{each.code} {each.message.removeprefix('Relu 14: ')}" for each in report.findings]
+    assert findings == [found] * found.startswith("T") and all(each.place == "Relu.yaml:3" for each in report.findings)
+    assert (report.passed["kernel"], report.failed["kernel"]) == (found == "passed", found.startswith("T"))
+    assert len(report.skipped) == (found == "skipped")
 
 
 def test_how_long_the_list_of_an_attribute_is():

@@ -1,13 +1,15 @@
 """`opset targets probe`: the table of the installed runtime."""
 
 import json
+from types import SimpleNamespace
 
+import onnx
 import pytest
 
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes.loader import load_runtime
 from opset.opsets.runtimes.names import find_runtime, installed_runtime
-from opset.workflow.probing import probe_runtime, runtime_text
+from opset.workflow.probing import _entries, _merge_versions, probe_runtime, runtime_text
 from tests.cli.commands import SMALL, run, run_json, save
 
 pytest.importorskip("onnxruntime")
@@ -101,3 +103,47 @@ def test_json_is_that_of_show(tmp_path):
 def test_what_cannot_be_probed(arguments, code):
     result = run("targets", *arguments)
     assert result.exit_code == 2 and f"error[{code}]" in result.stderr
+
+
+def taking(takes):
+    """A runtime that loads the models that a function takes, of its opset, and of the types of inputs and outputs."""
+
+    def load(data):
+        model = onnx.load_from_string(data)
+        values = model.graph.input, model.graph.output
+        types = [{each.type.tensor_type.elem_type for each in some} for some in values]
+        return "" if takes(model.opset_import[0].version, *types) else "no"
+
+    return SimpleNamespace(loader=SimpleNamespace(load=load), max_ir=None, title="fake")
+
+
+@pytest.mark.parametrize(
+    ("name", "takes", "limits", "entries"),
+    [
+        ("Relu", lambda opset, given, made: given <= {1, 7}, {"": (7, 21)}, [
+            {"versions": [6, 6], "types": {"T": ["float"]}}, {"versions": [13, 13], "types": {"T": ["float"]}},
+            {"versions": [14, 14], "types": {"T": ["float", "int64"]}}]),
+        ("Neg", lambda opset, given, made: opset >= 13 and given <= {1}, {"": (7, 21)},
+         [{}, {"versions": [13, 13], "types": {"T": ["float"]}}]),
+        ("Neg", lambda opset, given, made: given <= {1}, {"": (7, 12)},
+         [{"versions": [6, 6], "types": {"T": ["float"]}}]),
+        ("CastLike", lambda opset, given, made: given <= {1, 11}, {"": (7, 18)},
+         [{"versions": [15, 15], "types": {"T1": ["double", "float"]}, "constant_inputs": ["target_type"]}]),
+        ("Upsample", lambda opset, given, made: True, {"": (7, 21)}, [{"versions": [7, 7]}, {"versions": [9, 9]}]),
+        ("ai.onnx.ml.Scaler", lambda opset, given, made: True, {"": (7, 21)}, []),
+        ("ai.onnx.ml.Scaler", lambda opset, given, made: True, {"": (7, 21), "ai.onnx.ml": (1, 3)},
+         [{"versions": [1, 1]}]),
+    ],
+)  # fmt: skip
+def test_what_a_runtime_loads_is_an_entry_for_each_version(name, takes, limits, entries):
+    domain, _, operator = name.rpartition(".")
+    assert list(_entries(taking(takes), REGISTRY, domain, operator, limits)) == entries
+
+
+def test_equal_entries_of_consecutive_versions_are_one():
+    one, other = {"versions": [1, 1], "types": {"T": ["float"]}}, {"versions": [6, 6], "types": {"T": ["float"]}}
+    last = {"versions": [9, 9], "constant_inputs": ["a"]}
+    whole = {"versions": [1, 6], "types": {"T": ["float"]}}
+    assert _merge_versions([one, other, last]) == [whole, last]
+    assert _merge_versions([one, {}, other]) == [one, other] and _merge_versions([{}, one, {}]) == [one]
+    assert _merge_versions([one, other, {**one, "versions": [7, 7]}]) == [{**one, "versions": [1, 7]}]

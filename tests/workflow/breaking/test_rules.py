@@ -253,6 +253,15 @@ def test_a_default_that_is_the_same_number_of_another_type_does_not_change(tmp_p
     assert found(tmp_path / "c", {"Thin": more}, {"Thin": other}, ["B124", "B125"]) == [kind, default]
 
 
+def test_type_constraints_that_type_nothing_are_named_when_they_come_or_go():
+    types = {"T": ("tensor(double)", "tensor(float)")}
+    with_one, without = (edited("B152", {"types": each}) for each in ({**types, "U": ("tensor(bool)",)}, types))
+    for old, new, word in ((with_one, without, "went"), (without, with_one, "came")):
+        (one,) = compare(old, new, rules=["B135"]).findings
+        assert one.message == f"the type constraint 'U' {word}, and types nothing"
+    assert not compare(with_one, with_one, rules=["B135"]).findings
+
+
 def test_bodies_that_change_places_are_named():
     (body,) = golden.state("B152", "old").operators["com.acme", "Thin"].versions[1].schema.function
     later = body._replace(opset=18)
