@@ -27,7 +27,6 @@ from opset.docgen.body import (
 from opset.docgen.picture import LABEL, SMALL, Box, Diagram, Edge, column_count, picture, stylesheet
 from opset.opsets.registry import default_registry
 from opset.schemas.model import FunctionBody, Parameter
-from tests.docgen.pictures import FOLDER, drawing
 
 HOSTILE = "<script>\x1b\u202e\"'&"
 
@@ -337,7 +336,3 @@ def test_a_node_and_those_that_replace_it_are_drawn():
     assert "Gelu" in before and after == ""
     for given in ("y = Gelu (", "y = Gelu (x)\nz = Gelu (x)", ""):
         assert replacement_pictures(given, ["y = Abs (x)"]) == ("", "")
-
-
-def test_the_picture_of_the_guide_is_as_it_is_drawn():
-    assert (FOLDER / "gelu.svg").read_text(encoding="utf-8") == f"{drawing('Gelu')}\n"

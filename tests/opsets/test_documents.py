@@ -541,7 +541,7 @@ def test_a_document_that_cannot_be_read_is_an_unreadable_input(tmp_path, monkeyp
     assert run("import", "nothing").exit_code == 3
     assert run("list", "--schemas", "bad").exit_code == 2
     found = run("lint", "--schemas", "bad")
-    assert found.exit_code == 1 and "opset import makes a folder" in found.stdout
+    assert found.exit_code == 3 and "opset import makes a folder" in found.stdout
 
 
 def test_a_document_is_read_up_to_a_number_of_operators_and_levels(tmp_path, monkeypatch, foreign):

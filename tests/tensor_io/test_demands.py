@@ -426,27 +426,32 @@ def test_a_word_or_number_that_is_not_known(known, other):
 PLAIN = """
 low=-3, high=2: Gather 1, GatherElements 1
 high=2, distinct=True: Scatter 1, ScatterElements 1
-0 to 3: GatherND 1, OneHot 0, Slice 3, Pad 3, Unsqueeze 1, Squeeze 1, ReduceL1 1, ReduceL2 1, ReduceLogSum 1,
-    ReduceLogSumExp 1, ReduceMax 1, ReduceMean 1, ReduceMin 1, ReduceProd 1, ReduceSum 1, ReduceSumSquare 1,
-    BitShift 1
+0 to 3: GatherND 1, Slice 3, Pad 3, Unsqueeze 1, Squeeze 1, ReduceL1 1, ReduceL2 1, ReduceLogSum 1,
+    ReduceLogSumExp 1, ReduceMax 1, ReduceMean 1, ReduceMin 1, ReduceProd 1, ReduceSum 1, ReduceSumSquare 1
 distinct=True: ScatterND 1
 high=2: NegativeLogLikelihoodLoss 1, SoftmaxCrossEntropyLoss 1, ArrayFeatureExtractor 1, RoiAlign 2,
     RotaryEmbedding 3
+beyond=6: OneHot 0
 low=4, high=4: OneHot 1, STFT 3, MelWeightMatrix 0
 low=1: TopK 1, RNN 4, GRU 4, LSTM 4, ReverseSequence 1, NonMaxSuppression 2, CenterCropPad 1, Attention 6
-low=1, high=2: Tile 1, Range 2, Slice 4, STFT 1
-low=1, high=1: Expand 1, Loop 1, DFT 2
+low=1, high=2: Tile 1, Range 2, STFT 1
+low=1, high=1: Expand 1, DFT 2
 nothing: Reshape 1, Div 1, Mod 1, Cast 0, CastLike 0, LabelEncoder 0, CategoryMapper 0, OneHotEncoder 0,
     TfIdfVectorizer 0, StringNormalizer 0
-low=1, high=4: ConstantOfShape 0
-high=1: Range 0, Slice 1, Pad 1, SequenceAt 1, SequenceErase 1, SequenceInsert 2
-low=4, high=6: Range 1
-low=2, high=4: Slice 2
+low=1, high=4, beyond=1: ConstantOfShape 0
+high=1: Range 0
+low=4, high=6, beyond=5: Range 1
+high=1, beyond=6, is_clamped=True: Slice 1
+low=2, high=4, beyond=5, is_clamped=True: Slice 2
+low=1, high=2, beyond=3: Slice 4
+high=1, beyond=2: Pad 1
 fixed=(3,): Split 1
-high=0: CumSum 1, TensorScatter 2
+low=-1, high=0: CumSum 1
 low=1, high=2.6, whole=False: Resize 2, Upsample 1
 low=2, high=5: Resize 3
-low=1, high=5: Loop 0
+low=-2, high=1: SequenceAt 1, SequenceErase 1, SequenceInsert 2
+low=1, high=5, beyond=1: Loop 0
+low=1, high=1, beyond=1: Loop 1
 choices=(0.0, 0.25, 0.5): Dropout 1
 high=1, whole=False: Bernoulli 0, NonMaxSuppression 0
 low=-3, high=0, whole=False: Multinomial 0
@@ -454,11 +459,12 @@ low=0.1, whole=False: BatchNormalization 4, Sqrt 0, Log 0
 low=0.05, high=0.3, whole=False: QuantizeLinear 1, DequantizeLinear 1, QLinearConv 1, QLinearConv 4,
     QLinearMatMul 1, QLinearMatMul 4
 low=5, high=40, whole=False: QLinearConv 6, QLinearMatMul 6
-low=-1, high=1: Trilu 1
+choices=(0, 1, 2, 3, 4, 7): BitShift 1
+low=-1, high=1, beyond=3: Trilu 1
 high=4, whole=False: RoiAlign 1
 high=0.9, whole=False: MaxRoiPool 1
 low=-1.1, high=1.1, whole=False: GridSample 1
-fixed=(3, 1): AffineGrid 1
+fixed=(3, 1), others=((3, 2),): AffineGrid 1
 high=0, distinct=True: MaxUnpool 1
 low=0.3, high=0.6, whole=False: NonMaxSuppression 3
 high=0.5, whole=False: NonMaxSuppression 4
@@ -467,11 +473,12 @@ low=16, high=16: MelWeightMatrix 1
 low=8000, high=8000: MelWeightMatrix 2
 high=100: MelWeightMatrix 3
 low=3000, high=4000: MelWeightMatrix 4
-low=-1, high=0, whole=False: Clip 1
-low=0.25, high=1.5, whole=False: Clip 2
+low=-1, high=0, whole=False, beyond=2: Clip 1
+low=0.25, high=1.5, whole=False, beyond=2: Clip 2
 mask=True: Attention 3
-low=-2147483648, high=2147483647: BitwiseAnd 0, BitwiseAnd 1, BitwiseOr 0, BitwiseOr 1, BitwiseXor 0, BitwiseXor
-    1, BitwiseNot 0, BitwiseNot 1, BitShift 0, BitCast 0
+high=0: TensorScatter 2
+low=-2147483648, high=2147483647: BitwiseAnd 0, BitwiseAnd 1, BitwiseOr 0, BitwiseOr 1, BitwiseXor 0,
+    BitwiseXor 1, BitwiseNot 0, BitwiseNot 1, BitShift 0, BitCast 0
 choices=(inf, -inf, nan, 0.5, -2.0): IsInf 0, IsNaN 0
 low=-9, high=9: Mod 0
 choices=('a b c', ' d  e f  g', 'h', '', 'i   '): StringSplit 0
