@@ -18,7 +18,7 @@ import opset
 
 message = onnx.ModelProto()
 found_model: opset.Model = opset.convert("model.onnx", 21)
-found_model = opset.convert(Path("model.onnx"), release="1.15", dims={"batch": 1})
+found_model = opset.convert(Path("model.onnx"), release="1.15", dims={"batch": 1, "x.0": "N"})
 found_model = opset.convert(found_model, {"": 21}, freeze="all")
 found_model = opset.convert(b"...", runtime="onnxruntime==1.17", inexact_types=True)
 found_model = opset.lower("model.onnx", "Attention")

@@ -91,7 +91,7 @@ class ConvertOptions(TypedDict, total=False):
     runtime: str | None
     ir_version: int | None
     schemas: Schemas
-    dims: Mapping[str, int] | None
+    dims: Mapping[str, int | str] | None
     freeze: Freeze
     targets: Iterable[str | Path]
     inexact_types: bool
@@ -104,7 +104,7 @@ class LowerOptions(TypedDict, total=False):
     """The keyword arguments of `lower`, for type checkers; `convert` describes each."""
 
     schemas: Schemas
-    dims: Mapping[str, int] | None
+    dims: Mapping[str, int | str] | None
     freeze: Freeze
     allow_external_roots: Iterable[str | Path]
     limits: Limits | None
