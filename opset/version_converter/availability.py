@@ -443,11 +443,13 @@ def _values_without_rank(node: Any, facts: ValueFacts) -> Iterator[str]:
 def _captures_values(node: Any) -> bool:
     """Whether subgraphs of a node use values of the graphs around it."""
     graphs = [graph for _, graph in subgraphs(node)]
-    read = names_read([node]).difference(node.input)
+    read = names_read(inner for graph in graphs for inner in graph.node)
+    read.update(value.name for graph in graphs for value in graph.output)
     defined = {""}
     while graphs:
         graph = graphs.pop()
         defined.update(each.name for each in (*graph.input, *graph.initializer))
+        defined.update(each.values.name for each in graph.sparse_initializer)
         for inner in graph.node:
             defined.update(inner.output)
             graphs += [each for _, each in subgraphs(inner)]

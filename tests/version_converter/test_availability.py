@@ -692,11 +692,13 @@ def test_a_node_without_a_first_input_lacks_no_kernel_of_a_body(inputs):
     assert Availability._lack_in_body(None, None, pb.NodeProto(op_type="Any", input=inputs), None, 17, None) is None
 
 
-@pytest.mark.parametrize("captures", [False, True])
-def test_graphs_that_use_values_from_outside_may_have_a_fault(tmp_path, captures):
+@pytest.mark.parametrize(
+    ("read", "captures"),
+    [("Relu (k)", False), ("Relu (x)", True), ("Cast <to = 1> (c)", True)],  # c is an input of the If itself
+)
+def test_graphs_that_use_values_from_outside_may_have_a_fault(tmp_path, read, captures):
     file = runtime_file(tmp_path, takes("If"), **faulty(If={"captures": True}))
-    read = "x" if captures else "k"
-    branch = f"(float[2] a) {{ k = Constant <value_floats = [1.0, 2.0]> () a = Relu ({read}) }}"
+    branch = f"(float[2] a) {{ k = Constant <value_floats = [1.0, 2.0]> () a = {read} }}"
     nodes = f"y = If (c) <then_branch = t () => {branch}, else_branch = e () => {branch}>"
     model = model_of(nodes, given="float[2] x, bool c", made="float[2] y")
     assert bool(plan_for(model, file).notes) is captures
