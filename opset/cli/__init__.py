@@ -155,13 +155,13 @@ class Verbs(click.Group):
     def _commands(self) -> Iterator[tuple[str, click.Command]]:
         """Yield all verbs with their commands."""
         for name in VERBS:
-            command = self.get_command(click.Context(self), name)
+            command = self.get_command(click.Context(self, **self.context_settings), name)
             assert command is not None
             yield name, command
 
     def _context_of_call(self) -> click.Context:
         """Return a context with the verb that the call names, of which an error shows the usage."""
-        root = click.Context(self, info_name="opset")
+        root = click.Context(self, info_name="opset", **self.context_settings)
         name = self.arguments[0] if self.arguments else ""
         command = self.get_command(root, name)
         return root if command is None else click.Context(command, info_name=name, parent=root)

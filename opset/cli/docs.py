@@ -23,7 +23,7 @@ def _describe_verbs() -> list[Any]:
     from opset.docgen.verb_pages import VerbPage
 
     verbs = []
-    with click.Context(cli, info_name="opset") as above:
+    with click.Context(cli, info_name="opset", **cli.context_settings) as above:
         for name in cli.list_commands(above):
             verb = cli.get_command(above, name)
             assert verb is not None

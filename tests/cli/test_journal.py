@@ -107,4 +107,4 @@ def test_another_call_may_not_write_the_same_file(path, tmp_path):
     with pytest.raises(UsageError) as caught:
         Journal(str(tmp_path), "call")
     (finding,) = caught.value.findings
-    assert (finding.code, finding.message, finding.why) == ("U104", "the report cannot be written", "Is a directory")
+    assert (finding.code, finding.message, finding.why) == ("U104", "the report cannot be written", "it is a folder")

@@ -31,7 +31,7 @@ def test_help_shows_every_verb():
 def test_every_verb_has_help(verb):
     for option in ("--help", "-h"):
         result = run(verb, option)
-        assert result.exit_code == 0
+        assert result.exit_code == 0, result.output
         assert f"Usage: opset {verb} " in result.stdout and "--format" in result.stdout
 
 
