@@ -249,8 +249,8 @@ def _annotation(annotation: Any) -> str:
 def _markdown(doc: str, parameters: Iterable[str], module: ModuleType) -> str:
     """Return a docstring as Markdown, with links at public names and error codes.
 
-    A sentence that begins with one of the `parameters` or "Raises" becomes a paragraph. `module` is `opset` or
-    `opset.extend`.
+    A line that begins with "Raises " or with one of the `parameters` in backticks, after a line that ends with a full
+    stop, begins a paragraph. `module` is `opset` or `opset.extend`.
     """
     names = [*parameters]
     begin = (*(f"`{name}`" for name in names), "Raises ")

@@ -63,9 +63,9 @@ def lowering_key(domain: str, operator: str, since: int) -> str:
 
 
 def kind_of(parts: Iterable[ProofPart]) -> str:
-    """Return the kind that some statements have together: "symbolic" if one has it, else the weakest of their kinds.
+    """Return the kind that some statements have together: "symbolic" if one has it, else the weakest one in KINDS.
 
-    Statements of the kind "refused" count only if there are no others.
+    Statements of the kind "refused" count only if there are no others; it is also the result for no statements.
     """
     kinds = {part.kind for part in parts} - {"refused"}
     if "symbolic" in kinds:

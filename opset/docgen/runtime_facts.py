@@ -280,9 +280,11 @@ class Fates:
         return fates
 
     def _is_expressed(self, key: Key, runtime: Runtime, can_be_made: Callable[[Key], bool]) -> bool:
-        """Whether other operators express an operator, and `can_be_made` is True for each that every node needs.
+        """Whether an operator can be replaced by other operators, all of which can be made.
 
-        They are written for the newest opset that the release `runtime` takes.
+        The replacement is for the newest opset that the release `runtime` takes. Only operators count that the
+        replacement of every node needs; `can_be_made` says of one whether the runtime runs it or it can be replaced in
+        turn.
         """
         newest = self._registry.domains[key[0]]
         highest = runtime.opsets.get(key[0], (None, None))[1]

@@ -89,7 +89,7 @@ def _runtime_page(site: Site, facts: RuntimeFacts, fates: Fates) -> dict[str, An
 
 
 def _count_text(facts: RuntimeFacts) -> str:
-    """Return the sentence below the title, which names the releases that the page is about."""
+    """Return the sentence below the title: how many releases the page is about, the first and the last of them."""
     first, last = facts.runtimes[0].release, facts.runtimes[-1].release
     if first == last:
         return f"What is known of release {first}."

@@ -150,7 +150,7 @@ def compact_diff(diff: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
 def signed_expressions(types: Sequence[str], sets: TypeSets) -> list[str]:
     """Return types as a shorter list with names of sets, such as ["+float8", "-bool"].
 
-    Each type begins with + (added) or - (removed), before and after.
+    In `types` and in the result, each begins with + (added) or - (removed).
     """
     parts = {sign: [type_[1:] for type_ in types if type_[0] == sign] for sign in "+-"}
     return [sign + each for sign, some in parts.items() for each in shortest_expressions(some, sets)]

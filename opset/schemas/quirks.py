@@ -49,7 +49,7 @@ class Quirk(NamedTuple):
 
     @property
     def becomes_standard(self) -> bool:
-        """Whether the operator of another domain is a standard one after opset `last`, with the same meaning."""
+        """Whether the operator is of another domain, and the standard has it, meaning the same, after opset `last`."""
         return bool(self.origin) and self.stand_in == (self.operators[0], self.last + 1)
 
 

@@ -328,7 +328,7 @@ class _Search:
     def _is_operator_file(self, path: Path) -> bool:
         """Whether a file looks like operator YAML; always False after MAX_PEEKED files.
 
-        Adds a finding if the file cannot be read.
+        If the file cannot be read, adds a finding and returns False.
         """
         self.peeks -= 1
         if self.peeks < 0:

@@ -275,7 +275,10 @@ class Availability:
             yield f"limits of {runtime.title} {runtime.release} that are not checked: {words}"
 
     def _listing_of(self, kind: str) -> str:
-        """Return the counts of a kind (ELSEWHERE, FAULTY, DOUBTFUL) as text: "Add (3), Mul (1)"."""
+        """Return what was counted for a kind, with the numbers of nodes: "Add (3), Mul (1)"; "" if nothing was.
+
+        For ELSEWHERE these are operators, for FAULTY and DOUBTFUL faults. Only the first SHOWN are named.
+        """
         counts = sorted((name, count) for (each, name), count in self.counts.items() if each == kind)
         return listing([f"{name} ({count})" for name, count in counts], SHOWN)
 

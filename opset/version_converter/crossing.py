@@ -231,11 +231,12 @@ class Crossing:
         return nodes
 
     def _cross_until_changed(self, pending: Pending, crossed: list[str]) -> list[Pending] | None:
-        """Take a node across its transitions until one changes it; return the new nodes, None if none changes it.
+        """Take a node across its transitions until one changes it; return the new nodes, None if the node may stay.
 
-        At the target, a node that the runtime does not run is expressed otherwise. The name of the step that changes
-        the node is added to `crossed`. Raises Refusal if a transition refuses the node, or if nothing else expresses
-        it.
+        A node whose operator must not be used is expressed by operators that came before it. A node that reaches the
+        target unchanged and that the runtime does not run is replaced by others that it runs. The name of the step
+        that changes the node is added to `crossed`. Raises Refusal if a transition or the target's release of onnx
+        refuses the node, or if nothing can replace it.
         """
         context, node = self._context, pending.node
         _, domain = operator = pending.operator
@@ -374,10 +375,12 @@ class Crossing:
         return [Pending(*new, pending.inside, pending.widened) for new in made]
 
     def _take_older_form(self, pending: Pending, lack: Lack, crossed: list[str]) -> list[Pending]:
-        """Return the nodes that a node becomes at an older opset; from there they are taken to the target again.
+        """Return the nodes that a node becomes at an older opset, from which they are taken to the target again.
 
-        So a node may lose an attribute that the runtime does not take. The step is added to `crossed`. Raises Refusal
-        C204 if no older version of the operator changes the node.
+        On this way a node loses, for example, an attribute that the runtime does not take. The name of the step is
+        added to `crossed`. Raises Refusal C204 if no older version changes the node, if `lack` is about types or
+        constants, which no older form mends, or if the node was made from one of the same operator; or as the step
+        refuses the node.
         """
         routes, (op_type, domain) = self._context.routes, pending.operator
         version = pending.version
@@ -600,9 +603,10 @@ class Crossing:
         return name
 
     def _check_restriction(self, proto: Any, domain: str, final: int) -> None:
-        """Raise Refusal (C202, C203, C204) for a node that the target's release of onnx does not take.
+        """Raise Refusal for a node that the target's release of onnx rejects, although the operator version takes it.
 
-        `domain` is the node's, `final` the target's opset.
+        The codes are C202 for a type, C203 for an unknown type that decides, C204 for a missing attribute. `domain` is
+        the node's, `final` the target's opset.
         """
         restriction = self._context.routes.restriction(domain, proto.op_type, final)
         if restriction is None:

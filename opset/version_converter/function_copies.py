@@ -249,7 +249,7 @@ def _scope_of(body: Body, root: Scope | None) -> Scope | None:
 
 
 def _is_omitted(body: Body, name: str, fixed: Parameters) -> bool:
-    """Whether a name that nodes of a body read is a formal input that calls with the Parameters `fixed` omit."""
+    """Whether `name`, which nodes of a body read, is a formal input that calls with the Parameters `fixed` omit."""
     return name in fixed.inputs and _is_formal(body, name)
 
 

@@ -21,7 +21,7 @@ from opset.cli import VERBS, cli
 
 ALL_FORMS = "OPSET_ALL_FORMS" in os.environ
 """Whether every attack runs on every form of a verb, as the judge `attacks` asks; else the forms take turns."""
-EVERY = 3
+EVERY = 8
 """Of how many verbs one takes its turn of an attack that is `alone`, as it takes long."""
 TOGETHER = 20
 """Commands that share a process."""

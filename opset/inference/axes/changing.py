@@ -150,7 +150,7 @@ def resize(
 
 
 def _stated_axes(values: Iterable[Any]) -> dict[str, _Axis]:
-    """Return the axes of ValueInfoProtos whose sizes are stated as numbers, by name, such as "x.0"."""
+    """Return the axes of tensors in ValueInfoProtos whose sizes are stated as numbers, by a name such as "x.0"."""
     found = {}
     for value in values:
         if value.type.WhichOneof("value") == "tensor_type":

@@ -230,6 +230,9 @@ def _drop_unused(graph: Any, names: set[str]) -> None:
 
 
 def _delete(messages: Any, chosen: Sequence[bool]) -> None:
-    """Delete the messages of a repeated field for which `chosen` is True, by position: comparing would read weights."""
+    """Delete the messages of a repeated field at the positions where `chosen` is True.
+
+    `remove` would compare messages, and read their weights.
+    """
     for position in reversed([number for number, is_chosen in enumerate(chosen) if is_chosen]):
         del messages[position]

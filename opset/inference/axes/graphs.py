@@ -148,10 +148,10 @@ def _body(tracking: Pass, index: int) -> Any:
 
 
 def _states(tracking: Pass, index: int, call: Call, positions: Sequence[int]) -> list[Place | None]:
-    """Return the places of the resized axis in the states with which a loop begins, the inputs at `positions`.
+    """Return the place of the resized axis in each state with which a loop begins; None for a state without the axis.
 
-    The pass may decide to repeat a state without the axis for each slice. Raises Blocked if a state holds sizes that
-    depend on the axis.
+    The states are the inputs at `positions`. If a state does not have the axis, the pass may choose to repeat it, for
+    each slice. Raises Blocked if a state holds sizes that depend on the axis.
     """
     step = AxisStep(tracking, index, call, ())
     found: list[Place | None] = []

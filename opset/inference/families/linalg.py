@@ -19,7 +19,7 @@ def det_11(call: Call) -> Shape:
 
 @infer("Gemm")
 def gemm_1(call: Call) -> Shape:
-    """Return (M, N), the rows of A and columns of B after transposition; each is None if no input shows it."""
+    """Return (M, N), the rows of A and columns of B after transposition; each is None if A, B and C leave it open."""
     return (call.size("M"), call.size("N"))
 
 

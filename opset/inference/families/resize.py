@@ -144,10 +144,11 @@ def _sizes_by_policy(lengths: list[Size | None], wanted: list[Size | None], poli
 
 
 def _scale_size(size: Size | None, scale: Element, span: float | None = 1.0) -> Size | None:
-    """Return floor(size * span * scale), computed in single precision, or None if it is unknown.
+    """Return floor(size * span * scale) in single precision, at least 0; None if it is unknown or cannot be expressed.
 
-    `span` is the part of the axis that a crop leaves, 1.0 for all, None if unknown. Raises Violation without a label if
-    the product is too large for single precision.
+    `span` is the part of the axis that a crop leaves, 1.0 for all, None if unknown. A variable size can be expressed
+    without a crop, if the scale is a simple fraction or a size. Raises Violation without a label if a factor or the
+    product is beyond the range of single precision.
     """
     if scale is None or span is None or size is None or isinstance(scale, str | bytes | bool):
         return None

@@ -29,9 +29,11 @@ def mel_weight_matrix_17(call: Call) -> Type:
 
 @infer("DFT")
 def dft_17(call: Call) -> Shape:
-    """Return the input's shape with the size of the transform along `axis`, and 1 (real) or 2 as last size.
+    """Return the input's shape with the number of values of the transform along `axis`, and 1 or 2 as last size.
 
-    A size is None if it is unknown. Raises Unknown if the rank is unknown, Violation C3 for a length below 1.
+    The last size is 1 (real) for a one-sided inverse transform, else 2. A size is None if it is unknown; for an
+    unknown axis, so is each size that the transform would change. Raises Unknown if the rank is unknown, Violation C3
+    if the length along a known axis is below 1.
     """
     shape = call.require_shape(0)
     one_sided, inverse = bool(call.attribute("onesided")), bool(call.attribute("inverse"))

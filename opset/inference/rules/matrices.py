@@ -38,7 +38,10 @@ def matmul(call: Call, output: int, left: int, right: int, *quantization: int) -
 
 
 def _shapes_by_row(shape: KnownShape) -> tuple[KnownShape, ...]:
-    """Return the shapes that scales may have if each row of matrices of this shape has its own."""
+    """Return the shapes that scales may have if each row of matrices of this shape has its own: (M,) and (..., M, 1).
+
+    The result is empty if the rank is below 2.
+    """
     return (shape[-2:-1], (*shape[:-1], 1)) if len(shape) > 1 else ()
 
 

@@ -362,7 +362,10 @@ class _Parser:
         return expression
 
     def read_sum(self) -> Expression:
-        """Read an arithmetic expression, or a condition in parentheses. Raises ValueError if nested too deeply."""
+        """Read terms joined by + and -, with * and // in them; an operand may be a condition in parentheses.
+
+        Raises ValueError if the text is malformed or nested too deeply.
+        """
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             raise ValueError(f"{self.text!r} is nested too deeply")
@@ -371,7 +374,10 @@ class _Parser:
         return result
 
     def read_chain(self, operators: tuple[str, ...], read: Callable[[], Expression]) -> Expression:
-        """Read numbers that `read` reads, joined by `operators` from left to right."""
+        """Read operands with `read`, joined by `operators`, and return the expression, grouped from left to right.
+
+        A single operand is returned as it is. Raises ValueError if a joined operand is a condition.
+        """
         result = read()
         while self.peek() in operators:
             result = Expression(self.take(), (self.check_number(result), self.check_number(read())))

@@ -207,7 +207,7 @@ class Match:
         return (self._count_elements(index),) if shape is None or check.rule != _ONE else shape
 
     def _detail(self, check: Check, index: int, value: Any) -> str:
-        """Return how `value` breaks a check, as text for a message: "rank(X) = 3"."""
+        """Return how `value` breaks a check of the input at `index`, as text for a message: "rank(X) = 3"."""
         if check.kind == GIVEN:
             names = check.subject, *[name for _, name in terms_of(check.rule)]
             return " and ".join([f"{name} is {'given' if self._given(name) else 'left out'}" for name in names])

@@ -168,7 +168,8 @@ def node_misfits(
 ) -> Iterator[Misfit]:
     """Yield a misfit for each wrong number of inputs or outputs, absent required input, and wrong attribute.
 
-    Types of values are ignored.
+    An attribute is wrong if it is unknown, of the wrong type, or required and absent. Types of inputs and outputs are
+    ignored, and so is all that `schema.unknown` leaves open.
 
     Args:
         schema: The operator version.

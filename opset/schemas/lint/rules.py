@@ -369,7 +369,10 @@ def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 
 def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Iterator[str]:
-    """Yield a message for each declaration on the attribute `name` that contradicts the two versions."""
+    """Yield a message for each part of `declared`, the change of the attribute `name`, that its versions contradict.
+
+    The two versions are those of `step`.
+    """
     old, new, since = step.old.attributes.get(name), step.new.attributes.get(name), step.new.since_version
     came, went, stayed = old is None and new is not None, old is not None and new is None, old is not None is not new
     required = stayed and new is not None and new.required and old is not None and not old.required

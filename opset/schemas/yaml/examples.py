@@ -59,7 +59,7 @@ class Examples(Likeness):
     ) -> None:
         """Take the versions of the operator and their prose.
 
-        Examples are not compared with the versions in `broken`, by since_version, which have faults.
+        `broken` are the since_versions of those that have faults; examples are not compared with these.
         """
         super().__init__(findings)
         self.broken = broken
@@ -161,7 +161,8 @@ class Examples(Likeness):
     ) -> None:
         """Add a finding about the first of these versions that does not take an example's inputs; likewise for outputs.
 
-        Compared are their numbers and types; `fields` are the example's keys.
+        Their numbers and types are compared. `node` is the example's node in YAML, the place of the finding if
+        `fields` (its values by key) lacks the key.
         """
         for side, values in (("input", example.inputs), ("output", example.outputs or ())):
             at = fields.get(f"{side}s", node)
@@ -323,7 +324,11 @@ class Examples(Likeness):
         return key
 
     def sparse(self, node: YamlNode) -> ExampleValue | None:
-        """Return a sparse tensor from its elements, indices and shape; if wrong, add a finding and return None."""
+        """Return a sparse tensor from its elements, indices and shape.
+
+        It is None, with a finding, if its keys or lengths are wrong. For an element that does not fit, a finding is
+        added, and a substitute used.
+        """
         fields = self.mapping(node, required=("indices", "shape"))
         key = self.type_key(node, fields, ("indices", "shape"))
         if key is None or not {"indices", "shape"} <= fields.keys():
@@ -394,9 +399,11 @@ class Examples(Likeness):
         return level, tuple(shape)
 
     def read_count(self, node: YamlNode, element: str, first: int, last: int) -> list[Any]:
-        """Return the whole numbers from `first` to `last`; if `last` is smaller, add a finding and return [].
+        """Return the whole numbers from `first` to `last`, both included.
 
-        A finding is also added if the type `element` cannot hold one of the numbers.
+        If `last` is smaller, a finding is added, and the result is [].
+
+        If the type `element` cannot hold one of the numbers, a finding is added, too, and the numbers are returned.
         """
         if last < first:
             self.report_wrong(node, "a count that goes up")

@@ -26,7 +26,11 @@ class Likeness(Fields):
     """Completes versions and examples that have the key `like` by the keys that they inherit."""
 
     def complete_version(self, fields: Mapping[str, YamlNode], other: Mapping[str, YamlNode]) -> dict[str, YamlNode]:
-        """Return the keys of a version together with those that it inherits from the complete version `other`."""
+        """Return the keys of a version together with those that it inherits from the complete version `other`.
+
+        Keys in OWN_KEYS are not inherited, and a key that is null is left out. Keys in DEPTHS are merged entry by
+        entry, inputs and outputs by the names of parameters.
+        """
         found = self._inherit(fields, other, OWN_KEYS, DEPTHS)
         for key in PARAMETERS:
             if key in fields and isinstance(fields[key].value, list):
@@ -54,9 +58,10 @@ class Likeness(Fields):
         return self._merge_entries(fields, shared, depths)
 
     def _merge(self, own: YamlNode, other: YamlNode, depth: int) -> YamlNode:
-        """Return a node with the entries of `own`, and the entries of `other` that it lacks, down to `depth` levels.
+        """Return a mapping with the entries of `own`, and those of `other` that it lacks; a null in `own` removes one.
 
-        `own` is returned unchanged unless both are mappings.
+        An entry that both have is merged in the same way, `depth` - 1 levels deep. `own` is returned unchanged if
+        `depth` is 0 or one of the two is no mapping.
         """
         if not depth or not isinstance(own.value, dict) or not isinstance(other.value, dict):
             return own

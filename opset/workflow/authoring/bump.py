@@ -279,9 +279,10 @@ def complete_version(operator: Operator, data: bytes, sets: TypeSets) -> bytes:
 
 
 def _write_change(operator: Operator, data: bytes, step: Transition, sets: TypeSets) -> bytes:
-    """Return the bytes of a file with the changes of `step`, the newest transition, in its `change:` block.
+    """Return the bytes of the operator's file with the changes of `step` added to the newest version's `change:` block.
 
-    Raises UsageError U103 if the file cannot be edited so.
+    `data` are the bytes of the file now, which must have the block; `step` is the newest transition. Nothing is
+    written. Raises UsageError U103 if the file cannot be edited so.
     """
     lines = lines_of(data.decode())
     newest = _newest_lines(operator, lines)

@@ -218,9 +218,9 @@ def _type_set_names(expression: Any) -> list[str]:
 
 
 def _find_original(like: str, destination: Destination, sets: TypeSets, findings: list[Finding]) -> Operator | None:
-    """Return the operator called `like`, which a new one is to copy; if there is none, add a finding and return None.
+    """Return the operator called `like`, which a new one is to copy; None, and findings, if it is absent or has faults.
 
-    Without a domain in `like`, the domain of the destination is searched first, then the standard's.
+    Without a domain in `like`, the domain of the destination is searched first, then the standard's domains.
     """
     try:
         domain, name = split_name(like, None)

@@ -180,9 +180,11 @@ def _replacement(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B157", VersionPair, requires=NONE, clause=CLARIFIED, severity=INFO)
 def _doc(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for edited descriptions; it is a warning if more than a few words differ, else a notice.
+    """Yield a finding if descriptions of an edited version differ: of the operator, its inputs, outputs or attributes.
 
-    Edited counterparts are a notice, too.
+    It is a warning if in one of them more than two words differ, or a word that may decide the meaning (a number,
+    "not", "each"), else a notice. A second one, a notice, is yielded if `counterparts` (the equal calls of other
+    libraries) differ.
     """
     if not pair.in_place:
         return

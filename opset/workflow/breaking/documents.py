@@ -217,7 +217,7 @@ def _parse_body(data: Mapping[str, Any]) -> FunctionBody:
 
 
 def _parse_change(data: Mapping[str, Any] | None) -> Change | None:
-    """Return the `change:` block of a version in JSON, None if it has none."""
+    """Return the Change that `data`, a version's `change:` block in JSON, describes; None if `data` is None."""
     if data is None:
         return None
     attributes = {

@@ -297,7 +297,7 @@ def _is_reused(pair: VersionPair, constraint: str) -> bool:
 
 @BREAKING.rule("B133", VersionPair, requires=NEW_VERSION, clause=TYPES)
 def _parameter_type(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each input or output that has another type constraint, and with it other types."""
+    """Yield a finding for each input or output whose `type` is written otherwise and does not allow the same types."""
     for side, name, old, new in _retyped_parameters(pair):
         before, after = set(pair.old.schema.allowed_types(old)), set(pair.new.schema.allowed_types(new))
         if before != after:

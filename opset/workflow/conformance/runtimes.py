@@ -396,9 +396,9 @@ def _decode_text(value: Any) -> Any:
 
 
 def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
-    """Return header and bytes of the message in `received`, which is emptied; None if the message is not complete yet.
+    """Return header and bytes of the only message in `received`, which is emptied; None if it is not complete yet.
 
-    Raises ValueError if it is too large or malformed.
+    Raises ValueError if the message is too large or malformed, or other bytes follow it.
     """
     if len(received) < _LENGTHS.size:
         return None
@@ -417,9 +417,10 @@ def _take_message(received: bytearray) -> tuple[dict[str, Any], bytes] | None:
 
 
 def _decode_value(header: Mapping[str, Any], data: bytes, depth: int = 0) -> Any:
-    """Return the value that an entry in a header describes; `data` has the bytes of tensors.
+    """Return the value (tensor, sequence, map, number or None) that an entry of a message's header describes.
 
-    `depth` is how many values it is nested in. Raises ValueError, KeyError or TypeError if it is malformed.
+    `data` has the bytes of all tensors, `depth` is the number of values around this one, at most _DEPTH. Raises
+    ValueError, KeyError or TypeError if the entry is malformed.
     """
     if depth > _DEPTH:
         raise ValueError("it is nested too deeply")

@@ -296,7 +296,10 @@ RUNTIMES = {"onnxruntime": OnnxRuntime, "onnx": Onnx, "opset": Opset}
 
 
 def answer(runtime: WorkerRuntime, request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-    """Run the model of a request, and return (header, bytes of tensors) of the answer."""
+    """Run the model of a request, and return (header, bytes of tensors) of the answer; failures are never raised.
+
+    The header has "outputs", or "refused" or "error" with a text, and no bytes follow.
+    """
     start, end = request["model"]
     found = bytearray()
     try:

@@ -57,7 +57,7 @@ class ChecklistItem(NamedTuple):
 
     @property
     def state(self) -> str:
-        """The state of the item: the worst state of its evidence, in the order of STATES."""
+        """The state of the item: the worst one of its evidence, the first in STATES; there must be evidence."""
         return min((each.state for each in self.evidence), key=STATES.index)
 
 

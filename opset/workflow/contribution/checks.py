@@ -430,7 +430,7 @@ def check_replacement(version: ReviewedVersion) -> Iterator[Evidence]:
     phrase="Documentation that leads to the replacement",
 )
 def check_replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence of whether the description names the operator that replaces this one."""
+    """Yield evidence of whether the description of a withdrawn operator names the one that replaces it."""
     if version.schema.replacement and re.search(rf"\b{re.escape(version.schema.replacement)}\b", version.docs.doc):
         yield Evidence(PASSED, f"'doc' names {version.schema.replacement}", version.place_of("doc"))
     else:

@@ -150,7 +150,11 @@ def build_corpus(
 
 
 def write_corpus(folder: str, corpus: Corpus) -> WriteCounts:
-    """Write a corpus to a folder, and return the counts; unchanged files, and files of others, are left alone."""
+    """Write a corpus to a folder, and return the counts of files written and removed.
+
+    Unchanged files are left alone; files of an earlier corpus that are no longer in it are removed. Raises UsageError
+    U102 to U104 if files of others are in the way, the manifest is damaged, or writing fails.
+    """
     return write_folder(folder, AUTHOR, "corpus", corpus.files)
 
 

@@ -228,9 +228,11 @@ def body_opsets(registry: Registry, schema: OpSchema) -> list[int]:
 
 
 def check_bodies(runner: ExampleRunner, schema: OpSchema, example: Example, report: Examination) -> None:
-    """Add to a report whether the function bodies of a version compute the same outputs of an example as its kernel.
+    """Count in a report whether function bodies of a version compute the outputs that its kernel does for an example.
 
-    Without a kernel, they have to compute the outputs that the example states.
+    Without a kernel, they have to compute the outputs that the example states; it is a finding if no body can be used
+    then. The test is skipped if the kernel does not compute the example, or if there is a kernel but no body can be
+    used. Nothing is counted for a version without function bodies.
     """
     if not schema.function:
         return

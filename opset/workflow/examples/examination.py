@@ -84,10 +84,12 @@ def examine(
 def subjects(
     registry: Registry, schemas: Iterable[OpSchema], parts: Collection[str], pattern: str = ""
 ) -> Iterator[Subject]:
-    """Yield the units of work for operator versions, operator by operator.
+    """Yield the units of work: for each operator its examples, then its versions.
 
-    `parts` are the things to examine: keys of PARTS, or "outcomes" of conversions. Only examples whose names contain
-    `pattern` are yielded.
+    At last comes one for each domain with functions.
+
+    `parts` are the things to examine: keys of PARTS, or "outcomes" of conversions. With a `pattern`, only examples
+    whose names contain it are yielded.
     """
     chosen: dict[tuple[str, str], list[int]] = {}
     for schema in schemas:

@@ -24,7 +24,7 @@ LAYERS: dict[str, tuple[Layer, str]] = {
 
 
 def has_functions(registry: Registry, domain: str) -> bool:
-    """Whether the registry runs any Python file with kernels, inference functions or adapters of a domain."""
+    """Whether a domain has Python files of kernels, inference functions or adapters that the registry may run."""
     return any(registry.files(domain, layer.file) for layer, _ in LAYERS.values())
 
 

@@ -171,7 +171,10 @@ class ExampleRunner:
         return declared and not self._adapters.left_out(schema.domain) and self._adapters.find(direction, *key) is None
 
     def outputs(self, schema: OpSchema, example: Example) -> list[Any]:
-        """Return the outputs that a version's kernel computes for an example. Raises RunError if it fails."""
+        """Return the outputs that a version's kernel computes for an example; they are kept for the next call.
+
+        Raises RunError if it fails or there is no kernel, BudgetExceeded if the runner's budget is used up.
+        """
         return self.run(model_of(schema, example), example)
 
     def run(self, model: Any, example: Example) -> list[Any]:
