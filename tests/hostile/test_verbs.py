@@ -20,7 +20,7 @@ from judges.hostile.processes import OURS, attack, imported, own
 from opset.cli import VERBS, cli
 
 ALL_FORMS = "OPSET_ALL_FORMS" in os.environ
-"""Whether every attack runs on every form of a verb, as the judge `attacks` asks; else the forms take turns."""
+"""Whether every attack runs on every form of a verb, as the judge `attacks` asks; else forms and verbs take turns."""
 EVERY = 8
 """Of how many verbs one takes its turn of an attack that is `alone`, as it takes long."""
 TOGETHER = 20
@@ -508,7 +508,8 @@ def commands(built, tmp_path):
             if each.alone:
                 is_turn = turn == 0 and (ALL_FORMS or number % EVERY == verbs.index(verb) % EVERY)
             else:
-                is_turn = ALL_FORMS or number % len(forms) == turn
+                lap, place = divmod(number, len(forms))
+                is_turn = ALL_FORMS or (place == turn and lap % 2 == verbs.index(verb) % 2)
             if is_turn:
                 folder = built(table, name)
                 it = folder / each.file
