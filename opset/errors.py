@@ -131,7 +131,7 @@ CODES: dict[str, str] = {
     "S246": "the standard's text names a runtime",
     "S301": "the file is not an operator-set document",
     "S302": "an operator-set document is damaged, or too large",
-    "S303": "the domain of an operator set is missing or badly named",
+    "S303": "the domain of an operator set is empty or badly named",
     "S304": "a version of an operator set, or of an operator in it, is out of range",
     "S305": "an operator or function occurs twice in an operator set",
     "S306": "parts of an operator-set document contradict each other",

@@ -243,10 +243,11 @@ def lower(
     allow_external_roots: Iterable[str | Path] = (),
     limits: Limits | None = None,
 ) -> Any:
-    """Return the model without these operators ("Gelu", "com.example.Scale"), at its own opsets, computing the same.
+    """Return a model that computes the same without these operators ("Gelu", "com.example.Scale"), at the same opsets.
 
-    A text names one operator, or several with commas between them. Each is expressed by operators that came before it,
-    for a runtime that lacks it. The other arguments are those of `convert`.
+    `operators` is a list of names, or one text with commas between them; a name without a domain is the standard's.
+    Each operator is expressed by older operators, for a runtime that lacks it. The given model is not changed. The
+    other arguments are those of `convert`.
 
     Returns:
         A ModelProto of the onnx package if `model` is one, else an opset.Model.
@@ -255,7 +256,8 @@ def lower(
         ConversionError: An operator cannot be expressed by others; the error has all refusals.
         ModelError: The model is malformed.
         SchemaError: A file in `schemas` has faults.
-        UsageError: An operator is not known, no input has a name in `dims`, or no initializer has one in `freeze`.
+        UsageError: No operator is given, one is not known, no input has a name in `dims`, or no initializer has one in
+            `freeze`.
     """
     registry = registry_with(schemas)
     names = operators.split(",") if isinstance(operators, str) else operators

@@ -444,7 +444,7 @@ def _values_without_rank(node: Any, facts: ValueFacts) -> Iterator[str]:
 
 
 def _captures_values(node: Any) -> bool:
-    """Whether subgraphs of a node use values of the graphs around it."""
+    """Whether subgraphs of a node use values of the graphs around it, also those that are inputs of the node."""
     graphs = [graph for _, graph in subgraphs(node)]
     read = names_read(inner for graph in graphs for inner in graph.node)
     read.update(value.name for graph in graphs for value in graph.output)

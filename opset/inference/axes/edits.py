@@ -66,7 +66,7 @@ class Edits:
         return made
 
     def label(self, index: int) -> str:
-        """Return the name of the node at `index`, as notes show it."""
+        """Return the text by which notes name the node at `index` of the graph: "node 'up1' (Resize)"."""
         return self._labels[index]
 
     def final(self, size: Size) -> Size:

@@ -29,6 +29,8 @@ def is_gradient(node: Any) -> bool:
 def gradient_graph(body: Body, index: int, attributes: Mapping[str, Any]) -> Body:
     """Return the graph that the Gradient node at `index` of a body differentiates, as a Body of its own.
 
+    Its inputs are the values in `xs` and `zs`, its outputs `y` and every other value that its nodes read or compute.
+
     Args:
         body: the body of the node.
         index: the index of the node.

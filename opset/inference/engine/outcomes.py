@@ -162,7 +162,8 @@ def _drop_impossible_sizes(type_: Type, index: int, call: Call) -> tuple[Type, l
     """Return the type of output `index` without impossible sizes, and a list with a problem if a size is impossible.
 
     A size that is certainly negative makes the whole shape unknown, and is a problem. A size beyond 64 bits becomes
-    None, and is a problem. Too great a rank makes the whole shape unknown, and is only a doubt of the call.
+    None, and is a problem. Too great a rank makes the whole shape unknown; this is no problem, but is recorded as a
+    doubt of the call.
     """
     shape = type_.shape
     if shape is None:

@@ -369,9 +369,9 @@ def check_facets(operator: Operator, context: LintContext) -> Iterator[Finding]:
 
 
 def _facet_faults(name: str, declared: AttributeChange, step: Transition) -> Iterator[str]:
-    """Yield a message for each part of `declared`, the change of the attribute `name`, that its versions contradict.
+    """Yield a message for each part of `declared` that does not fit the two versions in `step`.
 
-    The two versions are those of `step`.
+    `declared` is the part of the change block about the attribute `name`.
     """
     old, new, since = step.old.attributes.get(name), step.new.attributes.get(name), step.new.since_version
     came, went, stayed = old is None and new is not None, old is not None and new is None, old is not None is not new

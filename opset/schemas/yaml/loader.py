@@ -331,7 +331,7 @@ def siblings(domain: Path) -> list[Path]:
 
 
 def _list_folder(folder: Path) -> list[Path]:
-    """Return the paths in a folder. Raises OSError if it cannot be read, ValueError for more than MAX_FILES."""
+    """Return the paths of all entries of a folder. Raises OSError if it is unreadable, ValueError beyond MAX_FILES."""
     with os.scandir(folder) as entries:
         found = [folder / entry.name for entry in itertools.islice(entries, MAX_FILES + 1)]
     if len(found) > MAX_FILES:
@@ -782,7 +782,10 @@ class _Reading(Changes, Likeness):
         return choices
 
     def range(self, node: YamlNode, attribute: Attribute, inputs: Sequence[Parameter]) -> tuple[Expression, ...]:
-        """Return the comparisons in the `range` of an attribute; if it is malformed, add a finding and return ()."""
+        """Return the comparisons in the `range` of an attribute; (), with a finding, if it is malformed or not allowed.
+
+        A finding is also added for each name that is no input; the comparisons are returned all the same.
+        """
         if attribute.type.removesuffix("s") not in ("int", "float"):
             self.report_wrong(node, f"nothing (an attribute of type {attribute.type} has no range)")
             return ()

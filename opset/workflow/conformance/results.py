@@ -163,6 +163,8 @@ def run_corpus(
 ) -> list[Result]:
     """Run each case of a corpus on a runtime, and return the results in the order of the cases.
 
+    A case whose files cannot be used is not run, and has the result "missing".
+
     Args:
         corpus: Cases to run.
         runtime: Runtime that runs them.

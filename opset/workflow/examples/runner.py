@@ -180,7 +180,7 @@ class ExampleRunner:
     def run(self, model: Any, example: Example) -> list[Any]:
         """Return a model's outputs for an example's inputs; they are kept for the next call.
 
-        Raises RunError if it fails, also at the next call.
+        Raises RunError if it fails, also at the next call, and BudgetExceeded if the budget is used up.
         """
         key = self._model_identity(model), id(example)
         if key not in self._values:
