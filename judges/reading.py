@@ -1,16 +1,18 @@
 """Draws what a reader who has seen nothing else explains: functions by name, signature and docstring, and pages.
 
-    python -m judges reading --seed 7 [--functions 40] [--operators 20] [--codes 20]
+    python -m judges reading --seed 7 [--functions 40] [--operators 20] [--codes 20] [--beside onnx_ir]
 
 A reader says of each function what it does, and of each sentence of a page whether one reading was enough. At least 36
 of 40 functions should be right, at most 4 of them by guess; at most 5 % of the sentences of pages should need a second
-reading. What failed is mended, and another seed drawn.
+reading. What failed is mended, and another seed drawn. Readers differ in strictness: `--beside` mixes in as many
+functions of an installed package, so that one reader judges both.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import importlib.util
 import random
 import sys
 from collections.abc import Iterator, Sequence
@@ -25,11 +27,19 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("version_converter", "inference", "schemas", "workflow", "docgen")
 
 
-def functions(package: str) -> Iterator[str]:
-    """Yield each documented function of a package: where it is, its signature and its docstring."""
-    for path in sorted((ROOT / "opset" / package).rglob("*.py")):
-        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+def functions(folder: Path, root: Path) -> Iterator[str]:
+    """Yield each documented function in a folder: its module, as imported from `root`, its signature, its docstring."""
+    for path in sorted(folder.rglob("*.py")):
+        module = ".".join(path.relative_to(root).with_suffix("").parts)
         yield from _functions(ast.parse(path.read_text(encoding="utf-8")), module)
+
+
+def _installed(package: str) -> Path:
+    """Return the folder of an installed package. Raises SystemExit if there is none."""
+    found = importlib.util.find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise SystemExit(f"the package {package!r} is not installed")
+    return Path(found.submodule_search_locations[0])
 
 
 def _functions(node: ast.AST, where: str) -> Iterator[str]:
@@ -49,10 +59,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--functions", type=int, default=40, help="how many functions are drawn")
     parser.add_argument("--operators", type=int, default=20, help="how many pages of operators are drawn")
     parser.add_argument("--codes", type=int, default=20, help="how many pages of error codes are drawn")
+    parser.add_argument("--beside", metavar="PACKAGE", help="an installed package whose functions are mixed in")
     options = parser.parse_args(arguments)
     draw = random.Random(options.seed)
-    found = [text for package in PACKAGES for text in functions(package)]
-    for number, text in enumerate(draw.sample(found, options.functions), 1):
+    drawn = draw.sample(
+        [text for name in PACKAGES for text in functions(ROOT / "opset" / name, ROOT)], options.functions
+    )
+    if options.beside:
+        folder = _installed(options.beside)
+        drawn += draw.sample(list(functions(folder, folder.parent)), options.functions)
+        draw.shuffle(drawn)
+    for number, text in enumerate(drawn, 1):
         print(f"## Function {number}: {text}\n")
     registry = default_registry()
     operators = [(domain, name) for domain in registry.domains for name in registry.operators(domain)]
