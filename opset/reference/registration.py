@@ -52,6 +52,9 @@ class Graph(Protocol):
     def outputs(self) -> Sequence[ValueInfo]:
         """The outputs as the graph declares them."""
 
+    def describe_output(self, index: int) -> ValueInfo:
+        """Return the declaration of an output, with its type and sizes by inference if they are not declared."""
+
     def takes(self, count: int) -> bool:
         """Whether the graph can be run with this number of inputs; those that have a default may be left out."""
 

@@ -86,6 +86,52 @@ def test_a_loop_stacks_nothing_in_the_shape_that_is_declared():
     assert results(graph, {"m": np.array(2)})[0].tolist() == [[[5] * 3] * 2] * 2
 
 
+@pytest.mark.parametrize(
+    ("declared", "read", "shape"),
+    [
+        ("x", "v", (0, 2, 3)),  # nothing is declared
+        ("float[N, 3] x", "v", (0, 2, 3)),  # not all sizes are
+        ("float x", "v", (0,)),  # a scalar is, which no iteration contradicts
+        ("x", "w", (0, 0, 5)),  # a size is not known, either
+    ],
+)
+def test_what_the_body_does_not_declare_is_inferred_if_no_iteration_runs(declared, read, shape):
+    graph = f"""g (int64 m, bool go, float[2, 3] v, float[A, 5] w) => (float[K, L, M] all) {{
+        all = Loop <body = b (int64 i, bool on) => (bool on2, {declared}) {{
+            on2 = Identity (on)  x = Relu ({read}) }}> (m, go) }}"""
+    feeds = {"m": np.array(0), "go": NO_CONDITION, "v": X, "w": np.zeros((4, 5), np.float32)}
+    (none,) = as_onnxruntime(graph, feeds)
+    assert (none.shape, none.dtype) == (shape, np.float32)
+
+
+LOOP_IN_A_FUNCTION = """<domain: "local", opset_import: ["": 21]> F (m, go, v) => (all) {
+    all = Loop <body = b (int64 i, bool on) => (bool on2, x) { on2 = Identity (on)  x = Abs (v) }> (m, go) }"""
+NO_ITERATION = {"m": np.array(0), "go": NO_CONDITION, "v": X, "n": np.arange(3)}
+
+
+def test_a_type_is_inferred_from_all_calls_of_a_function():
+    graph = "g (int64 m, bool go, float[2, 3] v) => (float[K, 2, 3] y) { y = local.F (m, go, v) }"
+    feeds = {name: NO_ITERATION[name] for name in ("m", "go", "v")}
+    (none,) = results(graph + LOOP_IN_A_FUNCTION, feeds)
+    assert (none.shape, none.dtype) == ((0, 2, 3), np.float32)
+    graph = """g (int64 m, bool go, float[2, 3] v, int64[3] n) => (float[K, 2, 3] y, float[K, 2, 4] z) {
+        y = local.F (m, go, v)  u = Concat <axis = 1> (v, v)  z = local.F (m, go, u) }"""
+    assert [each.shape for each in results(graph + LOOP_IN_A_FUNCTION, NO_ITERATION)] == [(0, 2, 0)] * 2
+    graph = """g (int64 m, bool go, float[2, 3] v, int64[3] n) => (float[K, 2, 3] y, int64[K, 3] z) {
+        y = local.F (m, go, v)  z = local.F (m, go, n) }"""
+    assert "the type of the output 'x' of the graph is not known" in str(
+        refused(graph + LOOP_IN_A_FUNCTION, NO_ITERATION)
+    )
+
+
+def test_a_scan_without_iterations_stacks_nothing_in_the_inferred_shape():
+    graph = """g (float[2] s, float[L, 2] v) => (float[2] t, float[2, L] all) {
+        t, all = Scan <num_scan_inputs = 1, scan_output_axes = [-1],
+            body = b (float[2] a, float[2] e) => (float[2] f, o) { f = Add (a, e)  o = Neg (f) }> (s, v) }"""
+    final, none = results(graph, {"s": np.float32([1, 2]), "v": np.zeros((0, 2), np.float32)})
+    assert (final.tolist(), none.shape, none.dtype) == ([1, 2], (2, 0), np.float32)
+
+
 def test_the_iteration_number_has_the_rank_that_the_body_declares():
     graph = """g (int64 m, bool go) => (int64[K, 1] all) {
         all = Loop <body = b (int64[1] i, bool on) => (bool on2, int64[1] j) {

@@ -6,12 +6,14 @@ call first runs, so functions that call each other in many ways cost nothing unt
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
-from opset.errors import Finding, FindingList, RunError, safe_text
+from opset.errors import Finding, FindingList, OpsetError, RunError, safe_text
 from opset.inference.building.gradient_graphs import DOMAIN as TRAINING
 from opset.inference.building.gradient_graphs import gradient_graph, is_gradient
 from opset.model.attributes import attribute_type, attribute_value
@@ -22,14 +24,27 @@ from opset.reference.engine.programs import ABSENT, Program, ProgramStep
 from opset.reference.engine.resolution import Resolver
 from opset.reference.value_info import ValueInfo, value_info_of
 
+if TYPE_CHECKING:
+    from opset.inference.engine.result import Inference
+    from opset.inference.engine.scopes import Scope
+
 
 class Compiler:
-    """Compiles the bodies of one model, each once; if `everything`, also steps whose values no other step reads."""
+    """Compiles the bodies of one model, each once; if `everything`, also steps whose values no other step reads.
+
+    `infer_model` returns the inference of the model; it is called at most once, if a graph declares too little.
+    """
 
     def __init__(
-        self, index: ModelIndex, resolver: Resolver, constants: ModelTensors, everything: bool = False
+        self,
+        index: ModelIndex,
+        resolver: Resolver,
+        constants: ModelTensors,
+        infer_model: Callable[[], Inference],
+        everything: bool = False,
     ) -> None:
         self._index = index
+        self._infer_model = infer_model
         self.resolver = resolver
         self.constants = constants
         self.everything = everything
@@ -50,6 +65,28 @@ class Compiler:
             body = self._index.functions[function_key(function)]
             self._compiled[key] = self._compile(body, body.output_names(), self._index.imports(body), attributes)
         return self._compiled[key]
+
+    @cached_property
+    def _scopes(self) -> Mapping[str, list[Scope]]:
+        """The scopes of the inferred model by the label of their bodies; none if inference is not possible."""
+        found: dict[str, list[Scope]] = defaultdict(list)
+        with suppress(OpsetError):
+            for scope in self._infer_model().scopes:
+                found[scope.body.label].append(scope)
+        return found
+
+    def complete_declaration(self, body: Body, declared: ValueInfo) -> ValueInfo:
+        """Return the declaration of a value of a body, with what inference knows of the value in all its scopes."""
+        types = [scope.type_of(declared.name) for scope in self._scopes.get(body.label, ())]
+        known = [type_ for type_ in types if type_ is not None and type_.text is not None]
+        if not known or len(known) < len(types) or {type_.text for type_ in known} != {declared.type or known[0].text}:
+            return declared
+        shapes = {type_.shape for type_ in known}
+        shape = None
+        if None not in shapes and len({len(each) for each in shapes if each is not None}) == 1:
+            columns = zip(*(each for each in shapes if each is not None), strict=True)
+            shape = tuple(sizes[0] if len({*sizes}) == 1 and isinstance(sizes[0], int) else None for sizes in columns)
+        return replace(declared, type=known[0].text, shape=declared.shape if shape is None else shape)
 
     def _compile(self, root: Body, outputs: list[str], imports: Mapping[str, int], bound: Mapping[str, Any]) -> Program:
         """Compile a body after the bodies inside it, since the values that these capture have to be known."""
@@ -110,7 +147,12 @@ class _BodyCompiler:
     def __post_init__(self) -> None:
         proto = self._body.proto
         declare = ValueInfo if self._body.function else value_info_of
-        self.program = Program(self._body, tuple(map(declare, proto.input)), tuple(map(declare, proto.output)))
+        self.program = Program(
+            self._body,
+            tuple(map(declare, proto.input)),
+            tuple(map(declare, proto.output)),
+            self._compiler.complete_declaration,
+        )
 
     def compile(self, results: list[str]) -> None:
         """Compile the steps that compute `results`. Raises RunError with the findings of all nodes."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from opset.reference.engine.resolution import Resolver
 from opset.reference.limits import MAX_STEPS
 from opset.reference.value_info import value_info_of
 from opset.reference.values import fit_value
+
+if TYPE_CHECKING:
+    from opset.inference.engine.result import Inference
 
 
 class ReferenceEvaluator:
@@ -86,9 +89,16 @@ class ReferenceEvaluator:
         self.outputs = tuple(map(value_info_of, graph.output))
         self.max_bytes = byte_limit(self.limits)
         self._constants = ModelTensors(self.model, self.max_bytes)
-        self._compiler = Compiler(index, Resolver(self.registry, strict), self._constants, everything=trace is not None)
+        resolver, everything = Resolver(self.registry, strict), trace is not None
+        self._compiler = Compiler(index, resolver, self._constants, self._infer_model, everything)
         self._programs: dict[tuple[str, ...], Program] = {}
         self._evaluation: Evaluation | None = None
+
+    def _infer_model(self) -> Inference:
+        """Return the inference of the model. Raises OpsetError if it is not possible."""
+        from opset.inference.engine.result import infer  # most runs need no inference
+
+        return infer(self.model, schemas=self.registry, limits=Limits(timeout=self.limits.timeout))
 
     @property
     def steps(self) -> int:

@@ -57,12 +57,14 @@ class Program:
 
     The body declares `inputs` and `outputs`; `results` are the slots of the values that a run returns. `captured`
     pairs slots of the frame around a subgraph with its own slots; `constants` pairs a slot with a function that
-    reads its value, and `loaded` with the value, once the program has run.
+    reads its value, and `loaded` with the value, once the program has run. `complete` adds to a declaration what
+    inference knows of the value.
     """
 
     body: Body
     inputs: tuple[ValueInfo, ...]
     outputs: tuple[ValueInfo, ...]
+    complete: Callable[[Body, ValueInfo], ValueInfo]
     size: int = 0
     steps: list[ProgramStep] = field(default_factory=list)
     results: tuple[int, ...] = ()
@@ -74,6 +76,12 @@ class Program:
     def takes(self, count: int) -> bool:
         """Whether it can be run with this number of inputs: all of them, or all without a default."""
         return count in (len(self.inputs), len(self.inputs) - len(self._default_slots()))
+
+    def describe_output(self, index: int) -> ValueInfo:
+        """Return the declaration of an output, with its type and sizes by inference if they are not declared."""
+        declared = self.outputs[index]
+        has_shape = declared.shape is not None and all(isinstance(dim, int) for dim in declared.shape)
+        return declared if declared.type is not None and has_shape else self.complete(self.body, declared)
 
     def _default_slots(self) -> set[int]:
         """Return the slots of inputs that have a default."""

@@ -13,7 +13,6 @@ from opset.model.arrays import dtype_of_element
 from opset.reference.numerics.arrays import Array
 from opset.reference.numerics.memory import compact, nbytes
 from opset.reference.registration import Graph, GraphCalls, KernelContext, kernel
-from opset.reference.value_info import ValueInfo
 from opset.schemas.constraints.violation import Violation
 
 
@@ -55,10 +54,9 @@ def loop_1(
             going = _is_true(condition, "C1")
         for stack, value in zip(stacks, outputs[states + 1 :], strict=True):
             _keep_output(stack, value, context)
-    declared = body.outputs[states + 1 :]
     return (
         *values,
-        *(_stack_outputs(stack, output, 0, context) for stack, output in zip(stacks, declared, strict=True)),
+        *(_stack_outputs(stack, body, states + 1 + number, 0, context) for number, stack in enumerate(stacks)),
     )
 
 
@@ -105,20 +103,21 @@ def _keep_output(stack: list[Array], value: Any, context: KernelContext) -> None
     stack.append(value)
 
 
-def _stack_outputs(stack: list[Array], declared: Any, axis: int, context: KernelContext) -> Array:
-    """Return values stacked along a new axis; without any, an empty tensor of the shape that the graph declares."""
+def _stack_outputs(stack: list[Array], body: Graph, index: int, axis: int, context: KernelContext) -> Array:
+    """Return values of output `index` of a graph stacked along a new axis, or an empty tensor if there are none."""
     if stack:
         context.reserve(len(stack) * stack[0].size, stack[0].dtype)
         return np.stack(stack, axis)
-    shape, dtype = _declared_type(declared)
+    shape, dtype = _type_of_output(body, index)
     shape.insert(axis, 0)
     return np.empty(shape, dtype)
 
 
-def _declared_type(output: ValueInfo) -> tuple[list[int], np.dtype[Any]]:
-    """Return the declared shape and type of a graph's output; a dimension that is not known is 0."""
+def _type_of_output(body: Graph, index: int) -> tuple[list[int], np.dtype[Any]]:
+    """Return the shape and type of output `index` of a graph, declared or inferred; a size that is not known is 0."""
+    output = body.describe_output(index)
     if output.type is None or not output.type.startswith("tensor("):
-        raise ValueError(f"no iteration runs, and the graph does not declare the type of its output '{output.name}'")
+        raise ValueError(f"no iteration runs, and the type of the output '{output.name}' of the graph is not known")
     shape = [dim if isinstance(dim, int) else 0 for dim in output.shape or ()]
     return shape, dtype_of_element(output.type.removeprefix("tensor(").removesuffix(")"))
 
@@ -148,11 +147,11 @@ def scan_9(
     to_front = _fill_numbers(scan_output_directions, stacked, "C3")
     values, stacks = yield from _scan(body, list(inputs[:states]), scanned, backwards, len(scanned[0]), context)
     results = []
-    for stack, declared, axis, reverse in zip(stacks, body.outputs[states:], to_axes, to_front, strict=True):
-        rank = stack[0].ndim if stack else len(_declared_type(declared)[0])
+    for number, (stack, axis, reverse) in enumerate(zip(stacks, to_axes, to_front, strict=True), states):
+        rank = stack[0].ndim if stack else len(_type_of_output(body, number)[0])
         if reverse:
             stack.reverse()
-        results.append(_stack_outputs(stack, declared, normalize_axis(axis, rank + 1, "C2"), context))
+        results.append(_stack_outputs(stack, body, number, normalize_axis(axis, rank + 1, "C2"), context))
     return (*values, *results)
 
 
@@ -181,7 +180,6 @@ def scan_8(
         raise Violation("C4", f"lengths {[x.shape[1] for x in inputs[states:]]}")
     finals: list[list[Array]] = [[] for _ in range(states)]
     samples: list[list[Array]] = [[] for _ in body.outputs[states:]]
-    declared = body.outputs
     for sample, end in enumerate(ends.tolist()):
         context.check_time()
         # The ellipsis keeps scalars arrays.
@@ -190,11 +188,11 @@ def scan_8(
         values, stacks = yield from _scan(body, first, scanned, backwards, end, context)
         for final, value in zip(finals, values, strict=True):
             _keep_output(final, value, context)
-        for outputs_of_samples, stack, output in zip(samples, stacks, declared[states:], strict=True):
-            padded = _pad_sample(_stack_outputs(stack, output, 0, context), longest, context)
+        for number, (outputs_of_samples, stack) in enumerate(zip(samples, stacks, strict=True), states):
+            padded = _pad_sample(_stack_outputs(stack, body, number, 0, context), longest, context)
             _keep_output(outputs_of_samples, padded, context)
     stacks = [*finals, *samples]
-    results = [_stack_outputs(stack, output, 0, context) for stack, output in zip(stacks, declared, strict=True)]
+    results = [_stack_outputs(stack, body, number, 0, context) for number, stack in enumerate(stacks)]
     if not batch:  # then a declared shape has no length, either
         results[states:] = [np.empty((0, longest, *x.shape[1:]), x.dtype) for x in results[states:]]
     return tuple(results)
