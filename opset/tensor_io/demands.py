@@ -341,6 +341,13 @@ def _beyond_float8(use: Use) -> Demand | None:
     return Demand(0.01, 1e6, whole=False, spread=True) if kind.startswith("float8") else None
 
 
+def _beyond_16_bits(use: Use) -> Demand | None:
+    """Return numbers within the range of 16 bits and beyond it, if they are quantized to such a type."""
+    found = use.scope.type_of(use.inputs[2]) if use.scope is not None and len(use.inputs) > 2 else None
+    kind = (found.element if found is not None else element_name(use.attribute("output_dtype", 0))) or ""
+    return Demand(0.01, 1e5, whole=False, spread=True) if kind.endswith("int16") else None
+
+
 def _split_words(use: Use) -> Demand:
     """Return texts that hold the delimiter, also several times after each other."""
     given = use.attribute("delimiter") or b" "
@@ -421,7 +428,7 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("StringSplit", 0): _split_words, ("DequantizeLinear", 0): _BYTES,
     **{(name, at): _BYTES for name in ("QLinearConv", "QLinearMatMul") for at in (0, 3)},
     **{(name, at): _BYTES for name in ("ConvInteger", "MatMulInteger") for at in (0, 1)},
-    ("Cast", 0): _beyond_float8, ("CastLike", 0): _beyond_float8,
+    ("Cast", 0): _beyond_float8, ("CastLike", 0): _beyond_float8, ("QuantizeLinear", 0): _beyond_16_bits,
     ("Sqrt", 0): _POSITIVE, ("Log", 0): _POSITIVE, ("Pow", 0): _real(0.2, 2), ("Pow", 1): _real(-1, 2),
     ("Acos", 0): _UNIT, ("Asin", 0): _UNIT, ("Atanh", 0): _UNIT, ("Acosh", 0): _real(1, 3),
     ("LabelEncoder", 0): _words("keys_strings", "keys_int64s", "keys_floats", "classes_strings"),

@@ -200,7 +200,7 @@ def _vary(value: Any, seed: int, rng: np.random.Generator, numbers: np.ndarray) 
         if scale > 1 and value.size == 1:  # both signs, in turn
             scaled = np.copysign(scaled, 1 if seed % 8 else -1)
         elif seed >= FIRST and seed % 4 == 1 and seed % 16 != 9:  # all of one sign
-            scaled = np.copysign(scaled, -1 if seed % 8 == 5 else 1)
+            scaled = np.copysign(scaled, -1 if seed % 16 in (1, 5) else 1)
         return (np.round(scaled * 2) / 2 if seed % 3 == 2 else scaled).astype(value.dtype)
 
 

@@ -313,7 +313,8 @@ class BodyConversion:
     def _help_of(self, refusal: Refusal) -> str:
         """Return the help for a refusal, followed by another target that would do, if the refusal names one.
 
-        The help is the refusal's own, or that of its code if the refusal has none or this model cannot follow it.
+        The help consists of the parts of the refusal's own help that this model can follow. If there are none, it is
+        the help of the code.
         """
         stated = [value.type for value in self._context.index.proto.graph.input]
         shapes = [type_.tensor_type.shape for type_ in stated if type_.tensor_type.HasField("shape")]
@@ -322,7 +323,8 @@ class BodyConversion:
             GIVE_SHAPES: len(shapes) < len(stated),
             GIVE_TYPES: any(type_.WhichOneof("value") is None for type_ in stated),
         }
-        help = "" if any(part in refusal.help and not able for part, able in can_be_done.items()) else refusal.help
+        impossible = [way for way, able in can_be_done.items() if not able]
+        help = "; ".join(part for part in refusal.help.split("; ") if not any(way in part for way in impossible))
         if refusal.code not in OF_MEANING or not refusal.instead:
             return help or help_of_code(refusal.code)
         return f"{help}, or {refusal.instead}" if help else refusal.instead

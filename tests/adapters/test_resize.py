@@ -666,12 +666,14 @@ def test_an_output_of_one_element_keeps_its_axis(mode, coordinates, sizes, open_
 
 
 REFUSED = [
-    (18, 17, "C205", "the scale is computed",
+    (18, 17, "C205", "the input 'sizes' ('z') is computed at run time",
      '(float[4,4] x, int64[2] z) => (float[] y) { y = Resize<mode="linear", antialias=1>(x, , , z) }'),
     (18, 17, "C204", "each element depends on 202",
      '(float[400,4] x) => (float[] y) <int64[2] z = {4, 4}> { y = Resize<mode="linear", antialias=1>(x, , , z) }'),
     (18, 17, "C207", "antialias is 1, and a size",
      '(float[n,4] x) => (float[] y) <float[2] s = {0.5, 1}> { y = Resize<mode="cubic", antialias=1>(x, , s) }'),
+    (18, 17, "C207", "the size of 'x' along axis 0 is not known",
+     '(float[n,4] x) => (float[] y) <int64[2] z = {3, 4}> { y = Resize<mode="linear", antialias=1>(x, , , z) }'),
     (10, 9, "C204", "no axis can shrink",
      '(float[2,4] x) => (float[] y) <float[2] s = {1, 0.5}> { y = Resize<mode="nearest">(x, s) }'),
     (10, 9, "C103", "each is a positive",

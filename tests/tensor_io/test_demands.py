@@ -123,6 +123,10 @@ def test_two_demands_are_met_together_if_they_can_be(one, other, met):
          Demand(fixed=(3, 1, 4, 5, 6), others=((3, 2, 6, 5, 4),))),
         ("(float[4] x, float8e4m3fn[1] l) => (float8e4m3fn[A] y) { y = CastLike (x, l) }", "x",
          Demand(0.01, 1e6, whole=False, spread=True)),
+        ("(float[4] x, float s, uint16 z) => (uint16[A] y) { y = QuantizeLinear (x, s, z) }", "x",
+         Demand(0.01, 1e5, whole=False, spread=True)),
+        ("(float[4] x, float s) => (int16[A] y) { y = QuantizeLinear <output_dtype = 5> (x, s) }", "x",
+         Demand(0.01, 1e5, whole=False, spread=True)),
         ('(string[4] x) => (string[A, B] y, int64[A] n) { y, n = StringSplit <delimiter = "-"> (x) }', "x",
          Demand(choices=("a-b-c", "-d--e f  g", "h", "", "i  -"))),
         ("(string[4] x) => (string[A, B] y, int64[A] n) { y, n = StringSplit (x) }", "x",
@@ -133,7 +137,7 @@ def test_two_demands_are_met_together_if_they_can_be(one, other, met):
     ],
 )  # fmt: skip
 def test_an_operator_demands_what_suits_it(text, name, demand):
-    is_new = any(each in text for each in ("CenterCrop", "AffineGrid", "float8", "StringSplit", "Attention"))
+    is_new = any(each in text for each in ("CenterCrop", "AffineGrid", "float8", "StringSplit", "Attention", "int16"))
     assert demanded(text, 23 if is_new else 17)[name] == demand
 
 
@@ -145,6 +149,8 @@ def test_an_operator_demands_what_suits_it(text, name, demand):
         ("(float[0, 3] x, int64[2] n) => (bool[A] y) { s = Shape (x) y = Less (s, n) }", 17, "n"),
         ("(float[4, 3] x, int64 n) => (bool[A] y) { s = Shape (x) y = Less (s, n) }", 17, "n"),
         ("(int64[2] m, int64[2] n) => (bool[A] y) { y = Less (m, n) }", 17, "n"),
+        ("(float[4] x, float s, uint8 z) => (uint8[A] y) { y = QuantizeLinear (x, s, z) }", 17, "x"),
+        ("(float[4] x, float s) => (uint8[A] y) { y = QuantizeLinear (x, s) }", 17, "x"),
         ("(float[4, 3] x, int64[2] m, int64[2] n) => (int64[A] y) { s = Shape (x) y = Max (n, s, m) }", 17, "n"),
         ("(float[3] a, float[3] b) => (float[A] y) { y = Div (a, b) }", 17, "b"),
         ("(float[4] x, float[4] m) => (float[A] y) { s = Add (x, m) y = Abs (s) }", 17, "m"),
@@ -451,8 +457,8 @@ low=1: TopK 1, RNN 4, GRU 4, LSTM 4, ReverseSequence 1, NonMaxSuppression 2, Cen
 low=1, high=2: Tile 1, Range 2, STFT 1
 low=1, high=1: Expand 1, DFT 2
 nothing: Reshape 1, Div 1, Mod 1, Less 0, Less 1, Greater 0, Greater 1, LessOrEqual 0, LessOrEqual 1,
-    GreaterOrEqual 0, GreaterOrEqual 1, Max 0, Max 1, Min 0, Min 1, Cast 0, CastLike 0, LabelEncoder 0,
-    CategoryMapper 0, OneHotEncoder 0, TfIdfVectorizer 0, StringNormalizer 0
+    GreaterOrEqual 0, GreaterOrEqual 1, Max 0, Max 1, Min 0, Min 1, Cast 0, CastLike 0, QuantizeLinear 0,
+    LabelEncoder 0, CategoryMapper 0, OneHotEncoder 0, TfIdfVectorizer 0, StringNormalizer 0
 low=1, high=4, beyond=1: ConstantOfShape 0
 high=1: Range 0
 low=4, high=6, beyond=5: Range 1

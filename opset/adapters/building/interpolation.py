@@ -237,9 +237,7 @@ def _neighbors_and_weights(
 ) -> tuple[list[Numbers], list[Numbers]]:
     """Return the neighbors of each coordinate, and their weights, which follow from their distance."""
     stretch = 1.0
-    if method.antialias:
-        if isinstance(axis.scale, str):
-            raise Refusal("C205", "antialias is 1, and the scale is computed at run time", "make it an initializer")
+    if method.antialias and not isinstance(axis.scale, str):
         stretch = min(float32(axis.scale), 1.0)
     radius = 2 if method.mode == "cubic" else 1
     reach = math.ceil(radius / stretch)

@@ -295,6 +295,9 @@ def _interpolate(op: Builder, node: Node, scales: int = SCALES) -> Result:
         for axis in axes
     ):
         raise Refusal("C204", "antialias is 1, and runtimes copy an axis that a scale above 1 leaves at its size")
+    if node.attr("antialias") and any(isinstance(axis.scale, str) for axis in axes):
+        node.need_constant(SIZES if node.input(SIZES) else scales)
+        raise Refusal("C207", "antialias is 1, and a size is not known", FIX_SIZES)
     if not node.input(SIZES) and not any(map(_certainly_changes, axes)) and any(axis.scale != 1 for axis in axes):
         node.need_constant(scales)
         why = "no axis may change its size, and then some runtimes copy the tensor and others interpolate by the scales"
