@@ -197,7 +197,7 @@ class AttributeFix(NamedTuple):
 
     @property
     def done(self) -> str:
-        """The words for the change of the attribute."""
+        """The words for the change of the attribute: "dropped, which changes nothing" or "written in lower case"."""
         return "dropped, which changes nothing" if self.value is None else "written in lower case"
 
     def apply(self, node: Any) -> None:

@@ -211,7 +211,7 @@ def _declaration_of(module: ModuleType, name: str) -> tuple[str, str]:
 
 
 def _signature(name: str, function: Callable[..., Any], bound: bool = False) -> str:
-    """Return the signature of a function as Python code; each parameter has a line of its own if one line is too short.
+    """Return the signature of a function as Python code; if one line is too short, each parameter is on its own line.
 
     `bound` says that the first parameter, `self` or `cls`, is left out.
     """

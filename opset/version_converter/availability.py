@@ -398,9 +398,9 @@ def faults_at(runtime: Runtime, schema: OpSchema, opset: int) -> list[KernelFaul
 
 
 def _demands_of(runtime: Runtime, schema: OpSchema, opset: int) -> Demands:
-    """Return which facts about a node decide whether a runtime or its fallback runs it, for one operator version.
+    """Return which facts about nodes of an operator version decide whether a runtime or its fallback runs a node.
 
-    They are all facts that the kernels and known faults of the runtime and its fallback name.
+    The result joins the facts on which each of their kernels and known faults depends.
     """
     kernels: list[Kernel] = []
     faults: list[KernelFault] = []
@@ -442,7 +442,7 @@ def _demanded_facts(node: Any, demands: Demands, facts: ValueFacts) -> Hashable:
 def _values_without_rank(node: Any, facts: ValueFacts) -> Iterator[str]:
     """Yield the names of a node's inputs and outputs that are tensors of unknown rank.
 
-    An output of an If whose branches compute different ranks is one of these, too.
+    The rank of an If's output also counts as unknown if the branches compute different ranks.
     """
     for name in filter(None, (*node.input, *node.output)):
         if facts.shape(name) is None and (facts.type(name) or "tensor(").startswith("tensor("):
@@ -456,7 +456,10 @@ def _values_without_rank(node: Any, facts: ValueFacts) -> Iterator[str]:
 
 
 def _captures_values(node: Any) -> bool:
-    """Whether subgraphs of a node use values of the graphs around it, also those that are inputs of the node."""
+    """Whether subgraphs of a node use values of the graphs around the node.
+
+    Values that the node also reads as inputs count.
+    """
     graphs = [graph for _, graph in subgraphs(node)]
     read = names_read(inner for graph in graphs for inner in graph.node)
     read.update(value.name for graph in graphs for value in graph.output)
@@ -507,7 +510,7 @@ def _positions_to_bind(fault: KernelFault, node: Any, schema: OpSchema) -> tuple
 
 
 def _scalars_of(fault: KernelFault, node: Any, schema: OpSchema, facts: ValueFacts) -> tuple[int, ...]:
-    """Return the positions of inputs at which the fault occurs for scalars, and which are surely scalars here."""
+    """Return the positions of inputs that are surely scalars, if the fault occurs for scalars at these positions."""
     formals = enumerate(zip(_formals(schema.inputs, len(node.input)), node.input, strict=False))
     return tuple(at for at, (formal, name) in formals if formal.name in fault.scalars and facts.shape(name) == ())
 
@@ -621,9 +624,9 @@ def _computed_as(element: str, runtime: Runtime, allowed: frozenset[str] | None)
 
 
 def _formals(parameters: Sequence[Parameter], count: int) -> Iterator[Parameter]:
-    """Yield the declared parameters of a node with `count` inputs or outputs; a variadic last one is repeated.
+    """Yield the declared parameter of each input, or of each output, of a node that has `count` of them.
 
-    Nothing is yielded if the operator declares none.
+    A variadic last parameter is repeated. Nothing is yielded if `parameters` is empty.
     """
     for position in range(count if parameters else 0):
         yield parameters[min(position, len(parameters) - 1)]
@@ -702,8 +705,8 @@ def _is_static(facts: ValueFacts, name: str) -> bool:
 def _has_to_be_constant(kernel: Kernel, name: str, position: int) -> bool:
     """Whether a kernel needs an input to be constant.
 
-    `name` and `position` are the input's. Runtimes' tables name an input, or only the end of its name after "_"; or
-    they say that all inputs but the first have to be constant.
+    `name` is the schema's name for the input. The table of a runtime names such inputs in full, or by the end of the
+    name after "_". It may also say that all inputs but the first have to be constant.
     """
     if STATED_ALONE in kernel.constant_inputs:
         return position > 0
@@ -735,8 +738,8 @@ def _is_phrase(limit: Any, schema: OpSchema, name: str) -> bool:
 def _is_within(value: Any, limit: Any, declared: Attribute) -> bool:
     """Whether the value of an attribute keeps the limit in a runtime's table.
 
-    `value` is None if the attribute is absent and has no default. Each element of a list must be allowed. So an absent
-    list keeps any limit on values.
+    `value` is None if the attribute is absent and has no default. `limit` is a legal value, a list of these, "absent",
+    "default" or "not X". Each element of a list must be allowed. So an absent list keeps any limit on values.
     """
     if limit == ABSENT:
         return value is None

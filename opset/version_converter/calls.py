@@ -228,8 +228,8 @@ class _Inliner:
     def _charge_all(self) -> None:
         """Charge the budget for all nodes that the inlining will make, before it makes any.
 
-        Functions that call each other may come to an exponential number of nodes; these are refused at once. Raises
-        BudgetExceeded if the budget is used up.
+        Functions that call each other may lead to exponentially many nodes. Raises BudgetExceeded if the budget is used
+        up.
         """
         totals: dict[FunctionKey, int] = {}
 

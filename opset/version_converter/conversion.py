@@ -589,7 +589,7 @@ def find_newer_imports(index: ModelIndex, target: Target, registry: Registry) ->
 
 
 def find_foreign_types(index: ModelIndex, runtime: Runtime) -> Iterator[Finding]:
-    """Yield a refusal C209 for each input and output of the model whose element type the runtime cannot exchange."""
+    """Yield a refusal C209 for each input and output of the model of a type that the runtime forbids for these."""
     graph = index.main.proto
     for word, values in (("input", graph.input), ("output", graph.output)):
         for value in values:

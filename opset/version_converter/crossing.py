@@ -145,8 +145,8 @@ class Crossing:
         Nodes of other operators are tried first, then wider types. If both are refused, a node that the runtime
         computes wrongly stays. `start` is the opset of the node.
 
-        Raises Refusal C209 with all reasons if nothing of this is possible. A refusal that is not about the runtime is
-        raised unchanged.
+        Raises Refusal C209 with all reasons if all of this fails. A refusal that is not about the runtime is raised
+        unchanged.
         """
         released, self.released = self.released, set()
         self._added, self._reasons, self._advice = [], [], ""
@@ -172,8 +172,8 @@ class Crossing:
         """Return nodes that compute in wider types in place of the node at `index`, None if it stays as it is.
 
         It is called after nodes of other operators were refused with the refusal `first`. If wider types are refused,
-        too, a node that the runtime computes wrongly may stay. Raises Refusal C209 with all reasons if nothing of this
-        is possible.
+        too, a node that the runtime computes wrongly may stay. Raises Refusal C209 with all reasons if all of this
+        fails.
         """
         self._add_reason(first)
         try:
@@ -737,9 +737,9 @@ def _is_taken_instead(pair: tuple[str, str], takes: frozenset[str]) -> bool:
 
 
 def _another_target(step: RouteStep, domain: str, version: int) -> str:
-    """Return the help that names versions to which the node can be converted, as they do not need the refused step.
+    """Return the help that names versions that a node can reach without the step that refuses it.
 
-    `version` is the opset of the node before the step.
+    `domain` is the domain of the node, `version` its opset before the step.
     """
     label = f"{domain} " if domain else ""
     if step.version < version:

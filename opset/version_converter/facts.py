@@ -137,7 +137,7 @@ class LazyInference:
         """Return the inferred types of a body's outputs: one list for each run; [] if not all runs are known."""
         return [[scope.type_of(name) for name in body.output_names()] for scope in self._engine_and_scopes[1][body]]
 
-    def has_runs(self, body: Body) -> bool:
+    def knows_all_runs(self, body: Body) -> bool:
         """Whether inference knows all runs of a body, which are calls of a function or executions of a subgraph."""
         return bool(self._engine_and_scopes[1][body])
 
@@ -161,7 +161,7 @@ class LazyInference:
         return self._engine_and_scopes[0].node_types(node, schema, inputs, data)
 
     def data(self, body: Body, name: str) -> Constant | None:
-        """Return the elements of a small value if all runs of its body compute the same ones, else None."""
+        """Return the elements of a small value if they are known and equal in all runs of its body, else None."""
         engine, scopes = self._engine_and_scopes
         constants = {engine.constants.find(scope, name) for scope in scopes[body]}
         return constants.pop() if len(constants) == 1 else None
@@ -511,7 +511,7 @@ class ValueFacts:
             return None
         if name not in home._types:
             # A function may be called with several types, whatever it states.
-            in_function = home.body.root.function and self._inference.has_runs(home.body)
+            in_function = home.body.root.function and self._inference.knows_all_runs(home.body)
             stated = None if in_function else home._stated_type(name)
             inferred = home._infer_type(name) if stated is None else None
             home._types[name] = stated if inferred is None else inferred.text
@@ -653,7 +653,7 @@ class ValueFacts:
         A new node must, and so must each node of a body of which inference does not know all runs.
         """
         node, version = self._producer(name)
-        if node is None or (version is None and self._inference.has_runs(self.body)):
+        if node is None or (version is None and self._inference.knows_all_runs(self.body)):
             return None
         return node, self.versions.get(normalize_domain(node.domain), 0) if version is None else version
 

@@ -227,6 +227,6 @@ def _text_of(node: Any) -> str:
 
 
 def _versions_text(versions: ImportedVersion | IrVersions | OperatorGroup) -> str:
-    """Return versions as text: "13 -> 21"; only the first if they are equal, or if there is none after."""
+    """Return versions as text: "13 -> 21"; only the first if both are equal, or if the second is 0."""
     same = versions.before == versions.after
     return f"{versions.before}" if same or not versions.after else f"{versions.before} -> {versions.after}"

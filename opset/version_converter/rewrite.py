@@ -67,7 +67,10 @@ def value_with_lists(attribute: Any) -> Any:
 
 
 def set_attribute(node: Any, name: str, kind: str, value: Any) -> None:
-    """Set an attribute of a NodeProto, in place of one of that name if there is one; `kind` is its type: "ints"."""
+    """Set an attribute of a NodeProto; an attribute of the same name is replaced.
+
+    `kind` is the type of the attribute, such as "ints".
+    """
     attribute = next((a for a in node.attribute if a.name == name), None)
     if attribute is None:
         attribute = node.attribute.add()
@@ -151,7 +154,7 @@ class Node:
         return next(i for i, parameter in enumerate(self.schema.inputs) if parameter.name == name)
 
     def formal(self, index: int) -> str:
-        """Return the name that the schema gives to the input at a position; all inputs of a variadic one share it."""
+        """Return the name that the schema gives to the input at a position; a variadic one names several inputs."""
         return self.schema.inputs[min(index, len(self.schema.inputs) - 1)].name
 
     def element(self, index: int) -> str | None:
@@ -305,9 +308,11 @@ _ELEMENTS: tuple[tuple[type, str], ...] = (
 class Builder:
     """Makes nodes at one opset: `y = op.Reshape(x, shape, allowzero=0)` returns the name of the output.
 
-    The operator is one of the adapter's own domain, or else of ai.onnx; `domain` decides if both have it. `outputs=2`
-    returns a tuple of names. Attributes follow the operator's schema at `version`; None leaves one out. `op.const([0,
-    1])` makes a constant, `op.copy(node, …)` the node itself with something changed.
+    - The operator is one of the adapter's own domain, or if that has none of this name, of ai.onnx. `domain` states
+      another choice.
+    - With `outputs=2`, the result is a tuple of two names.
+    - Attributes follow the operator's schema at `version`. An attribute with the value None is left out.
+    - `op.const([0, 1])` makes a constant. `op.copy(node, …)` makes a copy of the node with something changed.
     """
 
     def __init__(

@@ -136,7 +136,7 @@ def template_of(
 
 
 def apply_template(template: Template, node: Any, fresh: FreshNames) -> tuple[list[Any], list[str]]:
-    """Return copies of a template's nodes in place of `node`, and the names of values that only `node` reads, not they.
+    """Return copies of a template's nodes in place of `node`, and the names of values that they no longer read.
 
     `fresh` makes new names.
     """

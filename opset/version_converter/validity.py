@@ -56,7 +56,7 @@ class Validity:
         self._fits: dict[tuple[Operator, int], Fit] = {}
 
     def plain_nodes_fit(self, body: Body, versions: Mapping[str, int]) -> bool:
-        """Whether all nodes without attributes have numbers of inputs and outputs that their operators allow.
+        """Whether all nodes without attributes have as many inputs and outputs as their operators allow.
 
         `versions` are the opsets by domain. An absent input, named "", counts as present, so that callers have to check
         nodes with absent inputs.
