@@ -18,7 +18,10 @@ TOP = frozenset(
 
 
 def tag_anchor(tag: str) -> str:
-    """Return the HTML id of a tag beside an operator, on the page of tags: "unknown" for "signature unknown", too."""
+    """Return the HTML id that a tag beside an operator has on the page of tags.
+
+    Tags that end in "unknown", such as "signature unknown", have the id of "unknown".
+    """
     return slug(tag.rpartition(" ")[2])
 
 

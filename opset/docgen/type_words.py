@@ -21,7 +21,7 @@ _WRAPPERS = {"": "", "seq": "sequences", "optional": "optional tensors", "option
 def split_types(types: Iterable[str]) -> dict[str, list[str]]:
     """Return element types by kind of value, such as "seq" and "optional"; the kind of tensors is "".
 
-    Types of any other kind are listed whole under "".
+    Types of which no element type is known are listed under "", as whole types.
     """
     kinds: dict[str, list[str]] = {}
     for type_ in types:
