@@ -86,12 +86,19 @@ def with_sizes(
 ) -> tuple[Model, list[str]]:
     """Return the model with the new sizes, and a line of text for each change.
 
-    Sizes that the model states as numbers change as in `resize`, which has the same arguments. Variables that get
-    numbers are replaced by them.
+    A size that the model states as a number changes if every node treats the slices along its axis independently. A
+    variable that gets a number is replaced by it.
+
+    Args:
+        model: the model; it is not changed.
+        sizes: the new sizes by name, as in `change_sizes`.
+        registry: the operators.
+        limits: how much the work may take.
 
     Raises:
-        UsageError: U103 as in `resize`, or if no input has a name in `sizes`.
-        InferenceError: I501 or I502, as in `resize`.
+        UsageError: U103 if a new size is not valid, a variable is to have another name, or no input has a name in
+            `sizes`.
+        InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output.
     """
     resized, numbers, notes = resize(model, sizes, registry, limits)
     check_dim_names(numbers, open_dim_names(resized), stated_dim_names(resized))
@@ -150,7 +157,7 @@ def resize(
 
 
 def _stated_axes(values: Iterable[Any]) -> dict[str, _Axis]:
-    """Return the axes of tensors in ValueInfoProtos whose sizes are stated as numbers, by a name such as "x.0"."""
+    """Return the axes of tensors in ValueInfoProtos whose size is a number, by a name such as "x.0"."""
     found = {}
     for value in values:
         if value.type.WhichOneof("value") == "tensor_type":
@@ -171,9 +178,11 @@ def _check_sizes(
 ) -> None:
     """Raise UsageError U103 if a new size is not valid, an old one is 0, or a variable is to get another name.
 
+    The numbers that variables are to get are not checked.
+
     Args:
-        sizes: the new sizes by name.
-        rest: the part of `sizes` that names neither a stated number of an input nor an output.
+        sizes: the new sizes, by name of the old size: "x.0", or the name of a variable.
+        rest: the sizes that remain for variables: all in `sizes` but axes in `known` and axes of outputs.
         known: the axes whose sizes the model states as numbers, by name.
         variables: the names of sizes that are variables.
     """
@@ -247,9 +256,9 @@ def _change(
 def _check_outputs(engine: Engine, tracking: Tracking, before: int, wanted: Mapping[str, int]) -> None:
     """Raise TrackingStopped if an output lacks the resized axis, or has it along another axis than `wanted` says.
 
-    An output may lack the axis if `wanted` does not name the output, and no size of the output is `before`, the size of
-    the axis in the model. It may also lack the axis if its elements are known in the resized model. `wanted` has axes
-    by name of the output.
+    `wanted` has axes by name of the output; an output in it must have the resized axis. Any other output may lack the
+    axis in two cases: no size of the output is `before`, the size of the axis in the model; or the elements of the
+    output are known in the resized model.
     """
     scope = next(iter(engine.scopes.values()))
     for name in scope.body.output_names():

@@ -81,7 +81,7 @@ class Edits:
     def replace(self, index: int, position: int, name: str, what: str, why: str) -> None:
         """Replace the input at `position` of the node at `index` by the value `name`, and add a note.
 
-        The note says that `what` follows, for the reason `why`.
+        The note says that `what`, the input as messages name it, changes with the axis, and the reason `why`.
         """
         self._replaced.setdefault(index, {})[position] = name
         self.notes.append(f"{self._labels[index]}: {what} follows: {why}")
@@ -129,7 +129,7 @@ class Edits:
         return name
 
     def expand(self, index: int, name: str, vector: Sequence[Size]) -> str:
-        """Return the name of a new value, the value `name` expanded to the shape `vector`, for the node at `index`.
+        """Return the name of a new value: the value `name`, expanded to the shape `vector` before the node at `index`.
 
         Raises:
             Blocked: the model's opset has no Expand, or no value can hold the shape.
@@ -140,7 +140,10 @@ class Edits:
         return self._add(index, "Expand", [name, shape], name)
 
     def first_slice(self, index: int, name: str, axis: int) -> str:
-        """Return the name of a new value: the first slice of the value `name` along `axis`, for the node at `index`."""
+        """Return the name of a new value, the first slice of the value `name` along `axis`.
+
+        A new Slice before the node at `index` computes it.
+        """
         if self._opset < 10:
             return self._add(index, "Slice", [name], name, starts=[0], ends=[1], axes=[axis])
         lists = [

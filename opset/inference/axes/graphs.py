@@ -75,7 +75,8 @@ def _branches(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
 def _loop(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     """Return the places of the resized axis in the outputs of a Loop: in its last states, then in its stacked outputs.
 
-    Raises Blocked if the axis decides how often the body runs, or moves in a state.
+    Raises Blocked if the number of iterations depends on the axis, or if a state has the axis at another place after an
+    iteration.
     """
     if not all(map(tracking.is_shared, filter(None, call.names[:2]))):
         raise Blocked("how often it turns depends on the slices")
@@ -91,7 +92,8 @@ def _loop(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
 def _scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     """Return the places of the resized axis in the outputs of a Scan: in its last states, then in its stacked outputs.
 
-    Raises Blocked if the node scans along the axis, if the axis moves in a state, or for Scan of opset 8.
+    Raises Blocked if the node scans along the axis, if a state has the axis at another place after an iteration, or for
+    Scan of opset 8.
     """
     if call.version < 9:
         raise Blocked("Scan of opset 8 has a batch axis of its own", "convert the model to opset 9 first")
@@ -150,8 +152,8 @@ def _body(tracking: Pass, index: int) -> Any:
 def _states(tracking: Pass, index: int, call: Call, positions: Sequence[int]) -> list[Place | None]:
     """Return the place of the resized axis in each state with which a loop begins; None for a state without the axis.
 
-    The states are the inputs at `positions`. If a state does not have the axis, the pass may choose to repeat it, for
-    each slice. Raises Blocked if a state holds sizes that depend on the axis.
+    The states are the inputs at `positions`. A state without the axis may be repeated along it: the pass decides this,
+    as it decides between places. Raises Blocked if a state holds sizes that depend on the axis.
     """
     step = AxisStep(tracking, index, call, ())
     found: list[Place | None] = []

@@ -130,7 +130,7 @@ class AxisStep:
         return axis + rank * (axis < 0)
 
     def require_shared(self, *indices: int) -> None:
-        """Raise Blocked if an input at `indices` has the resized axis: the node uses these inputs for all slices."""
+        """Raise Blocked if an input at `indices`, which the node uses for all slices, has the resized axis."""
         for index in indices:
             if self.place(index) is not None:
                 raise Blocked(f"{self._name(index)} has it, and is used for all of them")

@@ -134,7 +134,7 @@ class Tracking:
         return name not in self.places and name not in self.sized
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:
-        """Return the candidate that this pass is told to take, the first if it is told nothing about this decision."""
+        """Return the candidate that this pass was told to take, or the first one if it was told nothing about it."""
         if len(candidates) == 1:
             return candidates[0]
         number = self._told[len(self.options)] if len(self.options) < len(self._told) else 0
@@ -221,16 +221,20 @@ class Tracking:
         self._keep_places(index, [found] * len(outputs) if isinstance(found, Place) or found is None else found)
 
     def _keep_places(self, index: int, places: Sequence[Place | None]) -> None:
-        """Store the places in a node's outputs. Raises Blocked if the size of an output may not fit its place."""
+        """Store the places of the resized axis in a node's outputs, None for an output without it.
+
+        Raises Blocked if the size of an output along the axis is not certainly the size that its place means.
+        """
         for name, place in zip(self.scope.body.computes[index], places, strict=False):
             if name and place is not None:
                 _check_place(name, self.scope.types.get(name), place, self.before)
                 self.places[name] = place
 
     def _compute_sizes(self, index: int, call: Call) -> bool:
-        """Compute the outputs of a node in the resized model, and record those that are not the same as in the model.
+        """Compute the elements of a node's outputs in the resized model, and record those that the resizing changes.
 
-        Returns False, and records nothing, if an element of them is not known.
+        They are recorded in `sized`, by name of the output. Returns False, and records nothing, if an element is not
+        known.
         """
         types: list[Type | None] = []
         for name, type_ in zip(call.names, call.types, strict=True):
@@ -261,7 +265,7 @@ class Tracking:
 
 
 def _check_place(name: str, type_: Type | None, place: Place, before: Size) -> None:
-    """Raise Blocked if the size of the value `name` along an axis may not be the size that `place` means.
+    """Raise Blocked unless the value `name` certainly has, along the axis of `place`, the size that `place` means.
 
     Sequences are not checked. `before` is the size of the resized axis in the model.
     """
@@ -293,7 +297,10 @@ def _slices_are_equal(model: Any, tensor: Any, axis: int) -> bool:
 
 
 def follow(make: Callable[[Sequence[int]], Tracking], accept: Callable[[Tracking], None], limit: int) -> Tracking:
-    """Return the first pass that follows the axis to the end, if no other decision leads to another place in an output.
+    """Return the first pass that follows the axis to the end.
+
+    Each of its decisions is then made otherwise, too: no other pass to the end may have the axis at another place of an
+    output.
 
     Args:
         make: makes a pass with the given decisions.

@@ -280,7 +280,9 @@ def infer(
 
 
 def infer_strictly(model: Model, index: ModelIndex, registry: Registry, limits: Limits | None = None) -> Inference:
-    """Return the inference of a model that has been read, in which everything against the standard is a finding.
+    """Return the inference of a model whose index exists already; each violation of the standard is a finding.
+
+    Inputs of nodes are checked against signatures, too.
 
     Args:
         model: The model.
@@ -289,7 +291,8 @@ def infer_strictly(model: Model, index: ModelIndex, registry: Registry, limits: 
         limits: How much the inference may take; without them, that is in proportion to the model.
 
     Raises:
-        InferenceError: I401 if `limits` do not suffice.
+        ModelError: The functions of the model call each other in a cycle.
+        InferenceError: I401 if `limits` do not suffice, or hooks of a user's domain cannot be used.
     """
     limits = limits or Limits()
     budget = default_budget(model.proto.ByteSize(), limits)
@@ -353,10 +356,10 @@ def _coverage_of(type_: Type | None) -> str:
 
 
 def _findings_of(engine: Engine, certain: bool = True) -> Iterator[Finding]:
-    """Yield a finding for each contradiction and problem in bodies that certainly run; if not `certain`, in all others.
+    """Yield a finding for each contradiction and problem in bodies that certainly run.
 
-    The other bodies are those that a condition guards, and those that are never run: there, the model avoids errors on
-    purpose.
+    If not `certain`, yield those of all other bodies instead: bodies that a condition guards, and bodies that are never
+    run. In these, the model may avoid errors on purpose.
     """
     for scope in engine.all_scopes():
         if (scope.unused or scope.guarded) == certain:

@@ -92,9 +92,9 @@ class Scope:
         return False
 
     def resolve_attribute(self, attribute: Any) -> Any:
-        """Return the attribute itself, or the attribute of the enclosing function's call to which it refers.
+        """Return the AttributeProto itself, or the AttributeProto of the enclosing function's call to which it refers.
 
-        The result is None if the call does not have that attribute.
+        The result is None if it refers to an attribute that the call does not have, and that has no default.
         """
         if not attribute.ref_attr_name:
             return attribute

@@ -66,9 +66,9 @@ def sequence_insert_11(call: Call) -> Type:
 
 @infer("ConcatFromSequence")
 def concat_from_sequence_11(call: Call) -> Type:
-    """Return the type of all tensors of a sequence joined along `axis`; the size along it is unknown.
+    """Return the type of all tensors of a sequence joined along `axis`; the size along `axis` is unknown.
 
-    Raises Violation C3 if `axis` is out of range.
+    A doubt is added to the call if the rank of the tensors is unknown. Raises Violation C3 if `axis` is out of range.
     """
     stacked, axis = call.attribute("new_axis"), call.attribute("axis")
     inner = _type_of_tensors(call)

@@ -16,8 +16,8 @@ from opset.schemas.constraints.violation import Violation
 def reshape(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Reshape, or None if the data does not have the axis.
 
-    If the shape that the node states holds the old size, it is replaced. Raises Blocked if elements of several slices
-    would be merged into one slice, or if no constant shape keeps the axis.
+    If the shape that the node states holds the old size, the node gets a shape that holds for any size. Raises Blocked
+    if elements of several slices would be merged into one slice, or if no constant shape keeps the axis.
     """
     place = step.place(0)
     if place is None:
@@ -155,8 +155,8 @@ def squeeze(step: AxisStep) -> Place | None:
 def concat(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Concat, or None if no input has it.
 
-    Inputs without it are repeated along it. Raises Blocked if inputs are joined along it, or have it in different
-    places.
+    An input without the axis is repeated along it. Raises Blocked if inputs are joined along the axis, if they have it
+    in different places, or if an input cannot be repeated.
     """
     found = {place for index in range(step.count) if (place := step.place(index)) is not None}
     if not found:
@@ -171,9 +171,9 @@ def concat(step: AxisStep) -> Place | None:
 
 
 def repeat_others(step: AxisStep, place: Place, indices: Sequence[int]) -> None:
-    """Repeat the inputs at `indices` that lack the resized axis, along `place`, so that all of them have it.
+    """Repeat each input at `indices` that lacks the resized axis along `place`, so that all of these inputs have it.
 
-    Raises Blocked if `place` holds more than the resized axis.
+    Raises Blocked if `place` holds more than the resized axis, or if an input cannot be repeated.
     """
     for index in indices:
         if step.place(index) is None:
@@ -199,8 +199,8 @@ def split(step: AxisStep) -> Place | None:
 def expand(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Expand, or None if neither data nor shape depend on it.
 
-    If the stated shape holds the old size, it is replaced. Raises Blocked if other sizes in the shape depend on the
-    axis, or if each slice would be repeated.
+    If the data has the axis and the stated shape has the old size there, the node gets 1 for it, which keeps the size
+    of the data. Raises Blocked if other sizes in the shape depend on the axis, or if each slice would be repeated.
     """
     step.require_shared(1)
     shape = step.shape(0)

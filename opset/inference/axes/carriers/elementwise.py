@@ -24,9 +24,9 @@ CONVERT_FIRST = "convert the model to opset 8 or newer first"
 def broadcast_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
     """Return the place of the resized axis in the shape to which inputs broadcast, or None if none of them has it.
 
-    `indices` are the inputs. An input with the old size there, but without the axis, is cut to one slice if its slices
-    are equal. Raises Blocked if they may differ, if an input has another size than 1 there, or if two inputs have the
-    resized axis in different places.
+    `indices` are the inputs. An input without the resized axis must have size 1 along the axis of that place, or the
+    old size and equal slices; it is then cut to one slice. Raises Blocked for any other input, or if two inputs have
+    the resized axis in different places.
     """
     rank = max(len(step.shape(index)) for index in indices)
     found = {

@@ -19,8 +19,9 @@ END = 2**63 - 1
 def slice_(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the output of Slice, or None if the data does not have it.
 
-    An end that is the old size is replaced. Raises Blocked if the node takes only a part of the axis, or if an end
-    along another axis depends on the axis.
+    An end along the axis that is the old size is changed in the node to the largest integer, which takes all slices.
+    Raises Blocked if the node takes, or may mean to take, only a part of the axis. Raises Blocked, too, if another
+    input has the axis, if ends are not known, or if an end along another axis depends on it.
     """
     step.require_shared(1, 2, 3, 4)
     place = step.place(0)

@@ -127,7 +127,8 @@ def recurrent(step: AxisStep) -> Sequence[Place | None] | None:
 def resize(step: AxisStep) -> Place | None:
     """Return the place of the resized axis in the input and the output, or None if the input does not have it.
 
-    A stated size along it is replaced. Raises Blocked if the node itself scales along it.
+    If the node states the old size along the axis, the node gets the new size. Raises Blocked if the node itself scales
+    along the axis, or may do so.
     """
     step.require_shared(1, 2, 3)
     place = step.place(0)
