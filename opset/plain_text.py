@@ -36,6 +36,11 @@ def table_lines(rows: Sequence[Sequence[str]], indent: str = "  ", right: Iterab
     return lines
 
 
+def count_text(count: int, noun: str) -> str:
+    """Return a number with its noun, in the plural if needed: "no findings", "1 file", "1,000 files"."""
+    return f"{f'{count:,}' if count else 'no'} {noun}{'' if count == 1 else 's'}"
+
+
 def terminal_columns() -> int | None:
     """Return the columns of the terminal that stdout is, None if it is none."""
     try:

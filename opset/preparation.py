@@ -19,6 +19,7 @@ from opset.model.graph.index import Body, FunctionKey, ModelIndex, index_model, 
 from opset.model.graph.sorting import sort_nodes, sorted_orders
 from opset.model.storage.container import Model
 from opset.opsets.registry import Registry, default_registry
+from opset.plain_text import count_text
 from opset.schemas import quirks
 from opset.schemas.model import OpSchema, is_old_value
 from opset.schemas.names import domain_name
@@ -281,5 +282,5 @@ def _apply_fixes(
         counts[node.op_type, fix.name, fix.done] += 1
         fix.apply(node)
     for (op_type, name, done), count in counts.items():
-        notes.append(f"attribute '{name}' of {op_type}, {done}: {count} node{'' if count == 1 else 's'}")
+        notes.append(f"attribute '{name}' of {op_type}, {done}: {count_text(count, 'node')}")
     return model, index_model(model.proto, registry.domains)

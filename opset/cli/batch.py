@@ -54,7 +54,7 @@ from opset.model.storage.container import load_file, load_text
 from opset.model.storage.external import is_external, tensors
 from opset.model.storage.remote import is_remote, local_path
 from opset.model.storage.writing import MODES, save_below, save_in_place
-from opset.plain_text import style_text
+from opset.plain_text import count_text, style_text
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FEW = 10
@@ -425,7 +425,7 @@ class _Batch:
             return
         if len(self.models) != 1:
             counts = [f"{self.statuses[each]:,} {word}" for each, word in words.items() if self.statuses[each]]
-            number = output.count_text(len(self.models), "model")
+            number = count_text(len(self.models), "model")
             self.stream.write(f"{number}{': ' * bool(counts)}{', '.join(counts)}\n")
             if resumed:
                 self.stream.write(f"  {resumed:,} of them were in {safe_text(self.call.reports.journal)} already\n")

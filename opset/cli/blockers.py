@@ -17,7 +17,7 @@ from opset.cli.records import BatchReport, FindingTotal, ModelReport
 from opset.cli.target_options import TargetChoice, target_options
 from opset.errors import FindingList, brief_name, listing, safe_text
 from opset.opsets.registry import Registry
-from opset.plain_text import prose_lines
+from opset.plain_text import count_text, prose_lines
 from opset.schemas.names import qualified_name
 from opset.version_converter import Target, convert_model
 from opset.version_converter.blockers import (
@@ -138,7 +138,7 @@ def _report_lines(report: BlockersReport) -> Iterator[str]:
     total = report.nodes.total
     what = "nothing stands in the way"
     if report.blockers:
-        what = f"{blocked} of {total} node{'' if total == 1 else 's'} blocked" if blocked else "the model is blocked"
+        what = f"{blocked} of {count_text(total, 'node')} blocked" if blocked else "the model is blocked"
     conversion = ConversionReport(
         report.opsets, report.ir_version, report.rewritten, (), report.passed, report.notes, NodeCounts(0, 0, 0, 0, 0)
     )
@@ -151,7 +151,7 @@ def _report_lines(report: BlockersReport) -> Iterator[str]:
 def _blocker_lines(blocker: Blocker) -> Iterator[str]:
     """Yield the lines of one blocker: its operator and number of nodes, the reason, and what helps."""
     if blocker.operator:
-        nodes = _count(blocker.nodes, "node")
+        nodes = count_text(blocker.nodes, "node")
         first = f", the first is {safe_text(blocker.place)}" if blocker.nodes > 1 else f", {safe_text(blocker.place)}"
         version = f" {blocker.version}" if blocker.version else ""  # of an unknown operator there is none
         yield f"  {_name_of(blocker)}{version}: {nodes}{first}"
@@ -164,8 +164,8 @@ def _total_lines(totals: Sequence[TotalBlocker]) -> Iterator[str]:
     """Yield the lines about the blockers of all models together."""
     for each in totals:
         name = _name_of(each) if each.operator else "beside nodes"
-        nodes = f"{_count(each.nodes, 'node')} in " if each.nodes else ""
-        yield f"{name}: {nodes}{_count(each.models, 'model')}"
+        nodes = f"{count_text(each.nodes, 'node')} in " if each.nodes else ""
+        yield f"{name}: {nodes}{count_text(each.models, 'model')}"
         yield from _reason_lines(each)
 
 
@@ -177,7 +177,3 @@ def _reason_lines(blocker: Blocker | TotalBlocker) -> Iterator[str]:
 
 def _name_of(blocker: Blocker | TotalBlocker) -> str:
     return brief_name(qualified_name(blocker.domain, blocker.operator))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

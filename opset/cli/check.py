@@ -22,7 +22,7 @@ from opset.cli.records import BatchReport, FindingTotal, ModelReport
 from opset.errors import CODES, KEPT, SHOWN, Finding, FindingList, ModelError, SchemaError, UsageError, safe_text
 from opset.model import Model
 from opset.opsets.registry import Registry
-from opset.plain_text import style_text, table_lines
+from opset.plain_text import count_text, style_text, table_lines
 from opset.schemas.names import domain_name
 
 SUFFIX = "mended"
@@ -242,7 +242,7 @@ def _check_document(source: Input, settings: CheckSettings) -> ModelReport[Check
             return ModelReport(source.path, None, None, findings, "failed", ModelError.exit_status)
         return ModelReport(source.path, None, CheckReport(len(findings), 0), findings, "broken", 1)
     shown = f"{domain_name(operators.domain)} {operators.version}"
-    count = output.count_text(len(operators.schemas), "operator")
+    count = count_text(len(operators.schemas), "operator")
     report = CheckReport(0, 0, notes=[f"operator set {shown}: {count}", *operators.notes])
     return ModelReport(source.path, None, report, FindingList(), "clean", 0)
 
@@ -289,8 +289,8 @@ def _write_report(report: ModelReport[CheckReport], stream: IO[str], quiet: bool
     if report.errors:
         output.write_errors(report.errors, stream if result is not None else None)
     if result is not None and not quiet:
-        errors = output.count_text(result.error_count, "error")
-        warnings = output.count_text(result.warning_count, "warning")
+        errors = count_text(result.error_count, "error")
+        warnings = count_text(result.warning_count, "warning")
         counts = f"{errors}, {warnings}" if report.errors else "no findings"
         if result.mended_count:
             counts = f"{result.mended_count:,} mended{'; left:' if report.errors else ','} {counts}"
@@ -302,7 +302,7 @@ def _write_report(report: ModelReport[CheckReport], stream: IO[str], quiet: bool
 
 def _detail(result: CheckReport) -> str:
     """Return the numbers of findings on a model, on one line."""
-    return f"{output.count_text(result.error_count, 'error')}, {output.count_text(result.warning_count, 'warning')}"
+    return f"{count_text(result.error_count, 'error')}, {count_text(result.warning_count, 'warning')}"
 
 
 def _mend_lines(result: CheckReport, stream: IO[str]) -> Iterator[str]:

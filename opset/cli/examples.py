@@ -12,6 +12,7 @@ from opset.cli import output
 from opset.docgen.guides import example_files
 from opset.errors import Finding, UsageError, safe_text
 from opset.model.storage.writing import write_files
+from opset.plain_text import count_text
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,6 @@ def command(folder: str, force: bool, form: str) -> int:
         raise UsageError(Finding("U102", "files of the examples exist already", why=why, help=help, file=folder))
     write_files(files, force=force)
     report = WrittenExamples(folder, [*files])
-    what = f"wrote {output.count_text(len(files), 'file')} into {safe_text(folder)}; `opset explain` lists the guides"
+    what = f"wrote {count_text(len(files), 'file')} into {safe_text(folder)}; `opset explain` lists the guides"
     output.write_product(report, lambda: [what], form)
     return 0

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from opset.cli import output
 from opset.cli.configuration import registry_for, schemas_option
 from opset.cli.domains import check_version, known_domain
 from opset.cli.words import Words
 from opset.errors import Finding, UsageError, safe_text
 from opset.opsets.documents.collecting import get_operator_set
 from opset.opsets.documents.writing import FORMS
+from opset.plain_text import count_text
 from opset.schemas.names import domain_name
 
 
@@ -47,7 +47,7 @@ def command(
     if given not in (None, "-"):
         assert given is not None
         operators.save(given, form, force=force)
-        count = output.count_text(len(operators.schemas), "operator")
+        count = count_text(len(operators.schemas), "operator")
         sys.stdout.write(f"wrote {safe_text(given)}: {domain_name(name)} {operators.version}, {count}\n")
         return 0
     form = form or "yaml"

@@ -10,11 +10,11 @@ import click
 
 from opset.cli.batch import Reporting, Verb, VerbCall, load_input, process_files, write_report, writing_options
 from opset.cli.inputs import Input
-from opset.cli.output import count_text
 from opset.cli.records import ModelReport
 from opset.composition.extraction import Extraction, Wanted, extract_part
 from opset.errors import SHOWN, FindingList, brief_name, safe_text
 from opset.opsets.registry import Registry
+from opset.plain_text import count_text
 
 SUFFIX = "part"
 WORDS = {"extracted": "extracted", "failed": "failed"}

@@ -16,7 +16,7 @@ from opset.errors import SchemaError, listing, safe_text
 from opset.opsets.documents.folders import write_operator_files
 from opset.opsets.documents.reading import MAX_DOCUMENT, load_operator_set
 from opset.opsets.registry import default_registry
-from opset.plain_text import table_lines
+from opset.plain_text import count_text, table_lines
 from opset.schemas.names import domain_name
 from opset.workflow.authoring.destinations import own_folder
 
@@ -86,7 +86,7 @@ def command(document: str, folder: Path | None, form: str) -> int:
     report = ImportReport(domain, operators.version, operators.ir_version, names, files, notes, steps)
 
     def lines() -> list[str]:
-        counted = output.count_text(len(operators.schemas), "operator"), output.count_text(len(files), "file")
+        counted = count_text(len(operators.schemas), "operator"), count_text(len(files), "file")
         withdrawn = len(names) - len(operators.schemas)
         more = f" and {withdrawn:,} withdrawn" if withdrawn else ""
         head = f"{domain} {operators.version}: {counted[0]}{more}; wrote {counted[1]} below {safe_text(folder)}"

@@ -17,7 +17,7 @@ from opset.description.report import LowestVersion, ModelDescription, describe
 from opset.errors import SHOWN, FindingList, brief_name, listing, safe_text
 from opset.opsets.registry import Registry
 from opset.opsets.runtimes.names import tables_with, verify_name
-from opset.plain_text import prose_lines, table_lines
+from opset.plain_text import count_text, prose_lines, table_lines
 from opset.version_converter.runtime_survey import RuntimeAnswer, releases_text
 
 WORDS = {"described": "described", "failed": "failed"}
@@ -70,7 +70,7 @@ def describe_file(
 def _detail(model: ModelDescription) -> str:
     """Return the versions and the size of a model, on one line."""
     versions = [f"{each.domain} {each.version}" for each in model.opsets]
-    return f"{listing(versions, SHOWN)}, IR version {model.ir_version}, {_node_count(model)}"
+    return f"{listing(versions, SHOWN)}, IR version {model.ir_version}, {count_text(model.nodes, 'node')}"
 
 
 def _write_report(report: ModelReport[ModelDescription], stream: IO[str], quiet: bool) -> None:
@@ -81,7 +81,7 @@ def _write_report(report: ModelReport[ModelDescription], stream: IO[str], quiet:
 def _report_lines(model: ModelDescription) -> Iterator[str]:
     """Yield the lines about one model: versions and contents, operators, runtimes, notes."""
     opsets = [f"{brief_name(each.domain)} {each.version}" for each in model.opsets]
-    yield f"{listing(opsets, SHOWN)}, IR version {model.ir_version}: {_node_count(model)}"
+    yield f"{listing(opsets, SHOWN)}, IR version {model.ir_version}: {count_text(model.nodes, 'node')}"
     facts = content_rows(model)
     facts += [["model version", model.model_version]] if model.model_version != "0" else []
     lowest = [_lowest_text(each) for each in model.lowest_opsets]
@@ -95,10 +95,6 @@ def _report_lines(model: ModelDescription) -> Iterator[str]:
         yield ""
         yield from _runtime_lines(model.runtimes)
     yield from (f"  note: {safe_text(note)}" for note in model.notes[:SHOWN])
-
-
-def _node_count(model: ModelDescription) -> str:
-    return f"{model.nodes:,} node{'' if model.nodes == 1 else 's'}"
 
 
 def _lowest_text(lowest: LowestVersion) -> str:

@@ -11,11 +11,11 @@ import click
 from opset.cli.batch import Reporting, Verb, VerbCall, load_input, process_files, write_report, writing_options
 from opset.cli.convert import check_option
 from opset.cli.inputs import Input
-from opset.cli.output import count_text
 from opset.cli.records import ModelReport
 from opset.cli.verification import UNVERIFIED, Verifying, verify_options
 from opset.errors import SHOWN, brief_name, safe_text
 from opset.opsets.registry import Registry
+from opset.plain_text import count_text
 from opset.schemas.names import domain_name
 from opset.verification.report import Verification, verification_lines
 from opset.version_converter.inlining import inline_model

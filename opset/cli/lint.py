@@ -21,6 +21,7 @@ from opset.model.storage.writing import write_below
 from opset.opsets.hooks import Table
 from opset.opsets.registry import files_named
 from opset.opsets.runtimes.keys import SCHEMA
+from opset.plain_text import count_text
 from opset.reference import registration as kernels
 from opset.schemas.index import FOLDER
 from opset.schemas.lint.context import InferenceHooks
@@ -141,11 +142,9 @@ def _report_lines(report: LintReport, findings: int) -> list[str]:
         more = f" and {len(unlocked) - SHOWN:,} more" if len(unlocked) > SHOWN else ""
         lines.append(f"not released, since the lock does not have them: {safe_text(', '.join(unlocked[:SHOWN]))}{more}")
     counts = report.checked
-    operators = (
-        f"{output.count_text(counts['operators'], 'operator')} of {output.count_text(counts['domains'], 'domain')}"
-    )
-    unread = f"; {output.count_text(counts['unread'], 'file')} could not be read" if counts["unread"] else ""
-    return [*lines, f"{output.count_text(findings, 'finding')} in {operators}{unread}"]
+    operators = f"{count_text(counts['operators'], 'operator')} of {count_text(counts['domains'], 'domain')}"
+    unread = f"; {count_text(counts['unread'], 'file')} could not be read" if counts["unread"] else ""
+    return [*lines, f"{count_text(findings, 'finding')} in {operators}{unread}"]
 
 
 def _load_adapters(

@@ -11,7 +11,6 @@ import click
 
 from opset.cli.batch import Reporting, Verb, VerbCall, load_input, process_files, write_report, writing_options
 from opset.cli.inputs import STREAM, Input, parse_input
-from opset.cli.output import count_text
 from opset.cli.records import ModelReport
 from opset.cli.target_options import TargetChoice, target_options
 from opset.composition.merging import Joint, Merging, merge_models
@@ -19,6 +18,7 @@ from opset.errors import SHOWN, Finding, FindingList, UsageError, brief_name, li
 from opset.model.storage.container import Model
 from opset.model.storage.external import leads_out, locations
 from opset.opsets.registry import Registry
+from opset.plain_text import count_text
 from opset.schemas.names import domain_name
 
 SUFFIX = "merged"

@@ -19,7 +19,7 @@ from opset.description.structure.comparing import PartCounts, StructureCompariso
 from opset.description.structure.folding import SIGNS
 from opset.errors import SHOWN, Finding, FindingList, UsageError, VersionError, safe_text
 from opset.model.model_version import LEVELS, ModelVersion
-from opset.plain_text import style_text
+from opset.plain_text import count_text, style_text
 from opset.reports.files import check_page_file, write_page
 
 _COLORS = {"added": "green", "removed": "red", "changed": "yellow"}
@@ -163,7 +163,7 @@ def _structure_lines(structure: StructureComparison, stream: IO[str]) -> Iterato
         yield f"  nodes    {_counts_text(structure.nodes)}"
         yield f"  weights  {_counts_text(structure.weights)}"
     if structure.annotated:
-        yield f"  {output.count_text(structure.annotated, 'node')} with other metadata or documentation"
+        yield f"  {count_text(structure.annotated, 'node')} with other metadata or documentation"
     for change in structure.changes[:SHOWN]:
         body = f", {change.body}" if change.body else ""
         line = f"{SIGNS[change.change]} {change.place}{body}"

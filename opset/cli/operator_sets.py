@@ -9,7 +9,7 @@ from opset.catalog import Member, OperatorSetDifference, OperatorSetFacts
 from opset.cli.domains import check_version, known_domain
 from opset.errors import escape_text, safe_text
 from opset.opsets.registry import Registry
-from opset.plain_text import prose_lines, style_text, table_lines
+from opset.plain_text import count_text, prose_lines, style_text, table_lines
 
 
 def domain_with_versions(registry: Registry, domain: str, *versions: int) -> str:
@@ -23,8 +23,7 @@ def domain_with_versions(registry: Registry, domain: str, *versions: int) -> str
 def opset_lines(opset: OperatorSetFacts) -> list[str]:
     """Return a version of an operator set as text."""
     title = style_text(safe_text(f"{opset.domain} {opset.version}"), "bold", sys.stdout)
-    count = len(opset.operators)
-    facts = [f"{count} operator{'' if count == 1 else 's'}"]
+    facts = [count_text(len(opset.operators), "operator")]
     facts += [f"in onnx {', '.join(opset.releases)}"] if opset.releases else []
     lines = [f"{title}  ({'; '.join(facts)})"]
     lines += _member_lines({"new": opset.new, "changed": opset.changed, "withdrawn": opset.withdrawn})

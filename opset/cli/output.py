@@ -89,11 +89,6 @@ def json_text(report: object) -> str:
     return json.dumps(json_object(report), indent=1, default=json_object, allow_nan=False) + "\n"
 
 
-def count_text(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural if needed: "no findings", "1 file", "1,000 files"."""
-    return f"{f'{number:,}' if number else 'no'} {noun}{'' if number == 1 else 's'}"
-
-
 def json_object(report: object) -> dict[str, object] | str:
     """Return a report as a JSON object, in which dataclasses stay as they are until the encoder reaches them.
 

@@ -10,6 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from opset.cli import output
 from opset.cli.inputs import STREAM
 from opset.errors import CODES, Finding, FindingList, NodeLocation, NodeReference, safe_text
+from opset.plain_text import count_text
 from opset.schemas.names import qualified_name
 
 Result = TypeVar("Result")
@@ -162,7 +163,7 @@ def total_lines(totals: Sequence[FindingTotal], most: int) -> list[str]:
     lines = []
     for each in totals[:most]:
         name = f"{safe_text(each.operator)}: " if each.operator else ""
-        counts = f"{output.count_text(each.findings, 'finding')} in {output.count_text(each.models, 'model')}"
+        counts = f"{count_text(each.findings, 'finding')} in {count_text(each.models, 'model')}"
         lines.append(f"{each.code} {name}{counts}: {safe_text(each.why) or CODES.get(each.code, '')}")
         lines += [f"  help: {safe_text(each.help)}"] if each.help else []
     return [*lines, f"… and {len(totals) - most:,} more"] if len(totals) > most else lines

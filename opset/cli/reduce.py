@@ -11,11 +11,11 @@ import click
 
 from opset.cli.batch import Reporting, Verb, VerbCall, load_input, process_files, write_report, writing_options
 from opset.cli.inputs import Input, dims_option
-from opset.cli.output import count_text
 from opset.cli.records import ModelReport
 from opset.cli.target_options import TargetChoice, target_options
 from opset.errors import Finding, FindingList, UsageError, safe_text
 from opset.opsets.registry import Registry
+from opset.plain_text import count_text
 from opset.reduction.reducing import MAX_TRIES, SECONDS, Reduction, reduce_model, symptom_of_conversion
 from opset.reduction.symptoms import Fails, Symptom
 from opset.version_converter import Target

@@ -37,7 +37,7 @@ from opset.errors import SHOWN, Finding, UsageError, brief_name, escape_text, qu
 from opset.model.graph.index import ModelIndex
 from opset.opsets.registry import Registry
 from opset.opsets.releases import RELEASES
-from opset.plain_text import style_text, table_lines
+from opset.plain_text import count_text, style_text, table_lines
 from opset.schemas.model import example_versions
 from opset.schemas.names import normalize_domain, qualified_name
 
@@ -196,12 +196,12 @@ def content_rows(contents: ModelContents | ModelDescription) -> list[list[str]]:
     rows += _value_rows("inputs", contents.inputs) + _value_rows("outputs", contents.outputs)
     weights = contents.weights
     tensors, elements = sum(each.tensors for each in weights), sum(each.elements for each in weights)
-    size = bytes_text(sum(each.bytes for each in weights))
-    types = ", ".join(f"{each.type} {bytes_text(each.bytes)}" for each in weights)
+    size = count_text(sum(each.bytes for each in weights), "byte")
+    types = ", ".join(f"{each.type} {count_text(each.bytes, 'byte')}" for each in weights)
     text = f"{tensors:,} with {elements:,} parameters, {size}: {types}"
     rows.append(["weights", text if tensors else "none"])
     for data in contents.external_data[:SHOWN]:
-        what = f"{data.tensors:,} tensor{'' if data.tensors == 1 else 's'}, {bytes_text(data.bytes)}"
+        what = f"{count_text(data.tensors, 'tensor')}, {count_text(data.bytes, 'byte')}"
         rows.append(["external data", f"{brief_name(data.location)}: {what}"])
     return rows
 
@@ -210,11 +210,6 @@ def _value_rows(title: str, values: Sequence[DescribedValue]) -> list[list[str]]
     rows = [[brief_name(each.name), each.type or "of no stated type"] for each in values[:SHOWN]]
     lines = [[title if not number else "", " ".join(row)] for number, row in enumerate(rows)]
     return [*lines, ["", f"… and {len(values) - SHOWN:,} more"]] if len(values) > SHOWN else lines
-
-
-def bytes_text(count: int) -> str:
-    """Return a number of bytes with its unit."""
-    return f"{count:,} byte{'' if count == 1 else 's'}"
 
 
 def operator_rows(operators: Sequence[UsedOperator], functions: Sequence[CalledFunction]) -> list[list[str]]:

@@ -26,7 +26,7 @@ from opset.cli.words import with_guess
 from opset.docgen.outcomes import table_file
 from opset.errors import Finding, FindingList, SchemaError, UsageError, listing, safe_text
 from opset.opsets.registry import Registry
-from opset.plain_text import table_lines
+from opset.plain_text import count_text, table_lines
 from opset.schemas.index import FOLDER
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
@@ -259,5 +259,4 @@ def _report_lines(report: Examination, parts: Sequence[ExampleCounts]) -> Iterat
         if reasons:
             texts = [f"{safe_text(why)} ({count:,})" for why, count in reasons]
             yield f"{part}, not run: {listing(texts, REASONS, str)}"
-    count = len(report.findings)
-    yield f"{count or 'no'} finding{'' if count == 1 else 's'}" if report.has_run else "nothing was tested"
+    yield count_text(len(report.findings), "finding") if report.has_run else "nothing was tested"

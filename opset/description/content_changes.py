@@ -21,6 +21,7 @@ from opset.model.storage.external import is_external, reference, tensors
 from opset.model.storage.source import CHUNK
 from opset.model.storage.tensor import data_range
 from opset.model.storage.wire import Segment
+from opset.plain_text import count_text
 from opset.schemas.names import domain_name
 
 MAX_COMPARED: Final = 1 << 35
@@ -122,13 +123,8 @@ def _list_changes(kind: str, place: str, noun: str, before: Any, after: Any) -> 
         for messages, datas in zip((before, after), lists, strict=True)
     ]
     names = [name for name in named[0] | named[1] if named[0].get(name) != named[1].get(name)]
-    counts = (_count_text(len(each), noun) for each in lists) if len(lists[0]) != len(lists[1]) else ()
+    counts = (count_text(len(each), noun) for each in lists) if len(lists[0]) != len(lists[1]) else ()
     yield ContentChange(kind, f"{place}: {listing(names, 3)}" if names else place, *counts)
-
-
-def _count_text(count: int, noun: str) -> str:
-    """Return a number with its noun, in the plural if needed."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _without_data(model: Model, segments: list[Segment]) -> Any:

@@ -26,6 +26,7 @@ from opset.explanations import body_of
 from opset.file_names import slug
 from opset.model.elements import ELEMENTS
 from opset.opsets.releases import RELEASES, Release
+from opset.plain_text import count_text
 from opset.schemas.model import OpSchema
 from opset.schemas.names import domain_name
 
@@ -188,7 +189,7 @@ def _domain_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexP
     for domain in site.paths.domains:
         members = [operator for operator in operators if operator.domain == domain]
         newest = site.registry.domains[domain]
-        lead = f"{count_words(len(members), 'operator')}; the newest version of the operator set is {newest}."
+        lead = f"{count_text(len(members), 'operator')}; the newest version of the operator set is {newest}."
         versions = [link(each, f"../{site.paths.opset(domain, each)}") for each in range(newest, 0, -1)]
         rows = [_operator_row(site, member, "../") for member in members]
         parts = [part("Versions", names=versions), part("Operators", operators=rows)]
@@ -247,7 +248,7 @@ def _opset_page(site: Site, domain: str, version: int, data: OperatorSetFacts) -
     ]
     parts.append(part("Before and after", names=neighbors))
     text = " ".join(["opset", str(version), *(each.operator for each in (*data.new, *data.changed, *data.withdrawn))])
-    lead = f"{count_words(len(data.operators), 'operator')}{releases}."
+    lead = f"{count_text(len(data.operators), 'operator')}{releases}."
     path = site.paths.opset(domain, version)
     title, brought = f"{domain_name(domain)} {version}", [each.operator for each in (*data.new, *data.changed)]
     description = f"Operators of {title}{releases}, and what it brought: {_first_names(brought) or 'no change'}."
@@ -349,11 +350,6 @@ def _first_names(names: Sequence[str]) -> str:
     return listing(names, DESCRIBED)
 
 
-def count_words(count: int, noun: str) -> str:
-    """Return a count with its noun: "1 operator", "2 operators"."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def _tags_page() -> IndexPage:
     """Return the page that explains the tags beside operators, constraints, special cases and examples."""
     lead = "What the small words beside names mean."
@@ -373,7 +369,7 @@ def _family_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexP
         names.append({**link(family, f"../{path}"), "note": str(len(members))})
         parts = [part(operators=[_operator_row(site, member, "../") for member in members])]
         text = f"{family.replace('_', ' ')} {' '.join(member.name for member in members)}"
-        count = f"{count_words(len(members), 'operator')}."
+        count = f"{count_text(len(members), 'operator')}."
         trail = [link("Families", "index.html")]
         description = f"Operators of the family {family}: {_first_names([each.name for each in members])}."
         yield index_page(

@@ -20,7 +20,6 @@ from opset.docgen.guides import guides
 from opset.docgen.index_pages import (
     IndexPage,
     OperatorEntry,
-    count_words,
     index_page,
     index_pages,
     link,
@@ -37,6 +36,7 @@ from opset.docgen.styles import base_stylesheet
 from opset.docgen.verb_pages import INDEX as INDEX_OF_VERBS
 from opset.docgen.verb_pages import VerbPage, verb_pages
 from opset.opsets.registry import Registry
+from opset.plain_text import count_text
 from opset.schemas.names import domain_name
 
 MENU = (
@@ -138,7 +138,7 @@ def _environment(count: int, has_runtimes: bool, has_verbs: bool) -> Environment
     environment.globals |= {
         "site_name": "Operator sets",
         "opset_version": __version__,
-        "operator_count": count_words(count, "operator"),
+        "operator_count": count_text(count, "operator"),
         "menu": [{"name": name, "path": path} for name, path in MENU if not lacking.get(path)],
     }
     return environment
@@ -151,7 +151,7 @@ def _home_page(site: Site, operators: list[OperatorEntry]) -> dict[str, Any]:
         newest = site.registry.domains[domain]
         entry = link(domain_name(domain), site.paths.domain(domain))
         domains.append(
-            {**entry, "note": f"{count_words(len(site.registry.operators(domain)), 'operator')}, version {newest}"}
+            {**entry, "note": f"{count_text(len(site.registry.operators(domain)), 'operator')}, version {newest}"}
         )
     first = [{**link(guide.title, Paths.guide(guide.name)), "note": guide.summary} for guide in guides()[1:]]
     parts = []
@@ -159,7 +159,7 @@ def _home_page(site: Site, operators: list[OperatorEntry]) -> dict[str, Any]:
         names = [site.link(operator.name, domain, "") for operator in operators if operator.domain == domain]
         parts.append(part(f"Operators of {domain_name(domain)}", names=names))
     parts += [part("Domains", names=domains), part("Guides", names=first, described=True)]
-    number = count_words(len(operators), "operator")
+    number = count_text(len(operators), "operator")
     lead = f"{number}: the meaning of each, version by version, and what a conversion does with it."
     begin = code.highlight(BEGIN, "console") if "" in site.paths.domains else ""
     return index_page("index.html", "index", "Operator sets", lead=lead, body=begin, parts=parts).page

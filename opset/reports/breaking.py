@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from opset.plain_text import count_text
 from opset.reports.frame import (
     BAD,
     GOOD,
@@ -28,7 +29,7 @@ _SEVERITIES: Final = {"ERR": ("break", BAD), "WARN": ("warning", WARN), "INFO": 
 def breaking_page(document: Mapping[str, Any], command: str = "") -> str:
     """Return the page of a comparison of two states of schemas, made of its report as JSON."""
     counts = document["counts"]
-    words = [f"{counts[key]:,} {noun}{'' if counts[key] == 1 else 's'}" for key, (noun, _) in _SEVERITIES.items()]
+    words = [count_text(counts[key], noun) for key, (noun, _) in _SEVERITIES.items()]
     words += [f"{counts['approved']:,} approved"] if counts["approved"] else []
     verdict = Cell(
         f"{'Clean' if document['clean'] else 'Breaking'}: {', '.join(words)}", GOOD if document["clean"] else BAD

@@ -11,6 +11,7 @@ from opset.description.structure.folding import fold_names
 from opset.docgen.body import replacement_pictures
 from opset.errors import KEPT, listing
 from opset.opsets.releases import RELEASES
+from opset.plain_text import count_text
 from opset.reports.frame import (
     QUIET,
     Cell,
@@ -133,7 +134,7 @@ def change_parts(
         total = sum(kind.nodes for kind in kept)
         rows = [_row_of(kind, several) for kind in kept]
         table = first_rows("Operators that stay as they are", head[: 3 + several], rows)
-        folded.append(Folded(f"Nodes that stay as they are: {total:,}, of {len(kept):,} operators", table))
+        folded.append(Folded(f"Nodes that stay as they are: {total:,}, of {count_text(len(kept), 'operator')}", table))
     if passed:
         rows = [[Cell(f"{domain}.{name}"), number_cell(f"{count:,}")] for (domain, name), count in passed.items()]
         table = first_rows("Operators of domains without schemas", ["operator", "nodes"], rows)

@@ -119,6 +119,15 @@ class Use:
         size = shape[axis]
         return size if isinstance(size, int) and size > 0 else default
 
+    def integers(self, position: int) -> tuple[int, ...]:
+        """Return the elements of an input that inference computed, such as sizes; () if one is no known integer."""
+        scope, name = self.scope, self.inputs[position]
+        while scope is not None and name not in scope.types:
+            scope = scope.parent
+        found = None if scope is None else scope.constants.get(name)
+        whole = found is not None and all(isinstance(each, int) for each in found.values)
+        return tuple(found.values) if found is not None and whole else ()
+
     def count(self) -> int:
         """Return the number of elements of the input itself, 0 if it is not known or beyond MAX_LISTED."""
         shape = self.shape(self.position)
@@ -316,6 +325,13 @@ def _cropped_or_padded(use: Use) -> Demand | None:
     )
 
 
+def _around_sizes(use: Use) -> Demand | None:
+    """Return integers from 1 to some beyond the sizes that they are compared with, None if these are not known."""
+    sizes = use.integers(1 - use.position) if len(use.inputs) == 2 else ()
+    fits = bool(sizes) and use.count() == len(sizes) and min(sizes) > 0
+    return Demand(low=1, bounds=tuple(size + _SMALL for size in sizes)) if fits else None
+
+
 def _beyond_float8(use: Use) -> Demand | None:
     """Return numbers within the range of 8 bits and beyond it, if they are cast to such a type."""
     kind = element_name(use.attribute("to", 0)) or ""
@@ -358,6 +374,7 @@ def _ratio(use: Use) -> Demand:
 
 _WIDE = _whole(-(2**31), 2**31 - 1)
 _BYTES = _whole(-128, 255)
+_COMPARING = ("Less", "Greater", "LessOrEqual", "GreaterOrEqual", "Max", "Min")
 _POSITIVE = _real(0.1, 3)
 _UNIT = _real(-0.9, 0.9)
 _REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
@@ -395,6 +412,7 @@ RULES: Mapping[tuple[str, int], Rule] = {
     ("MelWeightMatrix", 3): _whole(0, 100), ("MelWeightMatrix", 4): _whole(3000, 4000),
     ("Clip", 1): _real(-1, 0, beyond=2), ("Clip", 2): _real(0.25, 1.5, beyond=2),
     ("CenterCropPad", 1): _cropped_or_padded,
+    **{(name, at): _around_sizes for name in _COMPARING for at in (0, 1)},
     ("Attention", 3): _scores, ("Attention", 6): lambda use: Demand(1, use.size(1, -2)),
     ("TensorScatter", 2): _place_in_cache, ("RotaryEmbedding", 3): lambda use: Demand(0, use.size(1, 0) - 1),
     **{(f"Bitwise{name}", at): _WIDE for name in ("And", "Or", "Xor", "Not") for at in (0, 1)}, ("BitShift", 0): _WIDE,

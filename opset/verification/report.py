@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from opset.errors import FindingList, brief_name, safe_text
+from opset.plain_text import count_text
 
 SAME, DIFFERENT, NOT_COMPARED = "same", "different", "not compared"
 SHARES = (0.001, 0.01, 0.1, 1, 10, 100)
@@ -112,7 +113,7 @@ def _runs_in_words(runs: Sequence[VerifiedRun]) -> str:
     done = [run for run in runs if run.verdict in (SAME, DIFFERENT)]
     sizes = dict.fromkeys(" ".join(f"{safe_text(name)}={size}" for name, size in run.sizes.items()) for run in done)
     named = [each for each in sizes if each]
-    words = f"{len(done)} run{'' if len(done) == 1 else 's'}"
+    words = count_text(len(done), "run")
     return f"{words} ({'; '.join(named)})" if named else words
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from opset.errors import SHOWN, ModelError, brief_name, listing, safe_text
 from opset.model.graph.index import BodyLabels
-from opset.plain_text import table_lines
+from opset.plain_text import count_text, table_lines
 from opset.schemas.names import domain_name, qualified_name
 from opset.version_converter.result import Action, Conversion
 
@@ -180,13 +180,13 @@ def report_lines(report: ConversionReport) -> list[str]:
     if total:
         words = ("converted", "kept", "passed through", "refused")
         parts = [f"{number} {word}" for number, word in zip(numbers, words, strict=True) if number]
-        lines.append(f"  {_number_of_nodes(total)}: {', '.join(parts)}")
+        lines.append(f"  {count_text(total, 'node')}: {', '.join(parts)}")
     return lines
 
 
 def refusal_line(nodes: NodeCounts) -> str:
     """Return the last line of text about a refused conversion, with how many nodes prevent it."""
-    what = f"{nodes.refused} of {_number_of_nodes(nodes.total)}" if nodes.refused else "the model"
+    what = f"{nodes.refused} of {count_text(nodes.total, 'node')}" if nodes.refused else "the model"
     return f"{what} cannot be converted; nothing was written."
 
 
@@ -228,8 +228,3 @@ def _versions_text(versions: ImportedVersion | IrVersions | OperatorGroup) -> st
     """Return versions as text: "13 -> 21"; only the first if they are equal, or if there is none after."""
     same = versions.before == versions.after
     return f"{versions.before}" if same or not versions.after else f"{versions.before} -> {versions.after}"
-
-
-def _number_of_nodes(count: int) -> str:
-    """Return a number of nodes as text: "1 node", "2 nodes"."""
-    return f"{count} node{'' if count == 1 else 's'}"

@@ -108,7 +108,7 @@ def test_operators_that_change_stay_and_are_passed_through_have_a_table_each():
         ["Gelu", "20", "2", "lowered to Mul", "number 3, g; act, g"],
     ]
     assert rows_of(kept.table) == [["operator", "version", "nodes"], ["Relu", "14", "2"]]
-    assert kept.title == "Nodes that stay as they are: 2, of 1 operators"
+    assert kept.title == "Nodes that stay as they are: 2, of 1 operator"
     assert rows_of(passed.table) == [["operator", "nodes"], ["x.Op", "3"]]
     assert passed.title == "Nodes of domains without schemas, which are passed through: 3"
     assert part.texts == []

@@ -108,6 +108,15 @@ def test_two_demands_are_met_together_if_they_can_be(one, other, met):
          Demand(low=1, bounds=(7, 6))),
         ("(float[4, 3] x, int64[1] n) => (float[A, B] y) { y = CenterCropPad <axes = [1]> (x, n) }", "n",
          Demand(low=1, bounds=(6,))),
+        ("(float[4, 3] x, int64[2] n) => (bool[A] y) { s = Shape (x) y = Less (s, n) }", "n",
+         Demand(low=1, bounds=(7, 6))),
+        ("(float[4, 3] x, int64[2] n) => (bool[A] y) { s = Shape (x) y = GreaterOrEqual (n, s) }", "n",
+         Demand(low=1, bounds=(7, 6))),
+        ("(float[4, 3] x, int64[2] n) => (int64[A] y) { s = Shape (x) y = Max (n, s) }", "n",
+         Demand(low=1, bounds=(7, 6))),
+        ("(float[4, 3] x, int64[2] n, bool c) => (bool[A] y) { s = Shape (x) y = If (c) <then_branch = t () => "
+         "(bool[B] u) { u = Greater (s, n) }, else_branch = e () => (bool[C] v) { v = Cast <to = 9> (s) }> }", "n",
+         Demand(low=1, bounds=(7, 6))),
         ("(float[3, 2, 3] t, int64[4] n) => (float[A, B, C, D] y) { y = AffineGrid (t, n) }", "n",
          Demand(fixed=(3, 1, 4, 5), others=((3, 2, 5, 4),))),
         ("(float[3, 3, 4] t, int64[5] n) => (float[A, B, C, D, E] y) { y = AffineGrid (t, n) }", "n",
@@ -132,6 +141,11 @@ def test_an_operator_demands_what_suits_it(text, name, demand):
     ("text", "version", "name"),
     [
         ("(float[A, B] x, int64[2] a) => (float[C] y) { y = Relu (x) }", 17, "x"),
+        ("(float[A, 3] x, int64[2] n) => (bool[A] y) { s = Shape (x) y = Less (s, n) }", 17, "n"),
+        ("(float[0, 3] x, int64[2] n) => (bool[A] y) { s = Shape (x) y = Less (s, n) }", 17, "n"),
+        ("(float[4, 3] x, int64 n) => (bool[A] y) { s = Shape (x) y = Less (s, n) }", 17, "n"),
+        ("(int64[2] m, int64[2] n) => (bool[A] y) { y = Less (m, n) }", 17, "n"),
+        ("(float[4, 3] x, int64[2] m, int64[2] n) => (int64[A] y) { s = Shape (x) y = Max (n, s, m) }", 17, "n"),
         ("(float[3] a, float[3] b) => (float[A] y) { y = Div (a, b) }", 17, "b"),
         ("(float[4] x, float[4] m) => (float[A] y) { s = Add (x, m) y = Abs (s) }", 17, "m"),
         ("(float[A, 3] x, int64[A] s) => (float[B, C] y) { n = Shape (x) y = Cast <to = 1> (n) }", 17, "x"),
@@ -436,8 +450,9 @@ low=4, high=4: OneHot 1, STFT 3, MelWeightMatrix 0
 low=1: TopK 1, RNN 4, GRU 4, LSTM 4, ReverseSequence 1, NonMaxSuppression 2, CenterCropPad 1, Attention 6
 low=1, high=2: Tile 1, Range 2, STFT 1
 low=1, high=1: Expand 1, DFT 2
-nothing: Reshape 1, Div 1, Mod 1, Cast 0, CastLike 0, LabelEncoder 0, CategoryMapper 0, OneHotEncoder 0,
-    TfIdfVectorizer 0, StringNormalizer 0
+nothing: Reshape 1, Div 1, Mod 1, Less 0, Less 1, Greater 0, Greater 1, LessOrEqual 0, LessOrEqual 1,
+    GreaterOrEqual 0, GreaterOrEqual 1, Max 0, Max 1, Min 0, Min 1, Cast 0, CastLike 0, LabelEncoder 0,
+    CategoryMapper 0, OneHotEncoder 0, TfIdfVectorizer 0, StringNormalizer 0
 low=1, high=4, beyond=1: ConstantOfShape 0
 high=1: Range 0
 low=4, high=6, beyond=5: Range 1

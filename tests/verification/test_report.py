@@ -45,7 +45,7 @@ def test_an_output_is_a_line(changes, text):
 @pytest.mark.parametrize(
     ("runs", "text"),
     [
-        ([], "0 runs"),
+        ([], "no runs"),
         ([RUN], "1 run"),
         ([RUN, replace(RUN, verdict="different"), replace(RUN, verdict="not compared", sizes={"N": 9})], "2 runs"),
         ([replace(RUN, sizes={"N": 2, "M": 3}), RUN, replace(RUN, sizes={"N": 4}), replace(RUN, sizes={"N": 4})],

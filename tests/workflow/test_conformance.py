@@ -319,7 +319,7 @@ COLUMNS = (
 )
 PAGE = """# Conformance of it 1.2
 
-12 cases of 2 operators in 4 versions were run on it 1.2.
+12 cases of 2 operators in 4 versions ran on it 1.2.
 
 | result | cases | meaning |
 | --- | --- | --- |

@@ -126,7 +126,7 @@ def test_all_tables_of_a_run():
          [["Scale", "1, 7", "int8", "4r", "of r1, of r7", "no Scale"]], False),
         ("Accepted", [*cases, "what is broken"], [["Scale", "1", "bool", "1a", "of bad", "C1"]], False),
     ]  # fmt: skip
-    text = "11 cases of 2 operators in 3 versions were run on npu 1.0."
+    text = "11 cases of 2 operators in 3 versions ran on npu 1.0."
     assert tables(run)[0].text == text
     page, marked = html_text(run), markdown_text(run)
     assert marked.startswith(f"# Conformance of npu 1.0\n\n{text}\n\n| result |") and "bad <b>" not in page
@@ -136,6 +136,4 @@ def test_all_tables_of_a_run():
 def test_a_run_without_faults_has_no_tables_of_them():
     run = corpus_results(RuntimeUnderTest("npu", ""), RUN[:1], {})
     assert [each.title for each in tables(run)] == ["", "Operators of ai.onnx", "Element types"]
-    assert markdown_text(run).startswith(
-        "# Conformance of npu\n\n1 cases of 1 operators in 1 versions were run on npu."
-    )
+    assert markdown_text(run).startswith("# Conformance of npu\n\n1 case of 1 operator in 1 version ran on npu.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from opset.budget import Budget, Limits
 from opset.errors import ComparisonError, Finding, listing
 from opset.opsets.registry import Registry
+from opset.plain_text import count_text
 from opset.schemas.names import domain_name
 from opset.workflow.breaking.example_rule import MOST, changed_versions
 from opset.workflow.breaking.report import INFO, NONE, Break, ComparisonReport, sort_findings
@@ -57,7 +58,7 @@ def compare(
     versions = sum(len(each.versions) for each in new_state.operators.values())
     count = len(new_state.operators)
     domains = listing(list(map(domain_name, new_state.domains)), 3)
-    compared = f"{count} operator{'' if count == 1 else 's'} of {domains} at {old_state.name} beside {new_state.name}"
+    compared = f"{count_text(count, 'operator')} of {domains} at {old_state.name} beside {new_state.name}"
     return ComparisonReport(compared, count, versions, sort_findings(findings), _notes(comparison))
 
 
@@ -80,7 +81,7 @@ def _notes(comparison: StateComparison) -> tuple[str, ...]:
         notes.append(f"of a release, the lock has signatures alone; {other}")
     count = len(changed_versions(comparison)) if comparison.registry is not None else 0
     if count > MOST:
-        notes.append(f"the examples of {count} operators that changed were not run, which is what opset test does")
+        notes.append(f"the examples of {count:,} operators that changed were not run, which is what opset test does")
     return tuple(notes)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from opset.errors import listing
 from opset.opsets.registry import default_registry
+from opset.plain_text import count_text
 from opset.schemas.lint.body_types import refused_types
 from opset.workflow.breaking.report import ERR, FORBIDDEN, INFO, NEW_VERSION, NONE, WARN
 from opset.workflow.breaking.rules import BREAKING, OPSETS, TYPES, RuleFinding, StateComparison, VersionPair
@@ -54,7 +55,7 @@ def _type_set_edited(comparison: StateComparison) -> Iterator[RuleFinding]:
             message += "; no released version changed with it"
             yield RuleFinding(message, (), INFO, NONE, "", domain, place=place)
             continue
-        message += f"; with it, {len(moved)} released version{'' if len(moved) == 1 else 's'} changed"
+        message += f"; with it, {count_text(len(moved), 'released version')} changed"
         help = f"give the edited set a name of its own, as {name}_2, and use that in new versions"
         yield RuleFinding(f"{message}: {listing(moved, 5)}", (), "", "", help, domain, place=place)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opset.errors import listing
+from opset.plain_text import count_text
 from opset.schemas.diff import signature_diff
 from opset.schemas.lock import signature_hash
 from opset.schemas.names import domain_name, normalize_domain
@@ -31,7 +32,7 @@ def _domain_removed(comparison: StateComparison) -> Iterator[RuleFinding]:
             continue
         names = {name for each, name in comparison.old.operators if each == domain}
         again = [each for each in new if names & {name for other, name in comparison.new.operators if other == each}]
-        message = f"the domain, of {len(names)} operator{'' if len(names) == 1 else 's'}, is gone"
+        message = f"the domain, of {count_text(len(names), 'operator')}, is gone"
         message += f"; {listing(list(map(domain_name, again)))} has operators of the same names" if again else ""
         help = "models import a domain by its name: restore the folder, and add the new name beside it"
         yield RuleFinding(message, domain=domain, help=help)
@@ -194,4 +195,4 @@ def _domain_added(comparison: StateComparison) -> Iterator[RuleFinding]:
     for domain in comparison.new.domains:
         if domain not in comparison.old.domains and not comparison.partial:
             count = sum(each == domain for each, _ in comparison.new.operators)
-            yield RuleFinding(f"the domain was added, with {count} operator{'' if count == 1 else 's'}", domain=domain)
+            yield RuleFinding(f"the domain was added, with {count_text(count, 'operator')}", domain=domain)

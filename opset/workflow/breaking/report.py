@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from opset.errors import escape_text, listing, safe_text
+from opset.plain_text import count_text
 from opset.schemas.names import domain_name
 
 ERR, WARN, INFO = "ERR", "WARN", "INFO"
@@ -111,7 +112,7 @@ class ComparisonReport:
         """Return one line with the names of the compared states and the numbers of findings."""
         counts = self.counts()
         nouns = {ERR: "break", WARN: "warning", INFO: "notice"}
-        words = [f"{counts[key] or 'no'} {noun}{'' if counts[key] == 1 else 's'}" for key, noun in nouns.items()]
+        words = [count_text(counts[key], noun) for key, noun in nouns.items()]
         words += [f"{counts['approved']} approved"] if counts["approved"] else []
         return f"{self.compared}: {', '.join(words)}"
 

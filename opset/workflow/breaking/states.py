@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from opset.errors import ComparisonError, Finding, SchemaError
 from opset.opsets.registry import Registry, default_registry, files_named
 from opset.opsets.releases import RELEASES, Release
+from opset.plain_text import count_text
 from opset.schemas.index import FOLDER
 from opset.schemas.model import Change, Docs, Example, OpSchema, example_versions
 from opset.schemas.names import domain_name
@@ -314,8 +315,7 @@ def base_type_sets(complete: bool) -> TypeSets | None:
 
 def unreadable_error(name: str, error: SchemaError) -> ComparisonError:
     """Return the error B192: the YAML of the state `name` cannot be read; it has all findings of `error`."""
-    count = len(error.findings) + error.omitted
-    why = f"{count} finding{'' if count == 1 else 's'}, below"
+    why = f"{count_text(len(error.findings) + error.omitted, 'finding')}, below"
     help = "nothing was compared; mend the files, or compare with a state that this version of opset reads"
     head = Finding("B192", f"the schemas of {name} cannot be read", why=why, help=help)
     return ComparisonError([head, *error.findings])

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from opset.errors import Finding, UsageError, listing
+from opset.plain_text import count_text
 from opset.schemas.names import domain_name
 from opset.schemas.untrusted_files import file_bytes, parse_json
 from opset.workflow.conformance.results import ACCEPTED, BAD, GOOD, KINDS, REFUSED, RESULTS, Result
@@ -277,7 +278,8 @@ def _totals_table(run: CorpusResults) -> MatrixTable:
     rows = [[name, f"{whole[name]:,}", MEANINGS[name]] for name in RESULTS if whole[name]]
     versions = sum(len(each.versions) for each in run.operators)
     text = (
-        f"{sum(whole.values()):,} cases of {len(run.operators)} operators in {versions} versions were run on "
+        f"{count_text(sum(whole.values()), 'case')} of {count_text(len(run.operators), 'operator')} in "
+        f"{count_text(versions, 'version')} ran on "
         f"{' '.join(filter(None, run.runtime[:2]))}."
     )
     return MatrixTable("", text, ("result", "cases", "meaning"), rows)

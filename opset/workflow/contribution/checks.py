@@ -10,6 +10,7 @@ from opset.docgen.markdown import operator_section
 from opset.errors import Finding, RunError, safe_text
 from opset.inference.registration import LAYER as RULES
 from opset.opsets.releases import RELEASES
+from opset.plain_text import count_text
 from opset.reference.example_models import model_of
 from opset.reference.registration import LAYER as KERNELS
 from opset.schemas.lint.context import LINT
@@ -32,7 +33,6 @@ from opset.workflow.contribution.reviewed_version import (
     WITHDRAWAL,
     Evidence,
     ReviewedVersion,
-    count_text,
     is_any,
     is_withdrawn,
 )
@@ -145,7 +145,9 @@ def check_examples_on_page(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence of whether an example with outputs holds for the version, so that its page shows one."""
     examples = [*version.examples_with_outputs]
     if examples:
-        yield Evidence(PASSED, f"{count_text(len(examples))} on its page", version.example_place(examples[0]))
+        yield Evidence(
+            PASSED, f"{count_text(len(examples), 'example')} on its page", version.example_place(examples[0])
+        )
     else:
         why = "no example with outputs holds for it"
         yield Evidence(MISSING, why, version.examples_place, "add one below 'examples:'")
@@ -202,11 +204,13 @@ def _test_results(version: ReviewedVersion, part: str, what: str) -> Iterator[Ev
         help = each.help or f"opset test {version.title}@{version.since} shows it alone"
         yield Evidence(MISSING, f"{each.message}: {each.why}", each.place, help)
     if report.passed[part]:
-        yield Evidence(PASSED, f"{count_text(report.passed[part])} {what}", version.example_place(version.examples[0]))
+        yield Evidence(
+            PASSED, f"{count_text(report.passed[part], 'example')} {what}", version.example_place(version.examples[0])
+        )
     if not version.examples:
         yield Evidence(MISSING, "no example holds for it", version.examples_place, "add one below 'examples:'")
     for (_, reason), count in report.skipped.items():
-        yield Evidence(NOT_APPLICABLE, f"{count_text(count)} not run: {reason}", version.place_of())
+        yield Evidence(NOT_APPLICABLE, f"{count_text(count, 'example')} not run: {reason}", version.place_of())
 
 
 # The version.
@@ -333,7 +337,9 @@ def _conversion_results(
             same.append(example)
     left = "".join(f"; {count} refused ({code})" for code, count in sorted(refused.items()))
     if same:
-        yield Evidence(PASSED, f"{way}: {count_text(len(same))} computed alike{left}", version.example_place(same[0]))
+        yield Evidence(
+            PASSED, f"{way}: {count_text(len(same), 'example')} computed alike{left}", version.example_place(same[0])
+        )
     elif declared.startswith("impossible"):
         yield Evidence(NOT_APPLICABLE, f"{way}: {declared}", version.place_of("change", "adapters"))
     else:

@@ -218,8 +218,3 @@ def values_of_input(example: Example, index: int, variadic: bool = False) -> tup
     An input that the example leaves out has the value None, or no value if it is behind the last one.
     """
     return example.inputs[index:] if variadic else example.inputs[index : index + 1]
-
-
-def count_text(count: int) -> str:
-    """Return a number of examples in words: "1 example", "3 examples"."""
-    return f"{count} example{'' if count == 1 else 's'}"
