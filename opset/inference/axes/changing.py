@@ -151,7 +151,7 @@ def resize(
     for (size, _), all_axes in groups.items():
         for axes in all_axes:
             wanted = {outputs[name][0]: outputs[name][1] for name, given in named.items() if given == size}
-            model, made = _change(model, axes, size, wanted, registry, limits)
+            model, made = _resize_axes(model, axes, size, wanted, registry, limits)
             notes += made
     return model, {name: size for name, size in rest.items() if not isinstance(size, str)}, notes
 
@@ -207,7 +207,7 @@ def _check_sizes(
         raise UsageError(findings)
 
 
-def _change(
+def _resize_axes(
     model: Model,
     axes: Sequence[_Axis],
     size: int | str,
@@ -247,7 +247,7 @@ def _change(
         raise _error_of(stopped, axes, size, stopped.place or place) from None
     message = pb.ModelProto()
     message.CopyFrom(read.proto)
-    _apply(message.graph, tracking, size, message.ir_version < 4)
+    _apply_changes(message.graph, tracking, size, message.ir_version < 4)
     resized = read.with_proto(message, changed=True)
     _check_resized(engine, resized, registry, axes, size)
     return resized, [*index.notes, *tracking.edits.notes]
@@ -291,13 +291,13 @@ def _error_of(stopped: TrackingStopped, axes: Sequence[_Axis], size: int | str, 
     return InferenceError(Finding("I502", f"{names} cannot become {size} for certain", place, stopped.why, help))
 
 
-def _apply(graph: Any, tracking: Tracking, size: int | str, lists_inputs: bool) -> None:
+def _apply_changes(graph: Any, tracking: Tracking, size: int | str, lists_inputs: bool) -> None:
     """Make the changes of a pass in a GraphProto and in the graphs of its nodes, and write the new size into types.
 
     With `lists_inputs`, new initializers of this graph are inputs, too.
     """
     for (index, attribute), inner in tracking.inner.items():
-        _apply(dict(subgraphs(graph.node[index]))[attribute], inner, size, False)
+        _apply_changes(dict(subgraphs(graph.node[index]))[attribute], inner, size, False)
     tracking.edits.apply(graph, lists_inputs)
     _state_sizes(graph, tracking, size)
 

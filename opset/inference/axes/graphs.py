@@ -53,7 +53,7 @@ def carry_into_graphs(tracking: Any, index: int, operator: tuple[str, str], call
     return carry(tracking, index, call)
 
 
-def _branches(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
+def _carry_through_if(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     """Return the places of the resized axis in the outputs of an If, from the branches that may run.
 
     Raises Blocked if the condition depends on the axis, or if the branches give different places.
@@ -72,7 +72,7 @@ def _branches(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     return found[0]
 
 
-def _loop(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
+def _carry_through_loop(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     """Return the places of the resized axis in the outputs of a Loop: in its last states, then in its stacked outputs.
 
     Raises Blocked if the number of iterations depends on the axis, or if a state has the axis at another place after an
@@ -80,7 +80,7 @@ def _loop(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     """
     if not all(map(tracking.is_shared, filter(None, call.names[:2]))):
         raise Blocked("how often it turns depends on the slices")
-    states = _states(tracking, index, call, range(2, len(call.names)))
+    states = _initial_places(tracking, index, call, range(2, len(call.names)))
     inputs = _body(tracking, index).input_names()
     after = _output_places(tracking.inside(index, "body", dict(zip(inputs[2:], states, strict=False))))
     if after[0] is not None:
@@ -89,7 +89,7 @@ def _loop(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     return [*states, *(_behind_new_axis(place, 0) for place in after[len(states) + 1 :])]
 
 
-def _scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
+def _carry_through_scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     """Return the places of the resized axis in the outputs of a Scan: in its last states, then in its stacked outputs.
 
     Raises Blocked if the node scans along the axis, if a state has the axis at another place after an iteration, or for
@@ -101,7 +101,7 @@ def _scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     first = len(call.names) - count
     if not 0 <= first <= len(call.names):
         raise Blocked("its number of scanned inputs is not valid")
-    states = _states(tracking, index, call, range(first))
+    states = _initial_places(tracking, index, call, range(first))
     axes = call.attribute("scan_input_axes") or [0] * count
     places: list[Place | None] = [*states]
     for position, axis in zip(range(first, len(call.names)), axes, strict=True):
@@ -126,7 +126,7 @@ def _scan(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     return [*states, *(_behind_new_axis(place, axis) for place, axis in zip(given, new, strict=True))]
 
 
-def _map(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
+def _carry_through_map(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     """Return the places of the resized axis in the outputs of a SequenceMap, which are its places in their elements.
 
     Raises Blocked if an input holds sizes that depend on the axis.
@@ -138,7 +138,12 @@ def _map(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
     return _output_places(tracking.inside(index, "body", dict(zip(inputs, places, strict=False))))
 
 
-_CARRY = {("If", ""): _branches, ("Loop", ""): _loop, ("Scan", ""): _scan, ("SequenceMap", ""): _map}
+_CARRY = {
+    ("If", ""): _carry_through_if,
+    ("Loop", ""): _carry_through_loop,
+    ("Scan", ""): _carry_through_scan,
+    ("SequenceMap", ""): _carry_through_map,
+}
 
 
 def _body(tracking: Pass, index: int) -> Any:
@@ -149,7 +154,7 @@ def _body(tracking: Pass, index: int) -> Any:
     return scope.body
 
 
-def _states(tracking: Pass, index: int, call: Call, positions: Sequence[int]) -> list[Place | None]:
+def _initial_places(tracking: Pass, index: int, call: Call, positions: Sequence[int]) -> list[Place | None]:
     """Return the place of the resized axis in each state with which a loop begins; None for a state without the axis.
 
     The states are the inputs at `positions`. A state without the axis may be repeated along it: the pass decides this,

@@ -125,7 +125,7 @@ class Tracking:
         body = self.scope.body
         for index, reads in enumerate(body.reads):
             try:
-                self._pass(index, reads)
+                self._carry_through_node(index, reads)
             except Blocked as blocked:
                 raise TrackingStopped(index, *map(str, blocked.args)) from None
 
@@ -190,7 +190,7 @@ class Tracking:
 
     # -- nodes --
 
-    def _pass(self, index: int, reads: Sequence[str]) -> None:
+    def _carry_through_node(self, index: int, reads: Sequence[str]) -> None:
         """Let the node at `index` carry the axis to its outputs. Raises Blocked if it cannot."""
         body = self.scope.body
         has_graphs = next(subgraphs(body.nodes[index]), None) is not None
