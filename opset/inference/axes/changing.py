@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from opset.budget import Limits
+from opset.budget import BudgetExceeded, Limits
 from opset.errors import Finding, InferenceError, UsageError, quote, safe_text
 from opset.inference.axes.edits import AxisSource, Edits
 from opset.inference.axes.places import Place
@@ -15,7 +15,7 @@ from opset.inference.axes.tracking import Tracking, TrackingStopped, follow
 from opset.inference.building.dimensions import Dim, Size, variable
 from opset.inference.building.work import charge_to, default_budget
 from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names, stated_dim_names
-from opset.inference.engine.engine import Engine
+from opset.inference.engine.engine import Engine, stopped_error
 from opset.inference.limits import MAX_BOUND
 from opset.model import load
 from opset.model import proto as pb
@@ -74,7 +74,8 @@ def change_sizes(
         ModelError: The model is malformed.
         SchemaError: A file in `schemas` has faults.
         UsageError: U103 if a name in `sizes` is not in the model, or a new size is not valid.
-        InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output.
+        InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output, I401
+            if `limits` do not suffice.
     """
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     registry = registry_with(schemas)
@@ -98,7 +99,8 @@ def with_sizes(
     Raises:
         UsageError: U103 if a new size is not valid, a variable is to have another name, or no input has a name in
             `sizes`.
-        InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output.
+        InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output, I401
+            if `limits` do not suffice.
     """
     resized, numbers, notes = resize(model, sizes, registry, limits)
     check_dim_names(numbers, open_dim_names(resized), stated_dim_names(resized))
@@ -122,7 +124,8 @@ def resize(
 
     Raises:
         UsageError: U103 if a new size is not valid, or a variable is to have another name.
-        InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output.
+        InferenceError: I501 if a node stands in the way, I502 if the axis may lie in several places of an output, I401
+            if `limits` do not suffice.
     """
     weights = {tensor.name for tensor in model.proto.graph.initializer}
     stated = _stated_axes(value for value in model.proto.graph.input if value.name not in weights)
@@ -218,12 +221,13 @@ def _resize_axes(
     """Return a model in which `axes` have another size, and a line of text for each change.
 
     `axes` are axes of inputs that hold the same slices. `wanted` says along which axis of an output the slices must
-    lie, by name of the output. Raises InferenceError I501 or I502 if the axes cannot be followed.
+    lie, by name of the output. Raises InferenceError I501 or I502 if the axes cannot be followed, I401 if `limits`, or
+    without them the budget in proportion to the model, do not suffice.
     """
     read, index = read_model(model, registry)
-    budget = default_budget(read.proto.ByteSize(), limits or Limits())
-    engine = Engine(read, registry, {}, budget, index=index)
-    engine.run()
+    limits = limits or Limits()
+    budget = default_budget(read.proto.ByteSize(), limits)
+    engine = Engine(read, registry, {}, budget, limited=bool(limits.as_dict()), index=index)
     after = variable(_NEW)
     body = index.main
     labels = {number: body.node_label(number) for number in range(len(body.nodes))}
@@ -240,9 +244,14 @@ def _resize_axes(
         _check_outputs(engine, tracking, before, wanted)
 
     try:
+        engine.run()
         with charge_to(budget):
             tracking = follow(make, accept, PASSES)
+    except BudgetExceeded as exhausted:
+        raise stopped_error(engine, exhausted) from None
     except TrackingStopped as stopped:
+        if engine.stopped is not None:  # types are unknown from there on, so that no node after it carries the axis
+            raise stopped_error(engine, engine.stopped[1]) from None
         place = body.location(stopped.index) if stopped.index >= 0 else body.label
         raise _error_of(stopped, axes, size, stopped.place or place) from None
     message = pb.ModelProto()

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
-from opset.budget import Budget, BudgetExceeded
+from opset.budget import ALLOW_MORE, Budget, BudgetExceeded
+from opset.errors import Finding, InferenceError
 from opset.inference.building.call import Call, Constant
 from opset.inference.building.types import Type
 from opset.inference.building.work import NODE_STEPS, charge_to
@@ -285,3 +286,9 @@ class Engine:
                 value = error = None
         if error is not None:
             raise error
+
+
+def stopped_error(engine: Engine, exhausted: BudgetExceeded) -> InferenceError:
+    """Return the error I401 for an inference that used up its budget, with the place at which it stopped."""
+    place, _ = engine.stopped or ("", exhausted)
+    return InferenceError(Finding("I401", "the inference was stopped", place, exhausted.why, ALLOW_MORE))

@@ -9,14 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
-from opset.budget import ALLOW_MORE, BudgetExceeded, Limits
+from opset.budget import BudgetExceeded, Limits
 from opset.errors import Finding, FindingList, InferenceError, quote
 from opset.html_text import MOST_ROWS, Table, findings_table, html_of, missing_attribute, one_line
 from opset.inference.building.dimensions import Dim, Size
 from opset.inference.building.types import Type, unwrap_layers
 from opset.inference.building.work import default_budget
 from opset.inference.engine.binding import bind_dims, check_dim_names, open_dim_names, stated_dim_names
-from opset.inference.engine.engine import Engine
+from opset.inference.engine.engine import Engine, stopped_error
 from opset.inference.engine.scopes import Scope
 from opset.inference.engine.writing import write_types
 from opset.inference.limits import MAX_WARNINGS
@@ -307,8 +307,7 @@ def _run_engine(engine: Engine) -> None:
     try:
         engine.run()
     except BudgetExceeded as exhausted:
-        place, _ = engine.stopped or ("", exhausted)
-        raise InferenceError(Finding("I401", "the inference was stopped", place, exhausted.why, ALLOW_MORE)) from None
+        raise stopped_error(engine, exhausted) from None
 
 
 @overload
