@@ -56,13 +56,13 @@ def change_sizes(
 ) -> Any:
     """Return a model whose inputs have other sizes, and whose constants are changed with them.
 
-    A variable becomes a number. A number becomes a variable or another number, if every node treats the slices along
-    this axis independently of each other, so that the result computes the same for each slice.
+    A variable becomes a number. A number becomes a variable or another number if every node treats the slices along
+    this axis independently of each other; the result then computes the same for each slice.
 
     Args:
         model: A path, bytes, an opset.Model, or a ModelProto of the onnx package; it is not changed.
-        sizes: Numbers, or names of variables, by name of a size: "x.0" for the first size of input x, or a dim_param.
-            A name of an output, "y.0", says along which of its axes the slices lie, if several are possible.
+        sizes: Numbers, or names of variables, by name of a size: "x.0" for the first size of input x, or a dim_param. A
+            name of an output, "y.0", says along which of its axes the slices lie, if several are possible.
         schemas: Folders of operator YAML, for domains of your own.
         allow_external_roots: Folders outside the model's own from which external data may be read.
         limits: How much the work may take.
@@ -220,9 +220,16 @@ def _resize_axes(
 ) -> tuple[Model, list[str]]:
     """Return a model in which `axes` have another size, and a line of text for each change.
 
-    `axes` are axes of inputs that hold the same slices. `wanted` says along which axis of an output the slices must
-    lie, by name of the output. Raises InferenceError I501 or I502 if the axes cannot be followed, I401 if `limits`, or
-    without them the budget in proportion to the model, do not suffice.
+    Args:
+        model: the model; it is not changed.
+        axes: axes of inputs that hold the same slices, and so get the same size.
+        size: the new size, a number or the name of a variable.
+        wanted: the axis of an output along which the slices must lie, by name of the output.
+        registry: the operators.
+        limits: how much the work may take; without them, that is in proportion to the model.
+
+    Raises:
+        InferenceError: I501 or I502 if the axes cannot be followed, I401 if the work takes more than it may.
     """
     read, index = read_model(model, registry)
     limits = limits or Limits()

@@ -29,7 +29,7 @@ class AxisSource:
 
 
 class Edits:
-    """The changes of one graph; nodes are given by their index before any change."""
+    """The changes of one graph of the model; its nodes are named by their index before any change."""
 
     def __init__(
         self, source: AxisSource, after: Dim, opset: int, names: FreshNames, labels: Mapping[int, str]
@@ -56,8 +56,8 @@ class Edits:
         self.notes: list[str] = []
         """A line for each constant that follows, and each value that is repeated."""
 
-    def inside(self, labels: Mapping[int, str]) -> Edits:
-        """Return an Edits without changes for a graph of a node; its notes are added to the notes of this one.
+    def for_subgraph(self, labels: Mapping[int, str]) -> Edits:
+        """Return an Edits without changes for a graph of a node, whose notes are added to the notes of this Edits.
 
         `labels` are the names of the graph's nodes for notes, by index.
         """
@@ -69,8 +69,11 @@ class Edits:
         """Return the text by which notes name the node at `index` of the graph: "node 'up1' (Resize)"."""
         return self._labels[index]
 
-    def final(self, size: Size) -> Size:
-        """Return a size with the new number in place of its variable; unchanged if the new size is a variable."""
+    def with_new_size(self, size: Size) -> Size:
+        """Return a size in which the variable for the new size is replaced by the new number.
+
+        It is returned unchanged if the new size is itself a variable.
+        """
         if self._source.number is None:
             return size
         (name,) = variables(self._after)
@@ -91,7 +94,7 @@ class Edits:
 
         Raises Blocked if an element is still no number after the new size is put in.
         """
-        numbers = [each for size in elements if isinstance(each := self.final(size), int)]
+        numbers = [each for size in elements if isinstance(each := self.with_new_size(size), int)]
         if len(numbers) < len(elements):
             raise Blocked(f"its attribute {name} would have to be a variable", "convert the model to opset 11 first")
         self._attributes.setdefault(index, {})[name] = numbers
@@ -111,7 +114,7 @@ class Edits:
         Raises:
             Blocked: the new size is a variable, and an element is neither a number nor a multiple of it.
         """
-        sizes = [self.final(size) for size in elements]
+        sizes = [self.with_new_size(size) for size in elements]
         key = (tuple(sizes), dtype)
         if key in self._made:
             return self._made[key]

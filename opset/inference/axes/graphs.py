@@ -24,8 +24,11 @@ class Pass(Follower, Protocol):
     scope: Scope
     edits: Edits
 
-    def inside(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Pass:
-        """Return the finished pass over a graph of a node, with the places of the axis in the graph's inputs."""
+    def follow_into(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Pass:
+        """Return the finished pass over the graph in an attribute of the node at `index`.
+
+        `places` are the places of the resized axis in the graph's inputs, by name.
+        """
 
     def enter_unused(self, index: int, attribute: str) -> None:
         """Follow the axis through a graph that is never run, as far as that is possible."""
@@ -66,7 +69,7 @@ def _carry_through_if(tracking: Pass, index: int, call: Call) -> Sequence[Place 
         if scope is not None and scope.unused:
             tracking.enter_unused(index, name)
         else:
-            found.append(_output_places(tracking.inside(index, name, {})))
+            found.append(_output_places(tracking.follow_into(index, name, {})))
     if any(places != found[0] for places in found):
         raise Blocked("its branches give the slices at different places, or one of them gives none")
     return found[0]
@@ -82,7 +85,7 @@ def _carry_through_loop(tracking: Pass, index: int, call: Call) -> Sequence[Plac
         raise Blocked("how often it turns depends on the slices")
     states = _initial_places(tracking, index, call, range(2, len(call.names)))
     inputs = _body(tracking, index).input_names()
-    after = _output_places(tracking.inside(index, "body", dict(zip(inputs[2:], states, strict=False))))
+    after = _output_places(tracking.follow_into(index, "body", dict(zip(inputs[2:], states, strict=False))))
     if after[0] is not None:
         raise Blocked("whether it goes on depends on the slices")
     _check_states(states, after[1 : len(states) + 1])
@@ -117,7 +120,7 @@ def _carry_through_scan(tracking: Pass, index: int, call: Call) -> Sequence[Plac
             place = place._replace(axis=place.axis - (place.axis > axis))
         places.append(place)
     inputs = _body(tracking, index).input_names()
-    after = _output_places(tracking.inside(index, "body", dict(zip(inputs, places, strict=False))))
+    after = _output_places(tracking.follow_into(index, "body", dict(zip(inputs, places, strict=False))))
     _check_states(states, after[: len(states)])
     given = after[len(states) :]
     new = call.attribute("scan_output_axes") or [0] * len(given)
@@ -135,7 +138,7 @@ def _carry_through_map(tracking: Pass, index: int, call: Call) -> Sequence[Place
     if any(place is None and not tracking.is_shared(name) for place, name in zip(places, call.names, strict=True)):
         raise Blocked("it computes with the number of slices")
     inputs = _body(tracking, index).input_names()
-    return _output_places(tracking.inside(index, "body", dict(zip(inputs, places, strict=False))))
+    return _output_places(tracking.follow_into(index, "body", dict(zip(inputs, places, strict=False))))
 
 
 _CARRY = {

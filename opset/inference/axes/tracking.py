@@ -42,11 +42,12 @@ class TrackingStopped(Exception):
 
 
 class Tracking:
-    """One pass over the nodes of a graph, in which each decision between places is made as told.
+    """One pass over the nodes of a graph, in which decisions between places are made as the caller told.
 
     - `scope`: the types of the graph; `inner`: the passes over graphs of its nodes, by index and attribute;
-    - `places`: the places of the axis, by value; `sized`: the elements of values whose sizes depend on the axis;
-    - `options`: the number of places that each decision had, with decisions in graphs of nodes.
+    - `places`: the places of the resized axis, by name of the value;
+    - `sized`: the elements in the resized model of values whose elements depend on the axis, by name of the value;
+    - `options`: the number of places of each decision so far, with decisions in graphs of nodes.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Tracking:
         self.options: list[int] = []
         self.inner: dict[tuple[int, str], Tracking] = {}
 
-    def inside(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Tracking:
+    def follow_into(self, index: int, attribute: str, places: Mapping[str, Place | None]) -> Tracking:
         """Return the finished pass over the graph in an attribute of the node at `index`.
 
         `places` are the places of the axis in the graph's inputs, by name.
@@ -96,7 +97,7 @@ class Tracking:
                 _check_place(name, scope.type_of(name), place, self.before)
                 made.places[name] = place
         body = scope.body
-        made.edits = self.edits.inside(
+        made.edits = self.edits.for_subgraph(
             {at: f"{self.edits.label(index)}, {attribute}, {body.node_label(at)}" for at in range(len(body.nodes))}
         )
         self.inner[index, attribute] = made
@@ -109,13 +110,13 @@ class Tracking:
         return made
 
     def enter_unused(self, index: int, attribute: str) -> None:
-        """Follow the axis through a graph that is never run, as a runtime may look at its constants.
+        """Follow the axis through a graph that is never run, since a runtime may look at its constants.
 
         If the axis cannot be followed to the end, the graph stays as it is.
         """
         options, notes = len(self.options), len(self.edits.notes)
         try:
-            self.inside(index, attribute, {})
+            self.follow_into(index, attribute, {})
         except (Blocked, TrackingStopped):
             self.inner.pop((index, attribute), None)
             del self.options[options:], self.edits.notes[notes:]
@@ -134,7 +135,7 @@ class Tracking:
         return name not in self.places and name not in self.sized
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:
-        """Return the candidate that this pass was told to take, or the first one if it was told nothing about it."""
+        """Return the candidate that this pass was told to take, the first one if nothing was told about the decision."""
         if len(candidates) == 1:
             return candidates[0]
         number = self._told[len(self.options)] if len(self.options) < len(self._told) else 0

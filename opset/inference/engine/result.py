@@ -96,9 +96,9 @@ _PLACES = {
 class Inference:
     """The result of `infer`.
 
-    - `findings`: contradictions, each with both types (I1xx), and nodes that do not fit their operators (I2xx), the
-      first thousand, and in `omitted` how many more; in branches that a condition guards these are gaps, since the
-      model may avoid them on purpose;
+    - `findings`: contradictions, each with both types (I1xx), and nodes that do not fit their operators (I2xx). Only
+      the first thousand are kept; `omitted` counts the rest. In branches that a condition guards, they are gaps, since
+      the model may avoid them on purpose;
     - `gaps`: values that are not fully known although the inputs of their nodes are;
     - `coverage`: how many outputs of nodes are "known", "symbolic", of known "rank", of known "type", or "nothing".
     """

@@ -122,10 +122,10 @@ def _size_of_equal_parts(call: Call, size: Size | None) -> Size | None:
 
 
 def _size_of_given_parts(call: Call, size: Size | None) -> Size | None:
-    """Return the size that all parts of a dimension of size `size` have, as the second input states them.
+    """Return the size that all parts of a dimension have, as the second input of SplitToSequence states them.
 
-    Returns None if the parts differ or a part is unknown. `size` is None if it is unknown. Raises Violation C3 if the
-    parts do not add up to it.
+    The result is None if the parts differ or a part is unknown. `size` is the size of the dimension, None if unknown.
+    Raises Violation C3 if the parts do not add up to `size`.
     """
     parts = call.sizes(1)
     if parts is None:

@@ -14,9 +14,9 @@ from opset.schemas.constraints.violation import Violation
 def matmul(call: Call, output: int, left: int, right: int, *quantization: int) -> Shape:
     """Return the shape of products of matrices, as in numpy: the rule `matmul(A, B)`.
 
-    The inputs `quantization` are up to three scales or zero points, each of one value or of several. The values of the
-    first are for the rows of A, of the second for the columns of B, of the third for the rows of the product. Raises
-    Unknown if the rank of A or B is unknown, Violation if shapes do not fit.
+    The inputs `quantization` are up to three scales or zero points. Each has one value, or several: the first one for
+    each row of A, the second one for each column of B, the third one for each row of the product. Raises Unknown if the
+    rank of A or B is unknown, Violation if shapes do not fit.
     """
     a = call.require_shape(left)
     b = call.require_shape(right)

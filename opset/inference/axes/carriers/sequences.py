@@ -77,7 +77,7 @@ def split(step: AxisStep) -> Place | None:
 def _common_place(step: AxisStep, indices: Sequence[int]) -> Place | None:
     """Return the place of the resized axis that the inputs at `indices` have in common, or None if none has it.
 
-    Raises Blocked if they have it in different places, or only some have it.
+    Raises Blocked if the inputs have the axis in different places, or only some have it.
     """
     found = {step.place(index) for index in indices}
     if len(found) > 1:
