@@ -584,7 +584,7 @@ class _ValueFollower:
     def _values_with_elements(self, body: Body, number: int, position: int) -> list[tuple[Body, str]]:
         """Return the values into which a node hands on elements of its input at `position`, as pairs (body, name).
 
-        They are outputs of the node, or inputs of a function that it calls, or of its body.
+        They are outputs of the node, inputs of a function that it calls, or inputs of the body of a Loop or Scan.
         """
         operator, _ = body.operators[number]
         if self._is_call(body, number):

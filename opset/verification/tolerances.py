@@ -169,10 +169,15 @@ def _known_shape(scope: Scope, name: str) -> list[int] | None:
 
 
 def tolerance(dtype: np.dtype[Any], found: tuple[float, int, float]) -> float:
-    """Return the relative tolerance of an output of the type `dtype`.
+    """Return the relative tolerance of an output of the type `dtype`; 0 for integers, booleans and text.
 
-    It grows with the square root of the number of roundings, and is at most the tolerance of its element type; it is 0
-    for integers, booleans and text. `found` is (roundings, longest sum, widest unit) of the output.
+    It grows with the square root of the number of roundings. It is at most the tolerance of the output's element type,
+    or of the least precise type on the way.
+
+    Args:
+        dtype: the type of the output.
+        found: on the way to the output, the number of roundings, the number of terms of the longest sum, and the
+            greatest unit of the last place.
     """
     unit = _NARROW.get(dtype.name, 0.0)
     if not unit:

@@ -130,9 +130,10 @@ def _carry_through_scan(tracking: Pass, index: int, call: Call) -> Sequence[Plac
 
 
 def _carry_through_map(tracking: Pass, index: int, call: Call) -> Sequence[Place | None]:
-    """Return the places of the resized axis in the outputs of a SequenceMap, which are its places in their elements.
+    """Return the places of the resized axis in the outputs of a SequenceMap.
 
-    Raises Blocked if an input holds sizes that depend on the axis.
+    The outputs are sequences; a place in a sequence is the place in each of its elements. Raises Blocked if an input
+    holds sizes that depend on the axis.
     """
     places = [tracking.places.get(name) for name in call.names]
     if any(place is None and not tracking.is_shared(name) for place, name in zip(places, call.names, strict=True)):

@@ -135,7 +135,7 @@ class Tracking:
         return name not in self.places and name not in self.sized
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:
-        """Return the candidate that this pass was told to take, the first one if nothing was told about the decision."""
+        """Return the candidate that this pass was told to take for a decision, by default the first one."""
         if len(candidates) == 1:
             return candidates[0]
         number = self._told[len(self.options)] if len(self.options) < len(self._told) else 0
@@ -300,8 +300,8 @@ def _slices_are_equal(model: Any, tensor: Any, axis: int) -> bool:
 def follow(make: Callable[[Sequence[int]], Tracking], accept: Callable[[Tracking], None], limit: int) -> Tracking:
     """Return the first pass that follows the axis to the end.
 
-    Each of its decisions is then made otherwise, too: no other pass to the end may have the axis at another place of an
-    output.
+    Passes in which one of its decisions is made otherwise are tried, too. If such a pass comes to the end with the axis
+    at another place of an output, it is not certain which of the two is meant, and TrackingStopped is raised.
 
     Args:
         make: makes a pass with the given decisions.
@@ -309,7 +309,7 @@ def follow(make: Callable[[Sequence[int]], Tracking], accept: Callable[[Tracking
         limit: the greatest number of passes in one search; there is a search for each other decision.
 
     Raises:
-        TrackingStopped: no pass comes to the end, or several do, with the axis in different places of an output.
+        TrackingStopped: no pass comes to the end, or two do, with the axis at different places of an output.
     """
     passed, farthest = _search(make, accept, [], 0, limit)
     if passed is None:

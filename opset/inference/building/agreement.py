@@ -92,7 +92,7 @@ def can_output(call: Call, element: str | None) -> bool:
 
 
 def dtype_of_attribute(call: Call, attribute: str) -> str | None:
-    """Return the element type that an attribute such as `to` names, or None if the attribute is absent or 0."""
+    """Return the element type, such as "float", that an attribute such as `to` names; None if it is absent or 0."""
     number = call.attribute(attribute)
     if isinstance(number, str):  # as version 1 of Cast spells it
         return number.lower()

@@ -247,7 +247,8 @@ def infer(
         ModelError: The model is malformed.
         SchemaError: A file in `schemas` has faults.
         UsageError: U103 if a name in `dims` or `freeze` is not in the model, or a number is not valid.
-        InferenceError: I401 if `limits` do not suffice, I501 or I502 if a size cannot be changed.
+        InferenceError: I401 if `limits` do not suffice, I501 or I502 if a size cannot be changed, I301 or I302 if
+            functions or rules of a domain in `schemas` cannot be used.
     """
     loaded = load(model, allow_external_roots=tuple(allow_external_roots))
     limits = limits or Limits()

@@ -76,9 +76,9 @@ def gather_1_data(call: Call) -> tuple[Element, ...] | None:
 
 
 def _check_element_indices(call: Call, least: int | None = None) -> None:
-    """Raise Violation C1 if `axis`, C2 if the shape of the indices, or C3 if an index does not fit the data.
+    """Raise Violation if the attribute `axis` (C1), the indices' shape (C2) or an index (C3) does not fit the data.
 
-    Facts that are unknown are not checked. `least` is the lowest legal index, None for -size.
+    Unknown facts are not checked. `least` is the lowest legal index, None for -size.
     """
     shape, indices = call.shape(0), call.shape(1)
     rank = call.rank(1) if shape is None else len(shape)
@@ -184,10 +184,10 @@ def _tuple_offsets(shape: Sequence[int], numbers: Sequence[int], length: int) ->
 
 @infer("Compress")
 def compress_9(call: Call) -> Shape:
-    """Return the shape of the slices along `axis` for which the condition is true; without `axis`, of such elements.
+    """Return the input's shape with the number of selected slices as size of `axis`.
 
-    The number of slices or elements is None if the condition is unknown. Raises Unknown if `axis` is stated and the
-    rank is unknown.
+    Without `axis`, return (number of selected elements,). The second input, the condition, selects them; the number is
+    None if the condition is unknown. Raises Unknown if `axis` is stated and the rank is unknown.
     """
     axis = call.attribute("axis")
     truths = call.elements(1)
@@ -201,7 +201,7 @@ def compress_9(call: Call) -> Shape:
 
 @data("Compress")
 def compress_9_data(call: Call) -> tuple[Element, ...] | None:
-    """Return the elements of the slices along `axis` for which the condition is true; without `axis`, such elements.
+    """Return the elements that the condition selects: slices along `axis`, or without `axis` single elements.
 
     The result is None if an input is unknown.
     """
@@ -221,7 +221,7 @@ def compress_9_data(call: Call) -> tuple[Element, ...] | None:
 def _nonzero_flags(call: Call) -> list[bool] | None:
     """Return for each element of the input whether it is not zero, or None if that is unknown for any of them.
 
-    If no element is known at all, the list is empty.
+    If the elements are unknown as a whole, the list is empty.
     """
     flags = []
     for element in call.elements(0) or ():

@@ -141,9 +141,9 @@ def concat_1_data(call: Call) -> Any:
 
 
 def _elements_or_unknown(call: Call, index: int) -> Constant | None:
-    """Return an input with its elements; if only its shape is known, each element is None.
+    """Return an input as a Constant; if only its shape is known, each element is None.
 
-    Returns None if not even all sizes are known.
+    The result is None if the elements and some size are unknown.
     """
     constant = call.constant(index)
     shape = call.shape(index)

@@ -58,8 +58,8 @@ def _resolves_to(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, pla
 def _replace_stated_shape(step: AxisStep, wanted: Sequence[Size], zero_is_zero: bool, place: Place) -> None:
     """Replace the sizes `wanted` that a Reshape states, so that the resized axis is at `place` of its output.
 
-    The new sizes hold for any size of the axis. With `zero_is_zero`, 0 means 0. Raises Blocked if there are no such
-    sizes.
+    The new sizes hold for any size of the axis. With `zero_is_zero`, 0 in them means 0, as `allowzero` says. Raises
+    Blocked if there are no such sizes.
     """
     after = step.output_after(place)
     was = step.output_shape()

@@ -20,7 +20,7 @@ def construct(step: AxisStep) -> Place | None:
 
 @carries("SequenceInsert")
 def insert(step: AxisStep) -> Place | None:
-    """Return the place of the resized axis in the elements and in the new one, or None if none has it.
+    """Return the place of the resized axis in the elements of the sequence and the new element, or None if none has it.
 
     An empty sequence fits any place. Raises Blocked if the places differ.
     """
