@@ -48,7 +48,7 @@ class NodeInference:
     def infer_node(
         self, scope: Scope, index: int, inference: OperatorInference, inputs: Sequence[Type | None]
     ) -> Outcome:
-        """Return the outcome of the node at `index` of a body; nodes with equal attributes and inputs share one outcome.
+        """Return the outcome of the node at `index` of a body; those with equal attributes and inputs share one.
 
         `inference` says how the operator is inferred, `inputs` are the types of the node's inputs.
         """
