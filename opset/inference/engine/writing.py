@@ -54,7 +54,10 @@ def write_types(engine: Engine, overwrite: bool) -> tuple[Model, int]:
 
 
 def _graph_of(roots: Sequence[Any], key: Any) -> Any:
-    """Return the GraphProto among `roots` or their subgraphs whose scope has this key; None if it is in a function."""
+    """Return the GraphProto whose scope has this key, from `roots` and the graphs in their nodes.
+
+    The result is None if the graph is in a function, or was passed to one by a call.
+    """
     steps = []
     while len(key) == 3:
         key, index, name = key
@@ -70,9 +73,9 @@ def _graph_of(roots: Sequence[Any], key: Any) -> Any:
 
 
 def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tuple[int, int]:
-    """Write the types of computed values into a GraphProto, at most `room` bytes.
+    """Write the types of computed values into a GraphProto, at most `room` bytes; `overwrite` is as in `write_types`.
 
-    Returns the number of bytes that are left of the room, and the number of types that were left out.
+    Returns the number of bytes of the room that are left, and the number of types for which it did not suffice.
     """
     stated = {value.name: value.type for value in graph.value_info} | {value.name: value.type for value in graph.output}
     types = scope.types
@@ -122,7 +125,11 @@ def _type_field(type_: Type | None) -> tuple[bytes, int]:
 
 
 def _rewrite_function(function: Any, calls: Sequence[Scope], engine: Engine) -> None:
-    """Replace the types stated in a FunctionProto and its subgraphs by types that hold in the scopes of all `calls`."""
+    """Replace the types stated in a FunctionProto and its subgraphs by types that hold in every call.
+
+    `calls` are the scopes of the function, one for each different call. A stated type that contradicts one of them is
+    removed if the calls have no type in common.
+    """
 
     def number(size: Size | None) -> Size | None:
         return size if isinstance(size, int) else None
