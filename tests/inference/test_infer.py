@@ -339,6 +339,24 @@ def test_types_are_written_after_one_that_has_no_element_type():
     assert [value.name for value in infer_shapes(proto).graph.value_info] == ["u"]
 
 
+@pytest.mark.parametrize("given", ["no element type", "no type", "no name"])
+def test_types_are_written_after_an_output_of_the_same_node_that_is_left_out(given):
+    proto = model(
+        "a = Transpose (x)  v, i = TopK (a, k)  y = Neg (z)",
+        "main (float[2, 3] x, int64[1] k, float[4] z) => (float[4] y)",
+    )
+    if given == "no element type":
+        proto.graph.input[0].type.tensor_type.elem_type = 0
+    elif given == "no type":
+        proto.graph.node[0].domain = "elsewhere"
+    else:
+        proto.graph.node[1].output[0] = ""
+    written = infer_shapes(proto).graph.value_info
+    assert {each.name: each.type.tensor_type.elem_type for each in written} == (
+        {"a": TensorProto.FLOAT, "i": TensorProto.INT64} if given == "no name" else {"i": TensorProto.INT64}
+    )
+
+
 def test_a_gap_is_where_the_inputs_do_not_explain_it_or_something_is_wrong():
     nodes = """a = local.What (x)  b = Relu (a)  d = Transpose <perm = [0, 0]> (a)  e = local.Why (x)
         y = If (c) <then_branch = t () => (f) <float[7] g> { g = Transpose (x)  f = Relu (g) },
