@@ -96,7 +96,9 @@ def test_sizes_that_are_numbers_do_not_hide_a_name_that_both_branches_state(run)
         np.testing.assert_array_equal(*run(before, feeds), *run(after, feeds))
 
 
-@pytest.mark.parametrize(("shape", "stays"), [("", True), ("[3]", True), ("[3, 4]", True), ("[3, A]", False), ("[A]", False)])
+@pytest.mark.parametrize(
+    ("shape", "stays"), [("", True), ("[3]", True), ("[3, 4]", True), ("[3, A]", False), ("[A]", False)]
+)
 def test_shapes_that_the_branches_of_an_uncalled_function_state_decide(shape, stays):
     before = onnx.parser.parse_model(
         f"""<ir_version: 8, opset_import: ["": 11, "local": 1]> g (float[2] x) => (float[2] y) {{ y = Neg (x) }}

@@ -103,7 +103,8 @@ def test_inputs_with_a_default_are_not_asked_for():
             assert y.tolist() == [4, 6]
 
 
-PASSED = """<ir_version: 8, opset_import: ["": {0}, "local": 1]> main (bool c, float[2] x) => (float[2] y, float[2] z) {{
+PASSED = """<ir_version: 8, opset_import: ["": {0}, "local": 1]>
+main (bool c, float[2] x) => (float[2] y, float[2] z) {{
     y = local.Choose <here = t () => (float[2] q) {{ q = Neg (x) }}, there = e () => (float[2] r) {{ r = Abs (x) }}> (c)
     z = local.Each <count = 1, body = b (float p) => (float q) {{ q = Neg (p) }}> (x)
 }}
