@@ -139,8 +139,8 @@ def test_what_a_document_declares_goes_out_again(tmp_path):
     for domain in ("com.acme", "org.other"):
         documents.append(tmp_path / f"{domain}.onnxopset")
         get_operator_set(domain, schemas=[tmp_path / "schemas"]).save(documents[-1])
-    for given in (documents, documents[::-1]):
-        again = get_operator_set("com.acme", schemas=given)
+    for order in (documents, documents[::-1]):
+        again = get_operator_set("com.acme", schemas=order)
         assert [each.name for each in again.operators] == ["Scale", "Turn"]
         assert (again.domain, again.version, again.sets) == (
             "com.acme",
