@@ -259,6 +259,27 @@ def branch(reads, count=1, operator="Abs"):
 
 
 @pytest.mark.parametrize(
+    ("adapter", "raised"),
+    [
+        (lambda op, node: op.Clip(node.input(0), nope=1, domain=""), "TypeError: Clip 13 has no attribute 'nope'"),
+        (lambda op, node: op._nope(node.input(0)), "AttributeError: _nope"),
+    ],
+)
+def test_a_lowering_that_asks_for_what_is_not_there_is_refused(own, adapter, raised):
+    lower("Scale", since=2, domain="com.example")(adapter)
+    with pytest.raises(ConversionError, match=f"the lowering of Scale raised {raised}") as caught:
+        opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
+    assert caught.value.code == "C105"
+
+
+def test_an_attribute_that_is_an_input_by_now_becomes_a_constant_behind_those_that_are_absent(own):
+    lower("Scale", since=2, domain="com.example")(lambda op, node: op.Clip(node.input(0), max=1.0, min=None, domain=""))
+    lowered = opset.lower(scaled(2), ["com.example.Scale"], schemas=[own])
+    constant, clip = lowered.graph.node
+    assert (clip.op_type, list(clip.input)) == ("Clip", ["x", "", constant.output[0]])
+
+
+@pytest.mark.parametrize(
     ("adapter", "why"),
     [
         (lambda op, node: op.Scale(node.input(0)), "it needs Scale, which does not exist at version 1"),
