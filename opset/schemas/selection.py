@@ -108,11 +108,11 @@ def _merge_targets(targets: Sequence[SelectionTarget]) -> list[SelectionTarget]:
     for target in targets:
         real = os.path.realpath(target.folder)
         known = merged.setdefault(real, target)
-        if known is target or known.whole:
+        if known.whole:
             continue
         files = (*known.files, *(each for each in target.files if each not in known.files))
         domains = known.domains | target.domains
-        both = SelectionTarget(known.folder, files, False, domains, known.is_found or target.is_found)
+        both = SelectionTarget(known.folder, files, False, domains)
         merged[real] = target if target.whole else both
     return [*merged.values()]
 

@@ -288,14 +288,14 @@ class Crossing:
 
         The node goes down from version to version, until a step changes it; the last step is the lowering. The name of
         the step that changes it is added to `crossed`. `final` is the target's opset. Raises Refusal if the operator
-        has no lowering, or if a step refuses the node.
+        has no lowering, C105 if the user's hooks that may have one were not loaded, or if a step refuses the node.
         """
         context, node, version = self._context, pending.node, pending.version
         if pending.operator in pending.inside:
             raise Refusal("C204", f"at version {final} it needs {node.op_type} itself")
         while (step := context.routes.step(pending.operator[1], node.op_type, version, 0)) is not None:
             if isinstance(step, Refusal):
-                raise Refusal("C201", f"there is no lowering of {node.op_type}")
+                raise _refusal_without_lowering(step, node.op_type)
             if step.impossible:
                 raise Refusal("C208", step.impossible, instead=_another_target(step, pending.operator[1], version))
             try:
@@ -308,7 +308,7 @@ class Crossing:
             if made is not None:
                 return self._add_step(pending, step, made, crossed)
             version = step.version
-        raise Refusal("C201", f"there is no lowering of {node.op_type}")
+        raise _refusal_without_lowering(step, node.op_type)
 
     def _add_step(
         self, pending: Pending, step: RouteStep, made: list[tuple[Any, int]], crossed: list[str]
@@ -367,7 +367,7 @@ class Crossing:
                 break
             version = step.version
         else:
-            raise Refusal("C201", f"there is no lowering of {op_type}")
+            raise _refusal_without_lowering(step, op_type)
         return self._cross_lowering(pending._replace(is_lacking=True), final, crossed)
 
     def _leave_out(self, pending: Pending, _: Lack, crossed: list[str]) -> list[Pending]:
@@ -734,6 +734,13 @@ def _is_taken_instead(pair: tuple[str, str], takes: frozenset[str]) -> bool:
     """Whether `takes`, the element types that a runtime takes, has the second type of the pair, but not the first."""
     element, other = pair
     return other in takes and element not in takes
+
+
+def _refusal_without_lowering(step: RouteStep | Refusal | None, op_type: str) -> Refusal:
+    """Return why an operator has no lowering: the user's hooks that may have one were not loaded, or there is none."""
+    if isinstance(step, Refusal) and step.code == "C105":
+        return step
+    return Refusal("C201", f"there is no lowering of {op_type}")
 
 
 def _another_target(step: RouteStep, domain: str, version: int) -> str:

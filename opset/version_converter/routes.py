@@ -295,7 +295,7 @@ class Routes:
         if hook is None:
             if (step := self._find_body_lowering(source, source, since - 1)) is not None:
                 return step
-            if since > 1 and (why := self._adapters.left_out(domain)):
+            if why := self._adapters.left_out(domain):
                 return Refusal("C105", why, TRUST)
             return Refusal("C201", f"{op_type} came with version {since}", f"convert to {since} or newer")
         return _lowering_step(source, since - 1, hook.function)

@@ -148,7 +148,7 @@ def guess_opset(model: Model, domain: str, registry: Registry, limits: Limits | 
     sound = [
         each for each, found in zip(valid, doubts, strict=True) if all(finding.place in common for finding in found)
     ]
-    if stated <= newest and any(each.first <= stated <= each.last for each in sound):
+    if any(each.first <= stated <= each.last for each in sound):
         return StampGuess(domain, stated, FindingList())
     return StampGuess(domain, stated, reasons, _join_equal(model, domain, sound, registry, limits))
 
@@ -223,7 +223,7 @@ def _restamp(model: Model, domain: str, version: int) -> Model:
     message.CopyFrom(model.proto)
     stated = _stated_version(message, domain)
     if not stated:
-        message.opset_import.add(domain=domain, version=version)
+        message.opset_import.add(domain=domain)
     for holder in (message, *message.functions):
         for entry in holder.opset_import:
             if normalize_domain(entry.domain) == domain and entry.version == stated:

@@ -339,6 +339,41 @@ def test_types_are_written_after_one_that_has_no_element_type():
     assert [value.name for value in infer_shapes(proto).graph.value_info] == ["u"]
 
 
+@pytest.mark.parametrize("given", ["no element type", "no type", "no name"])
+def test_types_are_written_after_an_output_of_the_same_node_that_is_left_out(given):
+    proto = model(
+        "a = Transpose (x)  v, i = TopK (a, k)  y = Neg (z)",
+        "main (float[2, 3] x, int64[1] k, float[4] z) => (float[4] y)",
+    )
+    if given == "no element type":
+        proto.graph.input[0].type.tensor_type.elem_type = 0
+    elif given == "no type":
+        proto.graph.node[0].domain = "elsewhere"
+    else:
+        proto.graph.node[1].output[0] = ""
+    written = infer_shapes(proto).graph.value_info
+    assert {each.name: each.type.tensor_type.elem_type for each in written} == (
+        {"a": TensorProto.FLOAT, "i": TensorProto.INT64} if given == "no name" else {"i": TensorProto.INT64}
+    )
+
+
+@pytest.mark.parametrize(
+    ("node", "given", "name"),
+    [
+        ("y = Tile (x, s)", "int64[1, 2] s = {3, 2}", "repeats"),
+        ("y = Squeeze (x, s)", "int64[1, 1] s = {0}", "axes"),
+        ("y = Unsqueeze (x, s)", "int64[1, 1] s = {0}", "axes"),
+        ("y = Pad (x, s)", "int64[1, 4] s = {0, 0, 0, 0}", "pads"),
+        ("y = Split (x, s)", "int64[1, 1] s = {2}", "split"),
+        ("y = ConstantOfShape (s)", "float[2] s = {1.0, 2.0}", "input"),
+        ("y = Tile (x, s)", "int64[2] s = {3, 2}", ""),
+    ],
+)
+def test_sizes_are_a_list_of_integers(node, given, name):
+    found = infer(model(node, f"main (float[2, 3] x) => (y) <{given}>"), check_type=False)
+    assert [each.why for each in found.findings] == [f"{name} is no list of integers"] * bool(name)
+
+
 def test_a_gap_is_where_the_inputs_do_not_explain_it_or_something_is_wrong():
     nodes = """a = local.What (x)  b = Relu (a)  d = Transpose <perm = [0, 0]> (a)  e = local.Why (x)
         y = If (c) <then_branch = t () => (f) <float[7] g> { g = Transpose (x)  f = Relu (g) },

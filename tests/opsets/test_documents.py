@@ -127,6 +127,35 @@ def test_a_domain_of_ones_own_reads_back_the_same(form, tmp_path):
     written.save(path, form, force=True)
 
 
+def test_what_a_document_declares_goes_out_again(tmp_path):
+    (tmp_path / "schemas/com.acme").mkdir(parents=True)
+    (tmp_path / "schemas/types.yaml").write_text("some: [float, double]\n")
+    text = "operator: {}\nfamily: acme\nversions:\n- {{since: {}, doc: it, types: {{T: [some]}}}}\n"
+    for name, since in (("Turn", 1), ("Scale", 2)):
+        (tmp_path / f"schemas/com.acme/{name}.yaml").write_text(text.format(name, since))
+    (tmp_path / "schemas/org.other").mkdir()
+    (tmp_path / "schemas/org.other/Other.yaml").write_text(text.format("Other", 4))
+    documents = []
+    for domain in ("com.acme", "org.other"):
+        documents.append(tmp_path / f"{domain}.onnxopset")
+        get_operator_set(domain, schemas=[tmp_path / "schemas"]).save(documents[-1])
+    for order in (documents, documents[::-1]):
+        again = get_operator_set("com.acme", schemas=order)
+        assert [each.name for each in again.operators] == ["Scale", "Turn"]
+        assert (again.domain, again.version, again.sets) == (
+            "com.acme",
+            2,
+            {"some": ("tensor(double)", "tensor(float)")},
+        )
+        assert content(again) == content(load_operator_set(documents[0]))
+    assert [each.name for each in get_operator_set("org.other", schemas=documents).operators] == ["Other"]
+    assert [each.name for each in get_operator_set("com.acme", 1, schemas=documents).operators] == ["Turn"]
+    get_operator_set("ai.onnx.ml", 3).save(tmp_path / "ml.onnxopset")  # the standard's operators are its own
+    assert content(get_operator_set("ai.onnx.ml", 3, schemas=[tmp_path / "ml.onnxopset"])) == content(
+        get_operator_set("ai.onnx.ml", 3)
+    )
+
+
 def test_the_newest_version_is_taken_and_others_are_refused():
     assert get_operator_set("ai.onnx.ml").version == default_registry().domains["ai.onnx.ml"]
     for domain, version in (("com.nowhere", None), ("", 0), ("", 10_000)):

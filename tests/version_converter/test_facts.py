@@ -249,6 +249,25 @@ def test_an_attribute_of_the_function_around_is_not_known_of_an_added_node():
     assert function.shape("d") == (2,)
 
 
+def test_of_a_value_that_nothing_defines_nothing_is_known():
+    facts = known(
+        parser.parse_model("""<ir_version: 8, opset_import: ["": 13, "f": 1]>
+        g (float[2, 3] x, float[2, N] z, float u) => (y) <float[1] w = {1}, float[1] x = {1}> {
+            y = f.F(x)  c = Constant <value_float = 1.0> ()  d = Identity (w)
+        } <domain: "f", opset_import: ["": 13]> F (a) => (b) { b = Relu(a) }""")
+    )[0]
+    assert [facts.is_constant(name) for name in ("nowhere", "x", "z", "y", "c", "d", "w")] == [False] * 4 + [
+        True, False, True
+    ]  # fmt: skip
+    assert [facts.shape("nowhere"), facts.element("nowhere")] == [None] * 2
+    assert facts.kept_axes("x", "nowhere") == facts.kept_axes("nowhere", "x") == set()
+    assert [facts.kept_axes("x", "z"), facts.kept_axes("z", "z"), facts.kept_axes("x", "u")] == [{0}, {0, 1}, set()]
+    assert [facts.initializer(name) is not None for name in ("w", "x", "c")] == [True, False, False]
+    call = parser.parse_node("q = f.F(x)")
+    facts.add(call, call.output, 1)
+    assert [facts.element("q"), facts.shape("q")] == [None, None]
+
+
 def test_a_function_that_nothing_calls_is_inferred_from_its_own_nodes():
     uncalled = CALLED_INSIDE.replace("y = f.F(x)", "y = Relu(x)")
     text = uncalled.replace("c.Own<body = h () => (k) { k = f.F(z) }>", "Relu")

@@ -93,10 +93,10 @@ def _write_computed(graph: Any, scope: Scope, overwrite: bool, room: int) -> tup
             if id(type_) not in fields:
                 fields[id(type_)] = _type_field(map_sizes(type_, scope.without_local) if local else type_)
             field, length = fields[id(type_)]
+            if not length:
+                continue
             if length > room:
                 left_out += 1
-            elif not length:
-                continue
             elif name not in stated:
                 # Written as bytes, which are merged all at once: to add messages one by one takes six times as long.
                 encoded = name.encode()

@@ -56,6 +56,8 @@ def test_it_is_like_the_nearest_release_that_is_known(cache):
     nearest = find_runtime(f"onnxruntime=={version}")
     assert (runtime.opsets, runtime.max_ir, runtime.release) == (nearest.opsets, nearest.max_ir, nearest.release)
     assert runtime.name == "installed:onnxruntime" and f"onnxruntime {version} is installed" in runtime.notes[0]
+    assert (runtime.title, runtime.how, runtime.lists_operators) == ("the installed onnxruntime", "measured", True)
+    assert runtime.notes[1:] == ("kernels are those for which a model of the node alone loads there",)
     assert later_releases(runtime) == []
     assert find_runtime("Installed:ORT").name == runtime.name
 
