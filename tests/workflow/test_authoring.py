@@ -27,7 +27,7 @@ from opset.opsets.releases import RELEASES
 from opset.reference import registration as kernels
 from opset.schemas.index import FOLDER, compile_operators, standard_index
 from opset.schemas.lint.context import LINT, LintContext
-from opset.schemas.lock import read_lock
+from opset.schemas.lock import read_lock, signature_hash
 from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.yaml.keys import GUIDANCE
 from opset.schemas.yaml.layout import dump_operator
@@ -36,7 +36,14 @@ from opset.schemas.yaml.reader import MAX_SIZE
 from opset.version_converter import registration as adapters
 from opset.workflow.authoring import destinations
 from opset.workflow.authoring.blocks import lines_of
-from opset.workflow.authoring.bump import _is_incomplete, add_version, bump, compare_with_lock, complete_version
+from opset.workflow.authoring.bump import (
+    _compare_operator,
+    _is_incomplete,
+    add_version,
+    bump,
+    compare_with_lock,
+    complete_version,
+)
 from opset.workflow.authoring.destinations import check_since, destination_of, next_version, split_name
 from opset.workflow.authoring.new import _initial_document, new_operator, operator_text
 from opset.workflow.authoring.stubs import (
@@ -355,6 +362,66 @@ def test_check_compares_with_what_was_released(folder):
     lock.write_text(lock.read_text().replace('"1":', '"2":'))  # the newest is released, and an older one is not
     state = compare_with_lock("com.acme.Thin")
     assert (state.developed, state.difference) == ([1], {})
+
+
+MIXED = """\
+operator: Mixed
+family: signals
+versions:
+- since: 2
+  change: {adapters: {up: written, down: written}}
+  doc: It does more.
+  inputs:
+  - {name: X, type: T, doc: values}
+  - {name: n, type: T, doc: more}
+  outputs:
+  - {name: Y, type: T, doc: results}
+  attributes: {a: {type: int, default: 1, doc: a}, b: {type: float, default: 0.5, doc: b}}
+  types: {T: [double]}
+- since: 1
+  doc: It did.
+  inputs:
+  - {name: X, type: T, doc: values}
+  - {name: n, type: T, doc: more}
+  outputs:
+  - {name: Y, type: T, doc: results}
+  attributes: {a: {type: int, default: 1, doc: a}}
+  types: {T: [float]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "difference"),
+    [
+        ("[double]", "[double, int32]", {"types": {"T": ["+int32"]}}),
+        ("[double]", "floats", {}),
+        ("[float]", "[float, double]", {"types": {"T": ["+double"]}}),
+        (
+            "doc: b}",
+            "doc: b}, c: {type: int, default: 3, doc: c}",
+            {"attributes": {"c": {"added": "int", "default": 3}}},
+        ),
+        ("default: 1,", "default: 2,", {"attributes": {"a": {"default": [1, 2]}}}),
+        ("default: 0.5,", "default: 2.0,", {}),
+        (", b: {type: float, default: 0.5, doc: b}", "", {}),
+        ("doc: more}", "doc: more}\n  - {name: m, type: T, optional: true, doc: m}", {"inputs": {"added": ["m"]}}),
+        ("name: n, type: T", "name: n, type: T, optional: true", {"inputs": {"arity": {"n": ["single", "optional"]}}}),
+        ("doc: results}", "doc: results}\n  - {name: Z, type: T, doc: z}", {"outputs": {"added": ["Z"]}}),
+        ("name: Y, type: T", "name: Y, type: tensor(int64)", {"outputs": {"retyped": {"Y": ["T", "tensor(int64)"]}}}),
+        ("doc: It does", "deprecated: true\n  doc: It does", {"deprecated": True}),
+        ("doc: It does", "experimental: true\n  doc: It does", {"experimental": True}),
+        ("doc: It does", "deprecated: true\n  experimental: true\n  doc: It does", {}),
+    ],
+)
+def test_one_edit_of_a_released_version_is_told(old, new, difference):
+    path = Path("com.acme/Mixed.yaml")
+    released = parse_operator(MIXED.encode(), path, SETS)
+    lock = {"com.acme": {"Mixed": {str(each.since_version): signature_hash(each) for each in released.schemas}}}
+    assert _compare_operator(released, lock, SETS).edited == []
+    edited = parse_operator(MIXED.replace(old, new, 1).encode(), path, SETS)
+    (found,) = _compare_operator(edited, lock, SETS).edited
+    was = next(each for each in released.schemas if each.since_version == found.since)
+    assert found == (1 if old == "[float]" else 2, found.place, was if difference else None, difference)
 
 
 def test_which_version_comes_next():

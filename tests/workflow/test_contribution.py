@@ -15,7 +15,7 @@ import pytest
 
 from opset.errors import Finding, UsageError
 from opset.opsets.registry import default_registry, registry_with
-from opset.schemas.model import ExampleValue
+from opset.schemas.model import Example, ExampleValue
 from opset.workflow.contribution.checklist import STATES, ReviewedVersion, checklist, checks, markdown_lines
 from opset.workflow.contribution.reviewed_version import MISSING, NOT_APPLICABLE, OPEN, PASSED
 from tests.cli.commands import run, run_json
@@ -431,6 +431,39 @@ def test_types_of_no_example_are_tried_by_casting_one():
         made = _cast_example(ReviewedVersion(default_registry(), schema), example, takers, "tensor(double)")
         assert [each and each.type == "tensor(double)" for each in made.inputs] == cast
         assert [each and each.type == "tensor(double)" for each in made.outputs] == results
+
+
+@pytest.mark.parametrize(
+    ("types", "wanted", "cast"),
+    [
+        (["tensor(float)", None, "tensor(int8)"], "double", ["tensor(double)", None, "tensor(double)"]),
+        (["tensor(float)"] * 3, "string", None),
+        (["tensor(string)", None, "tensor(string)"], "float", None),
+        (["tensor(float)", None, "tensor(string)"], "double", None),
+        (["seq(tensor(float))"], "double", None),
+        ([None, None], "double", None),
+        ([], "double", None),
+    ],
+)
+def test_only_numbers_are_cast(types, wanted, cast):
+    from opset.workflow.contribution.type_checks import _cast_example
+
+    schema = default_registry().schema("Clip", 13)
+    inputs = [each and ExampleValue(each, [1], (1,)) for each in types]
+    example = Example("it", 13, inputs=tuple(inputs), outputs=(ExampleValue("tensor(float)", [1], (1,)),))
+    made = _cast_example(ReviewedVersion(default_registry(), schema), example, range(3), f"tensor({wanted})")
+    assert (made and [each and each.type for each in made.inputs]) == cast
+
+
+@pytest.mark.parametrize(("attributes", "is_cast"), [({}, True), ({"body": 1}, False)])
+def test_examples_with_graphs_are_not_cast(attributes, is_cast):
+    from opset.workflow.contribution.type_checks import _cast_example
+
+    schema = default_registry().schema("Scan", 25)
+    value = ExampleValue("tensor(float)", [1], (1,))
+    example = Example("it", 25, attributes=attributes, inputs=(value,), outputs=(value,))
+    made = _cast_example(ReviewedVersion(default_registry(), schema), example, [0], "tensor(double)")
+    assert (made is not None) == is_cast
 
 
 @pytest.mark.parametrize(

@@ -81,12 +81,12 @@ class OperatorState:
         """The newest version of the operator."""
         return self.versions[max(self.versions)]
 
-    def place(self, since: int | None = None, *keys: str) -> str:
+    def place(self, since: int = 0, *keys: str) -> str:
         """Return file:line:column of the key at the path `keys` in the version `since`, "" if it is not known.
 
         Without a version, or for one that the operator does not have, it is the beginning of the file.
         """
-        if since is None or since not in self.versions:
+        if since not in self.versions:
             return f"{self.path}:1:1" if self.path else ""
         return self.place_of(since, *keys) if self.place_of is not None else self.path
 
