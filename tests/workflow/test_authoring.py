@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -45,7 +46,7 @@ from opset.workflow.authoring.bump import (
     complete_version,
 )
 from opset.workflow.authoring.destinations import check_since, destination_of, next_version, split_name
-from opset.workflow.authoring.new import _initial_document, new_operator, operator_text
+from opset.workflow.authoring.new import _choose_family, _find_original, _initial_document, new_operator, operator_text
 from opset.workflow.authoring.stubs import (
     _add_imports,
     adapter_stub,
@@ -583,6 +584,49 @@ OWN = [
 )""",
     ),
 ]
+
+
+@pytest.mark.parametrize(
+    ("standard", "family", "original", "chosen", "found"),
+    [
+        (True, "unary", "binary", "unary", []),
+        (True, None, "binary", "binary", []),
+        (True, None, None, "own", [("the family is not given", "--family, or --like; known: ")]),
+        (True, "unry", "binary", "unry", [("there is no family unry", "did you mean unary")]),
+        (True, "zzzzzz", None, "zzzzzz", [("there is no family zzzzzz", "--family, or --like; known: ")]),
+        (False, "unry", None, "unry", []),
+        (False, None, None, "own", []),
+    ],
+)
+def test_which_family_a_new_operator_has(standard, family, original, chosen, found):
+    destination = SimpleNamespace(standard=standard, domain="com.own")
+    findings = []
+    like = original and SimpleNamespace(family=original)
+    assert _choose_family(destination, family, like, findings) == chosen
+    assert [(each.code, each.message) for each in findings] == [("S216", message) for message, _ in found]
+    assert all(each.help.startswith(help) for each, (_, help) in zip(findings, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("like", "original", "found"),
+    [
+        ("Exp", ("", "Exp"), []),
+        ("ai.onnx.Exp", ("", "Exp"), []),
+        ("Scaler", ("ai.onnx.ml", "Scaler"), []),
+        ("com.acme.Own", ("com.acme", "Own"), []),
+        ("Own", ("com.acme", "Own"), []),
+        ("ai.onnx.ml.Exp", None, [("U105", "there is no operator ai.onnx.ml.Exp to be like", "did you mean Exp")]),
+        ("Expp", None, [("U105", "there is no operator Expp to be like", "did you mean Exp")]),
+        ("Ex p", None, [("S215", "the operator name 'Ex p' is no identifier", "")]),
+    ],
+)
+def test_which_operator_a_new_one_is_like(folder, like, original, found):
+    filled(folder, "Own")
+    findings = []
+    operator = _find_original(like, destination_of("com.acme", None), SETS, findings)
+    assert (operator and (operator.domain, operator.name)) == original
+    assert [(each.code, each.message) for each in findings] == [each[:2] for each in found]
+    assert all(each.help.startswith(help) for each, (*_, help) in zip(findings, found, strict=True))
 
 
 @pytest.mark.parametrize(("name", "signature"), TYPED)

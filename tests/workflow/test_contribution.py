@@ -16,7 +16,14 @@ import pytest
 from opset.errors import Finding, UsageError
 from opset.opsets.registry import default_registry, registry_with
 from opset.schemas.model import Example, ExampleValue
-from opset.workflow.contribution.checklist import STATES, ReviewedVersion, checklist, checks, markdown_lines
+from opset.workflow.contribution.checklist import (
+    STATES,
+    ReviewedVersion,
+    _escape_text,
+    checklist,
+    checks,
+    markdown_lines,
+)
 from opset.workflow.contribution.reviewed_version import MISSING, NOT_APPLICABLE, OPEN, PASSED
 from tests.cli.commands import run, run_json
 from tests.test_docs import ROOT
@@ -431,6 +438,21 @@ def test_types_of_no_example_are_tried_by_casting_one():
         made = _cast_example(ReviewedVersion(default_registry(), schema), example, takers, "tensor(double)")
         assert [each and each.type == "tensor(double)" for each in made.inputs] == cast
         assert [each and each.type == "tensor(double)" for each in made.outputs] == results
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("a*b_c", r"a\*b\_c"),
+        ("`a*b` c*d", r"`a*b` c\*d"),
+        ("a*`b*`", r"a\*`b*`"),
+        ("`a*b c*d", r"'a\*b c\*d"),  # a backtick without its end is none
+        (r"\[x](y)<z>#|", r"\\\[x\](y)\<z\>\#\|"),
+        ("a\x1b", r"a\\x1b"),
+    ],
+)
+def test_text_is_no_markdown_but_code_stays(text, escaped):
+    assert _escape_text(text) == escaped
 
 
 @pytest.mark.parametrize(

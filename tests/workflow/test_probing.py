@@ -131,6 +131,8 @@ def taking(takes):
         ("CastLike", lambda opset, given, made: given <= {1, 11}, {"": (7, 18)},
          [{"versions": [15, 15], "types": {"T1": ["double", "float"]}, "constant_inputs": ["target_type"]}]),
         ("Upsample", lambda opset, given, made: True, {"": (7, 21)}, [{"versions": [7, 7]}, {"versions": [9, 9]}]),
+        ("Loop", lambda opset, given, made: given <= {1, 7, 9}, {"": (7, 12)}, [
+            {"versions": [1, 1], "unasked": ["V"]}, {"versions": [11, 11], "unasked": ["V"]}]),
         ("ai.onnx.ml.Scaler", lambda opset, given, made: True, {"": (7, 21)}, []),
         ("ai.onnx.ml.Scaler", lambda opset, given, made: True, {"": (7, 21), "ai.onnx.ml": (1, 3)},
          [{"versions": [1, 1]}]),
