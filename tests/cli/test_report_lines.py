@@ -9,8 +9,8 @@ import pytest
 
 from opset.cli import blockers, infer, lint, model_versions, testgen
 from opset.cli import test as examples
-from opset.cli.batch import _check_executor
-from opset.cli.inputs import parse_input
+from opset.cli.batch import VerbCall, _check_executor
+from opset.cli.inputs import Input, Output, parse_input
 from opset.cli.records import Totals
 from opset.description.structure.comparing import PartCounts, StructureComparison
 from opset.description.structure.folding import StructureChange
@@ -158,6 +158,29 @@ def test_what_a_cluster_cannot_do(memory, models, why):
     with pytest.raises(UsageError) as caught:
         _check_executor(call, inputs)
     assert (caught.value.code, caught.value.message) == ("U103", why)
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "written", "is_written"),
+    [
+        ("a.onnx", Output(file="b.onnx"), {}, True),
+        ("a.onnx", Output(file="b.onnx"), {"b.onnx": 5}, True),
+        ("a.onnx", Output(file="b.onnx"), {"b.onnx": 4}, False),
+        ("a.onnx", Output(file="b.onnx"), {"b.onnx": 5, "b.onnx.data": 6}, True),
+        ("a.onnx", Output(file="b.onnx"), {"b.onnx": 5, "b.onnx.data": 4}, False),
+        ("a.onnx", Output(file="b.onnx"), {"b.onnx": 4, "b.onnx.data": 6}, False),
+        ("a.onnx", Output(folder="c"), {"c/a-opset13.onnx": 4}, False),
+        ("a.onnx", Output(folder="c"), {"c/a-opset13.onnx": 5, "a.onnx": 1}, True),
+        ("s3://a/a.onnx", Output(file="b.onnx"), {"b.onnx": 4}, True),
+        ("a.onnx", Output(file="s3://a/b.onnx"), {}, True),
+        ("a.onnx", Output(folder="s3://a"), {}, True),
+    ],
+)
+def test_a_result_of_an_earlier_run_is_known_by_its_time(monkeypatch, source, output, written, is_written):
+    monkeypatch.setattr("os.path.lexists", lambda path: path in written)
+    monkeypatch.setattr("opset.cli.batch.os.lstat", lambda path: SimpleNamespace(st_ctime_ns=written[path]))
+    call = SimpleNamespace(output=output, since=5)
+    assert VerbCall._is_written_since(call, Input(source), "opset13") == is_written
 
 
 def test_sums_of_findings_are_bounded(monkeypatch):

@@ -441,6 +441,45 @@ def test_types_of_no_example_are_tried_by_casting_one():
 
 
 @pytest.mark.parametrize(
+    ("operator", "outputs", "cast", "why"),
+    [
+        ("TopK", [[1.0, 2.0], [0, 1]], [[1.0, 2.0], [0, 1]], ("", True)),
+        (
+            "TopK",
+            [[1.0, 2.0], [0, 1]],
+            [[1.0, 3.0], [0, 1]],
+            ("element 1 of output 0 is 3, and it is 2 in tensor(float)", True),
+        ),
+        ("TopK", [[1.0, 2.0], [0, 1]], [[1.0, 2.0], [0, 2]], ("", False)),  # which type it has may decide the indices
+        (
+            "Split",
+            [[1.0], [2.0], [3.0]],
+            [[1.0], [2.0], [4.0]],
+            ("element 0 of output 2 is 4, and it is 3 in tensor(float)", True),
+        ),
+        ("Split", [[1.0], [2.0], [3.0]], [[1.0], [2.0], [3.0]], ("", True)),
+    ],
+)
+def test_outputs_of_a_cast_example_are_those_of_the_same_values(operator, outputs, cast, why):
+    from opset.workflow.contribution.type_checks import _compare_with_cast
+
+    schema = default_registry().schema(operator, 13)
+
+    def arrays(lists, dtype):
+        return [np.array(each, dtype if isinstance(each[0], float) else np.int64) for each in lists]
+
+    def compute(schema, computed):
+        assert [each.type for each in computed.inputs] == ["tensor(float)", "tensor(int64)"]
+        return arrays(outputs, np.float32)
+
+    value, size = ExampleValue("tensor(float)", [1.0], (1,)), ExampleValue("tensor(int64)", [1], (1,))
+    example = Example("it", 13, inputs=(value, size), outputs=(value,))
+    other = example._replace(inputs=(value._replace(type="tensor(double)"), size))
+    version = SimpleNamespace(schema=schema, runner=SimpleNamespace(outputs=compute))
+    assert _compare_with_cast(version, example, other, arrays(cast, np.float64)) == why
+
+
+@pytest.mark.parametrize(
     ("text", "escaped"),
     [
         ("a*b_c", r"a\*b\_c"),
