@@ -78,6 +78,16 @@ def test_what_is_no_line_of_a_journal(line):
     assert _parse_line(line) is None
 
 
+def test_a_line_of_a_journal_has_each_key():
+    start = {"call": "c", "started": "a", "time": 3}
+    end = {"call": "c", "input": "a", "output": None, "size": 1, "mtime": 2, "errors": [], "status": "clean"}
+    for whole in (start, end):
+        assert _parse_line(f"{json.dumps(whole)}\n".encode()) == whole
+        for key in whole:
+            less = {name: value for name, value in whole.items() if name != key}
+            assert _parse_line(f"{json.dumps(less)}\n".encode()) is None, key
+
+
 def test_options_that_change_a_report():
     options = dict.fromkeys((*BESIDE, "to", "verify"), "one")
     first = digest_of_options("convert", options)

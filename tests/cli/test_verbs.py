@@ -10,6 +10,7 @@ import pytest
 import opset
 from opset.advice import PAGES
 from opset.cli import VERBS
+from opset.cli.operators import schema_lines
 from opset.docgen.guides import guides
 from opset.errors import CODES
 from opset.explanations import page_of
@@ -71,6 +72,31 @@ def test_show_gives_the_newest_version_and_finds_domains():
     assert run_json("show", "Sum")["inputs"][0]["option"] == "variadic"
     assert run_json("show", "Sum")["max_input"] is None
     assert "Upsample 1" in (text := run("show", "Upsample", 10).stdout) and "withdrawn; use Resize" in text
+
+
+@pytest.mark.parametrize(
+    ("operator", "shown"),
+    [
+        ("Erf@13", "\n  onnx 1.20.0 removed int8, int16, int32, int64, uint8, uint16, uint32, uint64 from T\n\n"),
+        ("Erf@9", "\n\nimplementations\n  onnxruntime 1.31: Integers are not supported.\n\nshapes of outputs\n"),
+        ("FlexAttention@1", "family attention)\n  experimental\n\n"),
+        ("Multinomial@22", "family create)\n  nondeterministic\n\n"),
+    ],
+)
+def test_show_says_what_few_operators_have(operator, shown):
+    assert shown in run("show", operator).stdout
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        ("types", "types, and which parameters may be left out, are not in the document that declares it"),
+        ("signature", "its signature is not in the document that declares it"),
+    ],
+)
+def test_show_says_which_parts_are_not_known(known, words):
+    data = {**run_json("show", "Relu"), "unknown": known}
+    assert f"  {words}" in schema_lines(data)
 
 
 def test_a_version_may_be_written_in_each_of_three_ways():

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import sys
 from functools import reduce
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from onnx.onnx_ml_pb2 import EXPERIMENTAL, STABLE
 
 import opset
 from opset import OperatorSet, SchemaError, UsageError, get_operator_set, load_operator_set
+from opset.cli import cli
 from opset.extend import parse_model, registry_with
 from opset.model import proto as pb
 from opset.opsets.documents import reading
@@ -547,6 +549,25 @@ def test_a_document_goes_out_and_comes_back(tmp_path, monkeypatch):
         assert run("list", "--domain", "com.example", "--schemas", name).exit_code == 0
     texts = {Path(form, "com.example/Stretch.yaml").read_text(encoding="utf-8") for form in FORMS}
     assert len(texts) == 1
+
+
+@pytest.mark.parametrize(
+    ("form", "options"), [("yaml", []), ("yaml", ["--format", "yaml"]), ("json", ["-o", "-", "--format", "json"])]
+)
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_text_goes_to_stdout_and_to_a_terminal(form, options, is_terminal, capfdbinary, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+    asked = ["export", "--domain", "com.example", "--schemas", str(OWN), *options]
+    assert cli.main(asked, standalone_mode=False) == 0
+    written = get_operator_set("com.example", schemas=registry_with([OWN])).to_bytes(form)
+    assert capfdbinary.readouterr() == (written, b"")
+
+
+def test_a_message_goes_to_a_pipe(capfdbinary):
+    asked = ["export", "--domain", "com.example", "--schemas", str(OWN), "--format", "proto"]
+    assert cli.main(asked, standalone_mode=False) == 0
+    ours = get_operator_set("com.example", schemas=registry_with([OWN]))
+    assert capfdbinary.readouterr().out == ours.to_bytes("proto")
 
 
 def test_nothing_is_overwritten_or_half_written(tmp_path, monkeypatch, foreign):

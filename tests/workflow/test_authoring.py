@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -27,7 +28,7 @@ from opset.opsets.releases import RELEASES
 from opset.reference import registration as kernels
 from opset.schemas.index import FOLDER, compile_operators, standard_index
 from opset.schemas.lint.context import LINT, LintContext
-from opset.schemas.lock import read_lock
+from opset.schemas.lock import read_lock, signature_hash
 from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.yaml.keys import GUIDANCE
 from opset.schemas.yaml.layout import dump_operator
@@ -36,9 +37,16 @@ from opset.schemas.yaml.reader import MAX_SIZE
 from opset.version_converter import registration as adapters
 from opset.workflow.authoring import destinations
 from opset.workflow.authoring.blocks import lines_of
-from opset.workflow.authoring.bump import _is_incomplete, add_version, bump, compare_with_lock, complete_version
+from opset.workflow.authoring.bump import (
+    _compare_operator,
+    _is_incomplete,
+    add_version,
+    bump,
+    compare_with_lock,
+    complete_version,
+)
 from opset.workflow.authoring.destinations import check_since, destination_of, next_version, split_name
-from opset.workflow.authoring.new import _initial_document, new_operator, operator_text
+from opset.workflow.authoring.new import _choose_family, _find_original, _initial_document, new_operator, operator_text
 from opset.workflow.authoring.stubs import (
     _add_imports,
     adapter_stub,
@@ -357,6 +365,66 @@ def test_check_compares_with_what_was_released(folder):
     assert (state.developed, state.difference) == ([1], {})
 
 
+MIXED = """\
+operator: Mixed
+family: signals
+versions:
+- since: 2
+  change: {adapters: {up: written, down: written}}
+  doc: It does more.
+  inputs:
+  - {name: X, type: T, doc: values}
+  - {name: n, type: T, doc: more}
+  outputs:
+  - {name: Y, type: T, doc: results}
+  attributes: {a: {type: int, default: 1, doc: a}, b: {type: float, default: 0.5, doc: b}}
+  types: {T: [double]}
+- since: 1
+  doc: It did.
+  inputs:
+  - {name: X, type: T, doc: values}
+  - {name: n, type: T, doc: more}
+  outputs:
+  - {name: Y, type: T, doc: results}
+  attributes: {a: {type: int, default: 1, doc: a}}
+  types: {T: [float]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "difference"),
+    [
+        ("[double]", "[double, int32]", {"types": {"T": ["+int32"]}}),
+        ("[double]", "floats", {}),
+        ("[float]", "[float, double]", {"types": {"T": ["+double"]}}),
+        (
+            "doc: b}",
+            "doc: b}, c: {type: int, default: 3, doc: c}",
+            {"attributes": {"c": {"added": "int", "default": 3}}},
+        ),
+        ("default: 1,", "default: 2,", {"attributes": {"a": {"default": [1, 2]}}}),
+        ("default: 0.5,", "default: 2.0,", {}),
+        (", b: {type: float, default: 0.5, doc: b}", "", {}),
+        ("doc: more}", "doc: more}\n  - {name: m, type: T, optional: true, doc: m}", {"inputs": {"added": ["m"]}}),
+        ("name: n, type: T", "name: n, type: T, optional: true", {"inputs": {"arity": {"n": ["single", "optional"]}}}),
+        ("doc: results}", "doc: results}\n  - {name: Z, type: T, doc: z}", {"outputs": {"added": ["Z"]}}),
+        ("name: Y, type: T", "name: Y, type: tensor(int64)", {"outputs": {"retyped": {"Y": ["T", "tensor(int64)"]}}}),
+        ("doc: It does", "deprecated: true\n  doc: It does", {"deprecated": True}),
+        ("doc: It does", "experimental: true\n  doc: It does", {"experimental": True}),
+        ("doc: It does", "deprecated: true\n  experimental: true\n  doc: It does", {}),
+    ],
+)
+def test_one_edit_of_a_released_version_is_told(old, new, difference):
+    path = Path("com.acme/Mixed.yaml")
+    released = parse_operator(MIXED.encode(), path, SETS)
+    lock = {"com.acme": {"Mixed": {str(each.since_version): signature_hash(each) for each in released.schemas}}}
+    assert _compare_operator(released, lock, SETS).edited == []
+    edited = parse_operator(MIXED.replace(old, new, 1).encode(), path, SETS)
+    (found,) = _compare_operator(edited, lock, SETS).edited
+    was = next(each for each in released.schemas if each.since_version == found.since)
+    assert found == (1 if old == "[float]" else 2, found.place, was if difference else None, difference)
+
+
 def test_which_version_comes_next():
     assert next_version(28, 28, 13) == 29 and next_version(28, 28, 0) == 29
     assert next_version(29, 28, 13) == 29 and next_version(29, 28, 29) == 0  # 29 is in development
@@ -516,6 +584,49 @@ OWN = [
 )""",
     ),
 ]
+
+
+@pytest.mark.parametrize(
+    ("standard", "family", "original", "chosen", "found"),
+    [
+        (True, "unary", "binary", "unary", []),
+        (True, None, "binary", "binary", []),
+        (True, None, None, "own", [("the family is not given", "--family, or --like; known: ")]),
+        (True, "unry", "binary", "unry", [("there is no family unry", "did you mean unary")]),
+        (True, "zzzzzz", None, "zzzzzz", [("there is no family zzzzzz", "--family, or --like; known: ")]),
+        (False, "unry", None, "unry", []),
+        (False, None, None, "own", []),
+    ],
+)
+def test_which_family_a_new_operator_has(standard, family, original, chosen, found):
+    destination = SimpleNamespace(standard=standard, domain="com.own")
+    findings = []
+    like = original and SimpleNamespace(family=original)
+    assert _choose_family(destination, family, like, findings) == chosen
+    assert [(each.code, each.message) for each in findings] == [("S216", message) for message, _ in found]
+    assert all(each.help.startswith(help) for each, (_, help) in zip(findings, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("like", "original", "found"),
+    [
+        ("Exp", ("", "Exp"), []),
+        ("ai.onnx.Exp", ("", "Exp"), []),
+        ("Scaler", ("ai.onnx.ml", "Scaler"), []),
+        ("com.acme.Own", ("com.acme", "Own"), []),
+        ("Own", ("com.acme", "Own"), []),
+        ("ai.onnx.ml.Exp", None, [("U105", "there is no operator ai.onnx.ml.Exp to be like", "did you mean Exp")]),
+        ("Expp", None, [("U105", "there is no operator Expp to be like", "did you mean Exp")]),
+        ("Ex p", None, [("S215", "the operator name 'Ex p' is no identifier", "")]),
+    ],
+)
+def test_which_operator_a_new_one_is_like(folder, like, original, found):
+    filled(folder, "Own")
+    findings = []
+    operator = _find_original(like, destination_of("com.acme", None), SETS, findings)
+    assert (operator and (operator.domain, operator.name)) == original
+    assert [(each.code, each.message) for each in findings] == [each[:2] for each in found]
+    assert all(each.help.startswith(help) for each, (*_, help) in zip(findings, found, strict=True))
 
 
 @pytest.mark.parametrize(("name", "signature"), TYPED)

@@ -110,6 +110,7 @@ def test_a_manifest_that_cannot_be_used_is_an_error(tmp_path):
             ("tolerance", {"rtol": -1, "atol": 0}), ("files", {**entry["files"], "node/one/../../x": ""}),
         ]),
         json.dumps({"format": 1, "cases": [entry, entry]}).encode(),
+        json.dumps({"format": 1, "cases": [{**entry, "status": "chosen", "because": 3}]}).encode(),
     ]  # fmt: skip
     for text in broken:
         (tmp_path / "manifest.json").write_bytes(text)

@@ -284,7 +284,7 @@ def breaks(comparison: StateComparison, codes: Set[str] | None) -> Iterator[Brea
         yield _make_break(rule, finding)
     for operators in comparison.changed_operators:
         for rule, finding in BREAKING.apply(operators, codes=codes):
-            located = finding.place or operators.new.place(finding.version or None, *finding.keys)
+            located = finding.place or operators.new.place(finding.version, *finding.keys)
             named = finding._replace(domain=operators.new.domain, operator=operators.new.name, place=located)
             yield _make_break(rule, named)
     for pair in comparison.version_pairs:

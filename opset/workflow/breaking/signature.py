@@ -267,7 +267,7 @@ def _legal_numbers(text: str, *both: str) -> set[tuple[float, int]]:
     for rank in range(MOST_RANK):
         table = {"rank": lambda name, rank=rank: rank}
         limits = [limit for bound in bounds if (limit := evaluate(bound, table)) is not None]
-        near = {limit + step for limit in limits for step in (-1, -0.5, 0, 0.5, 1)}
+        near = {limit + step for limit in limits for step in (-0.5, 0, 0.5)}
         numbers |= {(value, rank) for value in near if all(is_met(each, value, table) for each in comparisons)}
     return numbers
 

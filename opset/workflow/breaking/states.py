@@ -81,12 +81,12 @@ class OperatorState:
         """The newest version of the operator."""
         return self.versions[max(self.versions)]
 
-    def place(self, since: int | None = None, *keys: str) -> str:
+    def place(self, since: int = 0, *keys: str) -> str:
         """Return file:line:column of the key to which the path `keys` leads in the version `since`; "" if unknown.
 
-        If `since` is None, or the operator does not have this version, it is the beginning of the file.
+        If the operator does not have this version, it is the beginning of the file.
         """
-        if since is None or since not in self.versions:
+        if since not in self.versions:
             return f"{self.path}:1:1" if self.path else ""
         return self.place_of(since, *keys) if self.place_of is not None else self.path
 

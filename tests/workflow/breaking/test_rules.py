@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from opset.opsets.registry import default_registry
 from opset.opsets.releases import release
 from opset.schemas.model import Attribute, AttributeChange, Change, Condition, Example, SpecialCase
 from opset.workflow.breaking import compare
+from opset.workflow.breaking.example_rule import MOST
 from opset.workflow.breaking.pages import fixtures
 from opset.workflow.breaking.report import REQUIREMENTS, SEVERITIES
-from opset.workflow.breaking.rules import CLAUSES
+from opset.workflow.breaking.rules import CLAUSES, StateComparison
 from opset.workflow.breaking.states import folder_state, release_state, standard_state
 from tests.workflow.breaking import golden
 from tests.workflow.breaking.conftest import THIN, write
@@ -312,6 +314,39 @@ def test_examples_of_every_version_are_compared(tmp_path):
     other = later.replace("outputs: [{float: [1]}]", "outputs: [{float: [3]}]")
     both = [message, message.replace("plain", "last")]
     assert found(tmp_path / "b", {"Thin": text + later}, {"Thin": edited + other}, ["B171"]) == both
+
+
+def test_the_newest_release_of_a_part_is_that_of_the_operator():
+    state = standard_state()
+    relu, scaler = ("", "Relu"), ("ai.onnx.ml", "Scaler")
+    whole, part = (StateComparison(state, state, partial=partial) for partial in (False, True))
+    assert [whole.newest_released(key) for key in (relu, scaler, ("com.none", "A"))] == [
+        state.domains[""], state.domains["ai.onnx.ml"], 0
+    ]  # fmt: skip
+    assert [part.newest_released(key) for key in (relu, scaler)] == [14, 1]
+    locked = StateComparison(replace(state, lock={"ai.onnx": {"Relu": {"1": "x", "6": "y"}}}), state, locked=True)
+    assert [locked.newest_released(key) for key in (relu, scaler)] == [6, 0]
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_examples_of_many_operators_that_changed_are_not_run(tmp_path, more):
+    count = MOST + more
+    old, new = (
+        folder_state(
+            write(
+                tmp_path / name,
+                **{
+                    f"Thin{at}": THIN.replace("Thin", f"Thin{at}").replace("T: [double", f"T: {kind}double")
+                    for at in range(count)
+                },
+            ),
+            name,
+        )
+        for name, kind in (("old", "["), ("new", "[float16, "))
+    )
+    notes = compare(old, new, registry=default_registry()).notes
+    said = f"the examples of {count} operators that changed were not run, which is what opset test does"
+    assert [*notes] == [said] * more
 
 
 @pytest.mark.parametrize(
