@@ -265,7 +265,7 @@ def test_other_changes_need_a_patch():
         ("documentation", "graph.name", "", ""),
         ("annotations", "graph.input: x", "", ""),
         ("nodes", "functions: f", "no functions", "1 function"),
-        ("other", "training_info", "0 training graphs", "1 training graph"),
+        ("other", "training_info", "no training graphs", "1 training graph"),
         ("other", "configuration: c", "0 device configurations", "1 device configuration"),
         ("documentation", "metadata_props", "0 pairs", "1 pair"),
         ("documentation", "doc_string", "", ""),
