@@ -212,6 +212,28 @@ def test_a_size_that_some_call_contradicts_is_left_open_in_the_function(first):
     assert not dim.dim_value and not infer(found.written(True)).findings
 
 
+def test_functions_that_nothing_calls_and_their_inputs_keep_what_they_state():
+    body = "(a) => (b) <float[7] a, float[7] t> { t = Neg (a)  b = Neg (t) }"
+    functions = "".join(f'<domain: "local", opset_import: ["": 17]> {name} {body}' for name in ("Called", "Uncalled"))
+    proto = model("y = local.Called (x)", "main (float[3] x) => (float[?] y)", more=functions)
+    written = infer(proto, overwrite=True).written(True).proto
+    sizes = [
+        [value.type.tensor_type.shape.dim[0].dim_value for value in function.value_info]
+        for function in written.functions
+    ]
+    assert sizes == [[7, 3], [7, 7]]
+
+
+@pytest.mark.parametrize(("stated", "kept"), [("3", True), ("7", False)])
+def test_a_type_that_some_call_contradicts_goes_if_another_call_has_none(stated, kept):
+    function = """<domain: "local", opset_import: ["": 17]> F (a) => (b) <float[%s] t> { t = Neg (a)  b = Neg (t) }"""
+    head = "main (float[3] x) => (float[?] y, w)"
+    proto = model("y = local.F (x)  u = local.What (x)  w = local.F (u)", head, more=function % stated)
+    value = infer(proto, overwrite=True).written(True).proto.functions[0].value_info[0]
+    assert value.HasField("type") is value.type.HasField("tensor_type") is kept
+    assert [each.dim_value for each in value.type.tensor_type.shape.dim] == [3] * kept
+
+
 @pytest.mark.parametrize(
     ("node", "expected"),
     [
@@ -224,6 +246,8 @@ def test_a_size_that_some_call_contradicts_is_left_open_in_the_function(first):
         ('NegativeLogLikelihoodLoss <reduction = "none"> (x, q)', "float"),
         ('NegativeLogLikelihoodLoss <reduction = "sum"> (x, q)', "float[]"),
         ("ScatterND (x, i, u)", "float[?, 7]"), ("ScatterND (x, i, v)", "float"), ("ScatterND (x, j, u)", "float"),
+        ('Resize (x, , , s)', "float[4, 5]"), ('Resize (x, , , r)', "float[?, ?]"), ('Resize (x, , , q)', "float"),
+        ('Resize <axes = [0, 1]> (x, , , s)', "float"), ('Resize (x, , v)', "float[?, ?]"),
     ],
 )  # fmt: skip
 def test_what_is_known_of_an_input_without_a_rank(node, expected):

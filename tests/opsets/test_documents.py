@@ -24,7 +24,7 @@ from opset.cli import cli
 from opset.extend import parse_model, registry_with
 from opset.model import proto as pb
 from opset.opsets.documents import reading
-from opset.opsets.documents.declarations import MAX_DEPTH, declare_until, encode_json, node_of
+from opset.opsets.documents.declarations import MAX_DEPTH, MAX_KEY, declare_until, encode_json, node_of
 from opset.opsets.documents.reading import MAX_DOCUMENT, MAX_VERSION
 from opset.opsets.documents.writing import CARRIER, FORMS
 from opset.opsets.registry import default_registry
@@ -608,6 +608,14 @@ def test_a_document_is_read_up_to_a_number_of_operators_and_levels(tmp_path, mon
     assert node_of(value, Findings("")).plain() == value
     with pytest.raises(SchemaError, match="levels are nested"):
         node_of([value], Findings(""))
+
+
+@pytest.mark.parametrize("long", [0, 1])
+def test_keys_of_plain_data_have_a_bound(long):
+    findings = Findings("")
+    node_of({"b": [{"k" * (MAX_KEY + long): 1}]}, findings)
+    told = f"a key has at most {MAX_KEY} characters, and {'k' * MAX_KEY!r} has more"
+    assert [(each.code, each.message) for each in findings] == [("S102", told)] * long
 
 
 @pytest.mark.parametrize(

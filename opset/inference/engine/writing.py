@@ -146,7 +146,7 @@ def _rewrite_function(function: Any, calls: Sequence[Scope], engine: Engine) -> 
             common = map_sizes(reduce(join_types, types), number)
             stated = map_sizes(type_from_proto(value.type, engine.sizes.read_dimension), number)
             if any(combine_types(stated, type_, lambda stated, inferred: True)[1] for type_ in types):
-                value.type.Clear()
+                value.ClearField("type")
             if common is not None:
                 fill_proto(value.type, common, True)
         for index, node in enumerate(body.node):

@@ -141,6 +141,18 @@ def test_a_child_that_does_not_start(cache, child, monkeypatch, start, words):
     assert words in caught.value.why
 
 
+@pytest.mark.parametrize(
+    ("interpreter", "why"),
+    [("", "there is no Python interpreter to start"), ("/nowhere/python", "No such file or directory")],
+)
+def test_a_child_whose_interpreter_is_not_there(cache, child, monkeypatch, interpreter, why):
+    child()
+    monkeypatch.setattr(sys, "executable", interpreter)
+    with pytest.raises(opset.UsageError, match="T224") as caught:
+        Loader("onnxruntime")
+    assert (caught.value.message, caught.value.why) == ("the installed onnxruntime cannot be asked", why)
+
+
 def test_a_model_with_which_the_child_dies_does_not_load(cache, child):
     child(each="os.kill(os.getpid(), signal.SIGABRT) if model == b'bad' else say(why='')")
     loader = Loader("onnxruntime")
