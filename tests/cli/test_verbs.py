@@ -605,3 +605,19 @@ def test_show_runs_no_python_beside_yaml(folder):
     )
     (folder / "com.acme/inference.py").write_text("raise RuntimeError\n")
     assert run_json("show", "com.acme.Scale", "--schemas", ".")["checked"] == {"C1": "run time"}
+
+
+@pytest.mark.parametrize(
+    "verb", [["info"], ["blockers", "--to", "13"], ["check"], ["infer"], ["convert", "--to", "13", "--plan"]]
+)
+def test_a_verb_that_writes_no_model_reads_all_and_reports_on_stdout(folder, verb):
+    save("a.onnx", SMALL, folder)
+    result = run(*verb, "a.onnx", "gone.onnx")
+    assert result.exit_code == 3 and "is named as an input" not in result.stderr
+    data = json.loads(run(*verb, "a.onnx", "gone.onnx", "--format", "json").stdout)["models"]
+    assert [(each["input"], each["exit_status"] == 3, each["output"]) for each in data] == [
+        ("a.onnx", False, None), ("gone.onnx", True, None)
+    ]  # fmt: skip
+    piped = run(*verb, "-", stdin=(folder / "a.onnx").read_bytes())
+    assert piped.stdout.startswith("-: " if verb == ["check"] else "stdin: ")
+    assert sorted(each.name for each in folder.iterdir()) == ["a.onnx"]

@@ -425,6 +425,56 @@ def test_one_edit_of_a_released_version_is_told(old, new, difference):
     assert found == (1 if old == "[float]" else 2, found.place, was if difference else None, difference)
 
 
+SHARED = """\
+operator: Shared
+family: signals
+versions:
+- since: 2
+  change:
+    attributes: {a: {default: [1, 2]}}
+    meaning: It is so.
+    adapters: {up: written, down: written}
+  doc: It does.
+  inputs: [{name: X, type: T, doc: values}]
+  outputs: [{name: Y, type: T, doc: results}]
+  attributes: {a: {type: int, default: 2, doc: a}, b: {type: int, default: 2, doc: b}}
+  types: {T: [float]}
+  constraints: {C1: it is so}
+- since: 1
+  doc: It does.
+  inputs: [{name: X, type: T, doc: values}]
+  outputs: [{name: Y, type: T, doc: results}]
+  attributes: {a: {type: int, default: 1, doc: a}, b: {type: int, default: 2, doc: b}}
+  types: {T: [float]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "left"),
+    [
+        ("", "", ["", "  like: 2", "  attributes: {a: {default: 1}}", "  constraints: null", ""]),
+        ("- since: 1", "- since: 1  # first",
+         ["  # first", "  like: 2", "  attributes: {a: {default: 1}}", "  constraints: null", ""]),
+        ("default: 1, doc: a}", "default: 1, doc: c}",
+         ["", "  like: 2", "  attributes: {a: {default: 1, doc: c}}", "  constraints: null", ""]),
+        ("[float]}\nend", "[double]}  # kept\n",
+         ["", "  like: 2", "  attributes: {a: {default: 1}}", "  types: {T: [double]}  # kept", "  constraints: null",
+          ""]),
+        ("- since: 1\n  doc: It does.", "- since: 1\n  doc: It did.", None),
+        ("doc: b}}\n  types: {T: [float]}\nend", "doc: b}}  # lost\n  types: {T: [float]}\n", None),
+        ("- since: 1\n", "- since: 1\n  like: 2\n", None),
+    ],
+)  # fmt: skip
+def test_an_older_version_is_written_as_the_difference_from_the_newest(old, new, left):
+    text = f"{SHARED}end".replace(old, new).removesuffix("end")
+    operator = parse_operator(text.encode(), Path("com.acme/Shared.yaml"), SETS)
+    completed = complete_version(operator, text.encode(), SETS).decode()
+    if left is None:
+        assert completed == text
+    else:
+        assert completed.partition("- since: 1")[2].split("\n") == left
+
+
 def test_which_version_comes_next():
     assert next_version(28, 28, 13) == 29 and next_version(28, 28, 0) == 29
     assert next_version(29, 28, 13) == 29 and next_version(29, 28, 29) == 0  # 29 is in development
