@@ -173,3 +173,28 @@ def test_equal_entries_of_consecutive_versions_are_one():
     assert _merge_versions([one, other, last]) == [whole, last]
     assert _merge_versions([one, {}, other]) == [one, other] and _merge_versions([{}, one, {}]) == [one]
     assert _merge_versions([one, other, {**one, "versions": [7, 7]}]) == [{**one, "versions": [1, 7]}]
+
+
+@pytest.mark.parametrize(("newest", "stated"), [(3, {"ml": 3}), (0, {})])
+def test_the_document_names_the_release_and_limits_and_progress_counts_operators(newest, stated):
+    def load(data):
+        model = onnx.load_from_string(data)
+        imports = {each.domain: each.version for each in model.opset_import}
+        return "" if imports[""] <= 18 and imports.get("ai.onnx.ml", 0) <= newest and model.ir_version <= 10 else "no"
+
+    done = []
+    loader = SimpleNamespace(load=load, release="3.4.5", package="fake", version="3.4.5+cpu")
+    fake = SimpleNamespace(loader=loader, opsets={"": (7, None)}, max_ir=9, title="fake")
+    document = probe_runtime(fake, REGISTRY, "Relu", lambda *each: done.append(each))
+    assert document["releases"] == [
+        {"release": "3.4", "opset": [7, 18], **stated, "ir": 10, "how": "measured", "union_types": True}
+    ]
+    assert done == [(1, 1)] and document["runtime"] == "installed-fake"
+    assert document["title"] == "fake 3.4.5+cpu as it is installed"
+
+
+def test_an_absent_input_stays_absent():
+    runtime = taking(lambda *_: True)
+    runtime.loader.load = lambda data: "" if "" in onnx.load_from_string(data).graph.node[0].input else "no"
+    entries = [*_entries(runtime, REGISTRY, "", "Clip", {"": (7, 21)})]
+    assert [each.get("versions", [])[:1] for each in entries] == [[], [11], [12], [13]]
