@@ -16,7 +16,8 @@ from typing import NamedTuple
 from opset.errors import Finding, SchemaError
 from opset.model.storage.source import NO_WAIT, OPEN
 from opset.schemas.lock import LOCK_FILE
-from opset.schemas.yaml.loader import MAX_FILES, TYPES_FILE, operator_files
+from opset.schemas.yaml.folders import MAX_FILES, operator_files
+from opset.schemas.yaml.loader import TYPES_FILE
 
 SUFFIX = ".yaml"
 MAX_ENTRIES = 2**18

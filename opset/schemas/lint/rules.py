@@ -31,19 +31,17 @@ from opset.schemas.names import domain_name, near_miss
 from opset.schemas.selection import SelectionTarget
 from opset.schemas.type_sets import TypeSets, expand
 from opset.schemas.untrusted_files import file_matches
+from opset.schemas.yaml.folders import domain_of, operator_files, siblings
 from opset.schemas.yaml.keys import CHANGE_KEYS, FACETS
 from opset.schemas.yaml.loader import (
     MAX_FOLDER_FINDINGS,
     TYPES_FILE,
     Operator,
     all_constraints,
-    domain_of,
-    operator_files,
     read_file,
     read_operator,
     read_operators,
     read_sets,
-    siblings,
     standard_sets,
 )
 from opset.schemas.yaml.printer import flow

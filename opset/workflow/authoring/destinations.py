@@ -17,15 +17,8 @@ from opset.schemas.lock import Lock, read_lock
 from opset.schemas.names import domain_name, near_miss, normalize_domain
 from opset.schemas.type_sets import TypeSets
 from opset.schemas.untrusted_files import file_bytes
-from opset.schemas.yaml.loader import (
-    MAX_VERSION,
-    Operator,
-    folder_sets,
-    load_operator,
-    load_operators,
-    operator_files,
-    standard_sets,
-)
+from opset.schemas.yaml.folders import operator_files
+from opset.schemas.yaml.loader import MAX_VERSION, Operator, folder_sets, load_operator, load_operators, standard_sets
 
 OWN_FOLDER = Path("schemas")
 """The folder of operators of one's own, unless another is named."""
