@@ -25,8 +25,8 @@ class TooLarge(ValueError):
 def file_bytes(path: Path | str, most: int) -> bytes:
     """Return the bytes of a regular file that has at most `most` bytes.
 
-    Raises OSError if it cannot be read, TooLarge if it has more bytes, and ValueError if it is no regular file, such as
-    a pipe or a device.
+    Raises OSError if the file cannot be read, TooLarge if it has more bytes, and ValueError if it is no regular file,
+    such as a pipe or a device.
     """
     with open(os.open(path, os.O_RDONLY | NO_WAIT | OPEN), "rb") as file:
         status = os.fstat(file.fileno())

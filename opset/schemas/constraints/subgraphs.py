@@ -11,7 +11,7 @@ from opset.schemas.constraints.violation import Violation
 def can_take(graph: Any, count: int) -> bool:
     """Whether a GraphProto can be called with `count` inputs.
 
-    Inputs that are initializers, too, have a default; they are either all given or all left out.
+    Graph inputs that are initializers, too, have a default. A call gives either all of them or none of them.
     """
     defaults = {each.name for each in graph.initializer} | {each.values.name for each in graph.sparse_initializer}
     return count in (len(graph.input), sum(each.name not in defaults for each in graph.input))
@@ -84,7 +84,13 @@ def _check_bodies(
 ) -> None:
     """Raise Violation `label` if a graph cannot take `inputs` inputs, or has a wrong number of outputs.
 
-    It has to have at least `least` outputs, and if `exact` is not None, exactly that many. `passed` begins the message.
+    Args:
+        label: The label of the constraint, such as "C1".
+        passed: The beginning of the message: what the node passes to the graphs.
+        graphs: The GraphProtos by the names of their attributes.
+        inputs: The number of inputs that each graph gets.
+        least: The smallest number of outputs that a graph may have.
+        exact: The number of outputs that each graph must have, None if `least` or more are right.
     """
     for body in graphs.values():
         given = len(body.output)

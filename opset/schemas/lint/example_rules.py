@@ -19,9 +19,9 @@ has_read_examples = attrgetter("examples_read")
 
 @LINT.rule("S220", Operator, applies=has_read_examples)
 def check_for_examples(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S220 if an operator has no example, but has to have one.
+    """Yield a finding S220 if an operator has no example, but must have one.
 
-    It has to if `examples_required`, or if its file still has lines of guidance from `opset new`.
+    It must have one if `context.examples_required`, or if its file still has lines of guidance from `opset new`.
     """
     required = context.examples_required
     if not operator.examples and (required or file_matches(operator.path, _GUIDANCE, MAX_SIZE)):
@@ -103,9 +103,10 @@ def check_example_types(operator: Operator, context: LintContext) -> Iterator[Fi
 
 
 def missing_types(operator: Operator, schema: OpSchema, older: OpSchema | None) -> dict[str, list[str]]:
-    """Return the types, by kind, that `schema` has, the `older` version lacks, and no example shows.
+    """Return the types, by kind, that are new in the version `schema` and that no example shows.
 
-    An example of one type covers all types of its kind. A type with `emulate` needs no example.
+    New are the types that the `older` version does not have; if that is None, all types. An example of one type shows
+    all types of its kind. A type with `emulate`, which is computed by another type, needs no example.
     """
     used = {parameter.type for parameter in (*schema.inputs, *schema.outputs)}
     added = {each for name, types in schema.types.items() if name in used for each in types}

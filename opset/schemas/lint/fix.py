@@ -30,7 +30,7 @@ class Fixes:
 def fixes(target: SelectionTarget) -> Fixes:
     """Return the new texts of a target's files that `opset lint --fix` would write.
 
-    Files with faults are left out. Files whose comments would be lost are only named.
+    A file with faults is left out. A file whose comments would be lost is left out, too, but its path is returned.
     """
     found = Fixes({}, [])
     standard = os.path.realpath(target.folder) == os.path.realpath(FOLDER)
@@ -65,7 +65,7 @@ def _is_unfinished(operator: Operator) -> bool:
 
 
 def is_unexplained(step: Transition) -> bool:
-    """Whether a version has the same signature as the one before, and no words on what changed."""
+    """Whether a version has the signature of the version before, and its `change:` block does not say what changed."""
     return not step.difference and not step.change.meaning and not step.change.clarified
 
 
