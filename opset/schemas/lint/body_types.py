@@ -35,7 +35,7 @@ def check_body_types(bodies: OperatorBodies) -> Iterator[Finding]:
 
 
 def refused_types(schema: OpSchema, body: FunctionBody, versions: Versions) -> Iterator[tuple[str, str]]:
-    """Yield (type, reason) for each type, such as "tensor(float16)", that a version allows but a node of `body` does not."""
+    """Yield (type, reason) for each type, as "tensor(float)", that a version allows and a node of `body` does not."""
     constraints = {each.type for each in schema.inputs}
     for constraint in sorted(constraints & schema.types.keys()):
         for type_ in body.types.get(constraint, schema.types[constraint]):
