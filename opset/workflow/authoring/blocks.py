@@ -64,13 +64,16 @@ def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[Version
 
 
 def _is_outside(line: str, column: int) -> bool:
-    """Whether a line after a version is not part of it: it is empty, or a comment further to the left than `column`."""
+    """Whether a line after a version does not belong to it: an empty line, or a comment further left than `column`."""
     text = line.strip()
     return not text or (text.startswith("#") and len(line) - len(line.lstrip()) < column)
 
 
 def key_lines(version: VersionLines, lines: list[str], key: str) -> list[str]:
-    """Return the lines of a key of a version; if it is the first key, a space replaces the dash before it."""
+    """Return the lines of a key of a version.
+
+    The first key stands behind the dash of the version; a space replaces the dash.
+    """
     start, end = version.keys[key]
     block = lines[start:end]
     if start == version.start:

@@ -42,7 +42,7 @@ from opset.workflow.examples.runner import disagreements
 
 
 def quote_rules(version: ReviewedVersion, *codes: str) -> Iterator[Evidence]:
-    """Yield evidence that something is missing for each finding of the lint rules `codes` in the block of the version."""
+    """Yield evidence of a missing thing for each finding of the lint rules `codes` in the block of the version."""
     for finding in version.lint_findings:
         if finding.code in codes and version.has_line(finding.place):
             yield _quotation(finding)

@@ -90,7 +90,7 @@ def check_all_types(version: ReviewedVersion) -> Iterator[Evidence]:
 
 
 def _example_of_type(version: ReviewedVersion, indices: Iterable[int], type_: str) -> Example | None:
-    """Return an example with outputs that has the type `type_` at one of the inputs `indices`; None if there is none."""
+    """Return an example with outputs that has the type `type_` at an input of `indices`; None if there is none."""
     for example in version.examples_with_outputs:
         for index in indices:
             variadic = version.schema.inputs[index].option == VARIADIC

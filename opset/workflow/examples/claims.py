@@ -501,7 +501,7 @@ def check_undefined(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("input", Claim)
 def check_input(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `input: name`: as this input, the removed attribute's value gives the same outputs."""
+    """Yield the result of testing `input: name`: the removed attribute's value gives the same outputs as this input."""
     tests = claim.tests
     name = claim.name
     input_name = claim.value
