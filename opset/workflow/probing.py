@@ -238,7 +238,7 @@ def _loads_together(trial: Trial, other: Trial, parameter: str, schema: OpSchema
     The two element types are taken from `trial` and from `other`, a copy in which only values of the type constraint
     `parameter` have another type.
     """
-    places = enumerate(_parameters(schema.inputs, len(trial.inputs)))
+    places = enumerate(_type_constraints(schema.inputs, len(trial.inputs)))
     position = next((at for at, name in places if name == parameter and trial.inputs[at].type), None)
     if position is None:
         return False
@@ -259,7 +259,7 @@ def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[
     The trial itself is yielded, too, with its own type. If no input has the type constraint, but an output whose type
     an attribute names, the attribute and this output are changed. If no such output exists either, nothing is yielded.
     """
-    places = (*zip(trial.inputs, _parameters(schema.inputs, len(trial.inputs)), strict=True),)
+    places = (*zip(trial.inputs, _type_constraints(schema.inputs, len(trial.inputs)), strict=True),)
     old = next((each.type for each, name in places if name == parameter and each.type), "")
     if old:
         yield old, trial
@@ -269,7 +269,7 @@ def _variants(trial: Trial, schema: OpSchema, parameter: str) -> Iterator[tuple[
                 yield type_, other
         return
     names = [name for name, each in schema.attributes.items() if each.kind == DATA_TYPE]
-    for position, name in enumerate(_parameters(schema.outputs, len(trial.outputs))):
+    for position, name in enumerate(_type_constraints(schema.outputs, len(trial.outputs))):
         if name == parameter and len(names) == 1:
             for type_ in schema.types[parameter]:
                 element = type_.removeprefix("tensor(").removesuffix(")")
@@ -292,7 +292,7 @@ def _with_output(trial: Trial, attribute: str, number: int, position: int, type_
     return trial._replace(node=node, outputs=outputs)
 
 
-def _parameters(formals: Sequence[Any], count: int) -> list[str]:
+def _type_constraints(formals: Sequence[Any], count: int) -> list[str]:
     """Return the type constraint of each of a node's first `count` inputs or outputs, which `formals` declare."""
     return [type_parameter(formals, position) for position in range(count)]
 

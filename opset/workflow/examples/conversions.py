@@ -200,7 +200,7 @@ class BodyRoutes(Routes):
         )
 
     def route(self, op_type: str, domain: str, versions: Mapping[str, int], opsets: Mapping[str, int]) -> Route:
-        """Return the decision on nodes of an operator: convert them if it is the operator with the body, else keep them."""
+        """Return the decision on nodes of an operator: convert them if it is the one with the body, else keep them."""
         schema = self._step.source
         verdict = Verdict.CONVERT if (op_type, domain) == (schema.name, schema.domain) else Verdict.KEEP
         return Route(verdict, VersionChange(domain, op_type, schema.since_version, 0))
@@ -212,7 +212,7 @@ class BodyRoutes(Routes):
 
 
 def express_by_body(registry: Registry, model: Any, schema: OpSchema, opset: int) -> Conversion:
-    """Return the conversion of a ModelProto that replaces the nodes of an operator by its function body for an opset."""
+    """Return the conversion of a ModelProto that replaces nodes of an operator by its function body for an opset."""
     target = Target({"": opset}, lowered=frozenset(((schema.name, schema.domain),)))
     return convert_model(load(model), target, registry, routes=BodyRoutes(registry, schema, opset))
 
