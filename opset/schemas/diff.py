@@ -162,9 +162,9 @@ def compact_diff(diff: dict[str, Any], sets: TypeSets) -> dict[str, Any]:
 
 
 def signed_expressions(types: Sequence[str], sets: TypeSets) -> list[str]:
-    """Return types as a shorter list with names of sets, such as ["+float8", "-bool"].
+    """Return types as a shorter list in which type sets stand for their types, such as ["+float8", "-bool"].
 
-    In `types` and in the result, each begins with + (added) or - (removed).
+    Each item of `types` and of the result begins with + (added) or - (removed). `sets` are the type sets.
     """
     parts = {sign: [type_[1:] for type_ in types if type_[0] == sign] for sign in "+-"}
     return [sign + each for sign, some in parts.items() for each in shortest_expressions(some, sets)]

@@ -150,7 +150,7 @@ def _example_data(example: Example) -> dict[str, Any]:
 
 
 def _plain_data(value: Any) -> Any:
-    """Return a value as JSON holds it: ExampleValues as mappings, tuples as lists, keys as text."""
+    """Return a value in the form that JSON holds: ExampleValues as mappings, tuples as lists, keys as text."""
     if isinstance(value, ExampleValue):
         return {key: _plain_data(getattr(value, key)) for key in ("type", "content", "shape")}
     if isinstance(value, dict):

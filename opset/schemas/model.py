@@ -277,7 +277,7 @@ class OpSchema:
     def function_bodies(self, opset: int) -> tuple[FunctionBody, ...]:
         """Return the function bodies to use at an opset of ai.onnx, highest opset first.
 
-        Of several bodies for the same nodes and types, only the newest is returned.
+        If several bodies are for the same nodes and types, only the one with the highest opset is returned.
         """
         found: dict[str, FunctionBody] = {}
         for body in self.function:

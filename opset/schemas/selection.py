@@ -84,7 +84,7 @@ def select_operators(paths: Iterable[Path], folders: Iterable[Path] = ()) -> Sel
     """Return the operators to check, and findings about files and folders that are not read.
 
     Args:
-        paths: Operator files, folders of a domain, folders of domains, or trees with these.
+        paths: Operator files, folders of a domain, folders of domains, or folders that have such folders at any depth.
         folders: Folders of domains.
     """
     selection = Selection()

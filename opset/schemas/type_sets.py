@@ -67,16 +67,13 @@ def _set_expressions(sets: tuple[tuple[str, tuple[str, ...]], ...]) -> list[tupl
 
 
 def shortest_expressions(types: Iterable[str], sets: TypeSets) -> list[str]:
-    """Return a short list of type expressions that stand for exactly these types: names of sets, then single types."""
+    """Return a short list of type expressions for exactly the given types: names of sets, then single types."""
     return [*_shortest_expressions(frozenset(types), tuple(sets.items()))]
 
 
 @lru_cache(maxsize=4096)
 def _shortest_expressions(wanted: frozenset[str], sets: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[str, ...]:
-    """Return a short list of type expressions that stand for exactly these types.
-
-    It does the work of `shortest_expressions`, with arguments that can be cached.
-    """
+    """Return the result of `shortest_expressions` as a tuple, from arguments that can be cached."""
     left = set(wanted)
     chosen: list[str] = []
     for expression, members in _set_expressions(sets):
@@ -87,7 +84,7 @@ def _shortest_expressions(wanted: frozenset[str], sets: tuple[tuple[str, tuple[s
 
 
 def compact_types(types: Iterable[str], sets: TypeSets) -> str:
-    """Return a short phrase for exactly these types, with names of sets.
+    """Return a short phrase for the given types, with names of type sets.
 
     Examples are "numeric_ir4", "real_ir4 without bool" and "floats, string".
     """

@@ -49,7 +49,7 @@ def file_matches(path: Path | str, pattern: re.Pattern[bytes], most: int) -> boo
 def parse_json(text: bytes | str) -> Any:
     """Return the value in untrusted JSON text.
 
-    Raises ValueError if it is no JSON, has a number that is not finite or a key twice, or is nested too deeply.
+    Raises ValueError if the text is no JSON, is nested too deeply, or has a number that is not finite or a key twice.
     """
     try:
         return json.loads(

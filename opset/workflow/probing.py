@@ -43,7 +43,7 @@ def probe_runtime(
         progress: Called with the number of operators that are done, and of all.
 
     Raises:
-        UsageError: U105 if there is no such operator, T224 if the runtime cannot be asked any more.
+        UsageError: U105 if there is no such operator, T224 if the runtime no longer answers.
     """
     assert runtime.loader is not None
     loader, limits = runtime.loader, _limits(runtime, registry)
@@ -123,9 +123,9 @@ def _limits(runtime: Runtime, registry: Registry) -> dict[str, tuple[int, int]]:
 def _loads(
     runtime: Runtime, node: Any, imports: Mapping[str, int], inputs: Sequence[str], outputs: Sequence[str]
 ) -> bool:
-    """Whether the runtime loads a model of one NodeProto, whose inputs have these types and the shape [2, 2].
+    """Whether the runtime loads a model of one NodeProto, with inputs of the shape [2, 2].
 
-    `imports` are the opsets by domain; `outputs` are the types of outputs.
+    `imports` are the opsets by domain; `inputs` and `outputs` are types, such as "tensor(float)".
     """
     return not Trial(runtime, node, imports, [Given(each, (2, 2)) for each in inputs], outputs).load()
 

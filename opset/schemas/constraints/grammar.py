@@ -169,13 +169,13 @@ def name_first_input(tree: Any, first: str = "") -> Any:
 
 
 def parse_premise(name: str, form: str, schema: OpSchema) -> tuple[Expression, Expression]:
-    """Return two trees for an entry of `where`: the value that is compared, and the condition on it.
+    """Return two trees for an entry of `where`: the value that is compared, and the condition that it has to meet.
 
     Raises ValueError if the entry is not legal.
 
     Args:
         name: An attribute, an input, or `rank(INPUT)`.
-        form: "given", "absent" or a condition; for a string attribute, a word or several with `or`.
+        form: "given", "absent" or a condition such as ">= 2"; for a string attribute, a word, or words joined by `or`.
         schema: The version that has the attributes.
     """
     if ranked := ranked_input(name):

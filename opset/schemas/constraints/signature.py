@@ -86,7 +86,7 @@ def type_misfits(
     Args:
         schema: The operator version.
         inputs: The types of the node's inputs: "tensor(float)", "" for an absent value, None if unknown.
-        outputs: The types of its outputs, likewise.
+        outputs: The types of the node's outputs in the same form.
         bare_optionals: Whether a type T passes if `optional(T)` is allowed; then types of a constraint that allows an
             optional type need not be equal.
     """
@@ -175,7 +175,7 @@ def node_misfits(
     Args:
         schema: The operator version.
         inputs: The names or types of the node's inputs: "" for an absent value, None for an unknown type.
-        outputs: The names or types of its outputs, likewise.
+        outputs: The names or types of the node's outputs in the same form.
         attributes: The types of its attributes by name, None for unknown ones.
     """
     yield from arity_misfits(schema, inputs)
@@ -306,7 +306,7 @@ def choices_text(choices: Collection[Any]) -> str:
 def range_text(declared: Attribute) -> str:
     """Return the range of an attribute as text, "" if it has none.
 
-    An attribute of kind axis or axes has at least the range `-rank <= x < rank`.
+    For the kinds axis and axes, `-rank <= x < rank` is added, unless the range in YAML names a rank itself.
     """
     if declared.kind not in (AXIS, AXES) or (declared.range and any(terms_of(parse_range(declared.range)))):
         return declared.range
@@ -314,9 +314,9 @@ def range_text(declared: Attribute) -> str:
 
 
 def declared_text(schema_inputs: Sequence[Parameter], declared: Attribute) -> str:
-    """Return the legal values of an attribute as the text of a constraint, "" if it declares none.
+    """Return the legal values of an attribute as the text of a constraint, "" if all values are legal.
 
-    A rank in it is written with the name of the first of `schema_inputs`: `-rank(X) <= axis < rank(X)`.
+    In the text, a rank is written with the name of the first of `schema_inputs`: `-rank(X) <= axis < rank(X)`.
     """
     name = f"each of {declared.name}" if declared.type.endswith("s") else declared.name
     if declared.kind == DATA_TYPE:

@@ -21,8 +21,8 @@ def passed_count(op_type: str, version: int, inputs: int) -> int | None:
     """Return how many values a node passes to each of its subgraphs, None for an operator without subgraphs.
 
     Args:
-        op_type: The operator.
-        version: The opset; before 9, the first input of Scan is not passed on.
+        op_type: The name of the operator.
+        version: The opset of ai.onnx; below 9, the first input of Scan is not passed to its subgraph.
         inputs: The number of inputs of the node.
     """
     counts = {"If": 0, "Loop": max(inputs - 2, 0) + 2, "SequenceMap": inputs, "Scan": inputs - (version < 9)}
@@ -40,17 +40,17 @@ def check_graphs(
 ) -> None:
     """Check that the subgraphs of a node take as many inputs, and have as many outputs, as the node needs.
 
-    Other operators than If, Loop, Scan and SequenceMap pass.
+    Nothing is checked for other operators than If, Loop, Scan and SequenceMap.
 
     Args:
-        op_type: The operator.
-        version: The opset of its domain.
+        op_type: The name of the operator.
+        version: The opset of ai.onnx.
         inputs: The number of the node's inputs.
         outputs: The number of its outputs.
         graphs: The GraphProtos of the node by the names of their attributes.
-        scans: `num_scan_inputs` of a Scan; if it is None, a Scan passes.
-        strict: Whether more outputs than needed are a fault, too; and for If, a branch with fewer, even if the
-            other one has enough. Runtimes accept both.
+        scans: `num_scan_inputs` of a Scan; if it is None, nothing is checked for a Scan.
+        strict: Whether each subgraph must have exactly the outputs that the node needs. If not, it may have more, as
+            runtimes accept this, and of the two branches of an If, only one must have enough.
 
     Raises:
         Violation: The numbers do not fit.

@@ -63,12 +63,12 @@ def body_faults(schema: OpSchema, versions: Versions) -> Iterator[Finding]:
 
 @LINT.rule("S233 S234 S235 S236", OperatorBodies)
 def check_bodies(bodies: OperatorBodies) -> Iterator[Finding]:
-    """Yield findings on function bodies, by code.
+    """Yield findings about function bodies, by code.
 
-    - S233: the body cannot be read.
-    - S234: a value is missing, or not used, or defined at a wrong place.
-    - S235: an operator is missing, or a node does not fit its operator.
-    - S236: a reference to an attribute does not fit.
+    - S233: The body cannot be read.
+    - S234: The body uses a value before it is defined, defines one twice, or does not compute or use one.
+    - S235: An operator does not exist at the body's opsets, or a node does not fit its operator.
+    - S236: A node refers to an attribute that the operator does not have, or that has another type or no value.
     """
     for use in _placed_bodies(bodies.operator):
         yield from _check_body(use, bodies.versions)
@@ -171,7 +171,11 @@ def _serving_versions(use: _PlacedBody, domain: str, name: str, known: Sequence[
 
 
 def _check_references(use: _PlacedBody, nodes: Sequence[Any]) -> Iterator[Finding]:
-    """Yield a finding S236 for each reference to an attribute that is missing, of another type, or without a value."""
+    """Yield a finding S236 for each node that refers to a wrong attribute of the operator.
+
+    An attribute is wrong if the operator does not have it, if its type is another one, or if a Constant needs its value
+    and it may have none.
+    """
     given = {name for name, form in use.body.where if form == "given"}
     for node in nodes:
         is_constant = node.op_type == "Constant"

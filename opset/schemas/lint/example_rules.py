@@ -30,9 +30,9 @@ def check_for_examples(operator: Operator, context: LintContext) -> Iterator[Fin
 
 @LINT.rule("S221", Operator, applies=has_read_examples)
 def check_broken_constraints(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S221 for each constraint that no example breaks; operators without examples pass.
+    """Yield a finding S221 for each constraint that no example breaks; operators without examples are skipped.
 
-    If a constraint has the same label and text in several versions, one example is enough.
+    If a constraint has the same label and text in several versions, one example of it is enough.
     """
     docs_of = {schema.since_version: docs for schema, docs in zip(operator.schemas, operator.docs, strict=True)}
     broken = {
@@ -53,9 +53,9 @@ def check_broken_constraints(operator: Operator, context: LintContext) -> Iterat
 
 @LINT.rule("S222", Operator, applies=lambda operator: operator.examples_read and operator.gaps == frozenset())
 def check_set_attributes(operator: Operator, context: LintContext) -> Iterator[Finding]:
-    """Yield a finding S222 for each attribute that no example sets, unless it is declared as ignored.
+    """Yield a finding S222 for each attribute that no example sets.
 
-    Operators without examples pass.
+    Attributes that a `change:` block declares as `ignored`, and operators without examples, are skipped.
     """
     done = {name for example in operator.examples for name in example.attributes}
     done |= {name for name, declared, _ in changed_attributes(operator) if declared.ignored}
@@ -82,7 +82,8 @@ def check_equal_examples(operator: Operator, context: LintContext) -> Iterator[F
 def check_example_types(operator: Operator, context: LintContext) -> Iterator[Finding]:
     """Yield a finding S240 for each kind of type that is new in a version and that no example shows.
 
-    Of a first version, all types are new. Operators with a subgraph are left out: they only pass values to it and back.
+    In the first version, all types are new. Operators with a subgraph are skipped: they only pass values to it and
+    back.
     """
     before: dict[int, OpSchema | None] = {step.new.since_version: step.old for step in operator.transitions}
     for schema in operator.schemas if operator.examples and operator.gaps is not None else ():

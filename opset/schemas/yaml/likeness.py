@@ -186,7 +186,10 @@ def _shorten(
 
 
 def _differing_part(own: Any, other: Any, depth: int) -> Any:
-    """Return the entries of a mapping that differ from `other`, `depth` levels deep; any other value unchanged."""
+    """Return the entries of the mapping `own` that differ from the mapping `other`, compared `depth` levels deep.
+
+    If `depth` is 0, or one of the two is no mapping, `own` is returned unchanged.
+    """
     if not depth or not isinstance(own, dict) or not isinstance(other, dict):
         return own
     return _shorten(own, other, (), dict.fromkeys(own, depth - 1))

@@ -28,7 +28,7 @@ versions:                              newest first
   - {name: X, type: T, optional: true, doc: ...}
   attributes:
     axis: {type: int, default: -1, doc: ...}         or required: true; which values are legal may be declared:
-    mode: {type: string, choices: [a, b], constraint: C2, doc: ...}      also range: ">= 0" (see ranges.py), and
+    mode: {type: string, choices: [a, b], constraint: C2, doc: ...}      also range: ">= 0" (see grammar.py), and
                                        kind: bool, axis, axes, data_type or any_case;
                                        constraint: the label that a value breaks
   types:
@@ -142,7 +142,7 @@ class Operator:
     examples_read: bool = True
     """Whether the examples were."""
     damaged: Operator | None = None
-    """The same operator with all versions, each as far as it could be read."""
+    """The same operator with only the versions that have faults, without ones with `like`; None if there are none."""
 
     @cached_property
     def transitions(self) -> tuple[Transition, ...]:

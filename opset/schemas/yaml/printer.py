@@ -80,9 +80,10 @@ def example_lines(example: dict[str, Any]) -> list[str]:
 
 
 def _as_item(lines: list[str], indent: str = "") -> list[str]:
-    """Return the lines of a mapping as an item of a list that is indented by `indent`.
+    """Return the lines of a mapping as an item of a list: `- ` is put into the first line.
 
-    The lines are indented by two more; `- ` replaces the last two spaces of indentation in the first line.
+    `indent` is the indentation of the list. The lines must be indented by two spaces more; `- ` replaces these two
+    spaces.
     """
     return [f"{indent}- {lines[0][len(indent) + 2 :]}", *lines[1:]]
 
@@ -127,7 +128,10 @@ def _mapping(key: str, value: dict[str, Any]) -> list[str]:
 
 
 def _literal(key: str, value: Any, indent: str = "  ") -> list[str]:
-    """Return the YAML lines of an entry: text of several lines as a literal block (`|`), other values in flow style."""
+    """Return the YAML lines of an entry.
+
+    Text of several lines is a literal block (`|`); any other value is in flow style.
+    """
     if not _is_literal(value):
         return _wrap(f"{indent}{_key(key)}: {_flow(value)}", f"{indent}  ")
     lines = (f"{indent}  {line}" if line else "" for line in value[:-1].split("\n"))
@@ -277,9 +281,10 @@ def _is_plain(text: str, pattern: re.Pattern[str] = _PLAIN) -> bool:
 
 
 def _quote(text: str) -> str:
-    """Return text in double quotes, with a space escaped if it is the first character or follows a space.
+    """Return text in double quotes, with escapes.
 
-    Lines may be broken at other spaces.
+    A space is escaped if it is the first character or follows another space, so that a line may be broken at any other
+    space.
     """
     escaped = []
     for character, before in zip(text, "\0" + text, strict=False):

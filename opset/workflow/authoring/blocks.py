@@ -36,10 +36,10 @@ def lines_of(text: str) -> list[str]:
 
 
 def locate_versions(path: str, root: YamlNode, lines: list[str]) -> list[VersionLines]:
-    """Return the lines of each version of an operator file, in the order of the file.
+    """Return the position and the lines of each version of an operator file, in the order of the file.
 
     Raises:
-        UsageError: U103 if a version is not written as a block with a key a line.
+        UsageError: U103 if a version is not written as a block in which each key begins a line.
     """
     nodes = root.value["versions"].value
     after = [key.line - 1 for key in root.keys.values() if key.line > nodes[-1].line]

@@ -144,7 +144,7 @@ def split_name(name: str, domain: str | None) -> tuple[str, str]:
     """Return (domain, name) of an operator that is given as "com.acme.Thin", or as "Thin" with a domain.
 
     Raises:
-        UsageError: S215 if one of them cannot be the name of a file or folder.
+        UsageError: S215 if the name cannot be the name of a file, or the domain the name of a folder.
     """
     if domain is None:
         domain, _, name = name.rpartition(".")

@@ -58,9 +58,9 @@ def snake_case(name: str) -> str:
 
 
 def kernel_stub(schema: OpSchema, standard: bool) -> Stub:
-    """Return the stub of a new operator's kernel, which raises an error until it is written.
+    """Return the stub of a new operator's kernel, which raises an error until the author has written it.
 
-    `standard` says whether it is for the code of opset itself, which has type hints and other imports.
+    If `standard`, the stub is for the code of opset itself, with type hints and other imports.
     """
     imports: dict[str, tuple[str, ...]] = {"opset.extend": ("kernel",)}
     if standard:
@@ -72,9 +72,9 @@ def kernel_stub(schema: OpSchema, standard: bool) -> Stub:
 
 
 def inference_stub(schema: OpSchema, standard: bool) -> Stub:
-    """Return the stub of an inference function, which infers nothing until it is written.
+    """Return the stub of an inference function, which infers nothing until the author has written it.
 
-    `standard` says whether it is for the code of opset itself, which has type hints and other imports.
+    If `standard`, the stub is for the code of opset itself, with type hints and other imports.
     """
     imports: dict[str, tuple[str, ...]] = {"opset.extend": ("Call", "Unknown", "infer")}
     if standard:
@@ -88,10 +88,10 @@ def inference_stub(schema: OpSchema, standard: bool) -> Stub:
 
 
 def adapter_stub(schema: OpSchema, direction: str, standard: bool) -> Stub:
-    """Return the stub of a version's adapter, which refuses every node until it is written.
+    """Return the stub of a version's adapter, which refuses every node until the author has written it.
 
-    `direction` is "up" (to this version) or "down" (from it). `standard` says whether it is for the code of opset
-    itself.
+    `direction` is "up" (to this version) or "down" (from it). If `standard`, the stub is for the code of opset itself,
+    with type hints and other imports.
     """
     names = ("Builder", "Node", "Refusal", "Result")
     imports: dict[str, tuple[str, ...]] = {"opset.extend": (*names, direction)}
@@ -219,7 +219,7 @@ def _add_imports(text: str, imports: Mapping[str, tuple[str, ...]], end: str) ->
 
 
 def _import_line(module: str, names: Iterable[str]) -> str:
-    """Return the line that imports these names, sorted, from a module."""
+    """Return the line that imports `names`, sorted, from a module."""
     return f"from {module} import {', '.join(sorted(names))}"
 
 

@@ -307,9 +307,9 @@ def _pair_break(rule: Rule[RuleFinding], pair: VersionPair, finding: RuleFinding
 
 
 def mending_help(old: OperatorState) -> str:
-    """Return the help of a finding that a released version was edited: restore it, and make a new version.
+    """Return the help of the finding that a released version was edited.
 
-    `old` is the operator in the older state.
+    It says to restore the version, and to put the edit into a new one. `old` is the operator in the older state.
     """
     restore = f"restore it ({old.restore})" if old.restore else "restore it"
     return f"{restore}, and put the edit into a new version: opset bump {old.title}"

@@ -173,7 +173,7 @@ def run_corpus(
         runtime: Runtime that runs them.
         jobs: Number of cases that run at once.
         progress: Called with the number of cases that are done, and of all.
-        on_version: Called with the version of a runtime that states it.
+        on_version: Called with the version of the runtime, if it states one.
 
     Raises:
         UsageError: T224 if the runtime cannot be started.

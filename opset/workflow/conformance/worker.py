@@ -140,7 +140,7 @@ class WorkerRuntime:
 
 
 def _decode_text(element: Any) -> str:
-    """Return a string that the runtime returned as str; bytes that are not UTF-8 become lone surrogates."""
+    """Return a string of a runtime, bytes or str, as str; bytes that are not UTF-8 become lone surrogates."""
     return element.decode("utf-8", "surrogateescape") if isinstance(element, bytes) else str(element)
 
 
@@ -218,7 +218,7 @@ class OnnxRuntime(WorkerRuntime):
         return re.sub(cls.NOISE, "", str(error))
 
     def _own_value(self, value: Any) -> Any:
-        """Return an input as an OrtValue. Raises NotRun if onnxruntime cannot make one of it."""
+        """Return an input as an OrtValue of onnxruntime. Raises NotRun if onnxruntime cannot make one of it."""
         if isinstance(value, np.ndarray) and value.dtype.kind not in "OUS":
             return self._module.OrtValue.ortvalue_from_numpy(value)
         if not isinstance(value, self._module.OrtValue):

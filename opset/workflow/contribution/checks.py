@@ -78,7 +78,7 @@ def check_models(version: ReviewedVersion) -> Iterator[Evidence]:
 def check_frameworks(version: ReviewedVersion) -> Iterator[Evidence]:
     """Yield evidence that is open, as only the author can say which framework has the operator.
 
-    It names the frameworks in `counterparts`.
+    The evidence names the frameworks that `counterparts` has.
     """
     named = [each for each in version.docs.counterparts if each != "numpy"]
     why = f"it names counterparts in {', '.join(named)}" if named else "it names no counterpart in a framework"
@@ -452,9 +452,6 @@ def check_replacement_named(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("announced", ReviewedVersion, clause=WITHDRAWAL, applies=is_withdrawn, phrase="Release notes that name it")
 def check_announcement(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield an open question: whether release notes name the operator.
-
-    They are not part of the schemas, so a person has to look.
-    """
+    """Yield evidence that is open: only a person can see whether the release notes name the operator."""
     why = "release notes are not part of the schemas"
     yield Evidence(OPEN, why, version.place_of("deprecated"), "name it in the release notes")

@@ -82,11 +82,11 @@ class ReviewedVersion:
 
         Args:
             registry: Operators with their functions.
-            schema: The version.
+            schema: The version of the operator.
             budget: Work of all evaluations of its examples together.
 
         Raises:
-            SchemaError: If the file has another name, or can no longer be read.
+            SchemaError: If the file has another name than the operator, or can no longer be read.
         """
         self.registry = registry
         self.schema = schema
@@ -221,9 +221,9 @@ def input_tensors(example: Example) -> Iterator[ExampleValue]:
 
 
 def values_of_input(example: Example, index: int, variadic: bool = False) -> tuple[ExampleValue | None, ...]:
-    """Return the values that an example has for the input at `index`.
+    """Return the values that an example has for the input at `index`: one, or none if its list of inputs ends before.
 
-    It is one value: None if the example leaves the input out, and none at all if its list of inputs ends before. If
-    `variadic`, it is all values from `index` on.
+    If the example leaves the input out, the value is None. If the input is `variadic`, all values from `index` on are
+    returned.
     """
     return example.inputs[index:] if variadic else example.inputs[index : index + 1]

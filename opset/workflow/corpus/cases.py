@@ -258,7 +258,10 @@ def _complete_model(model: Any, schema: OpSchema, example: Example) -> Any:
 
 
 def _output_types(model: Any, schema: OpSchema, example: Example) -> Iterator[str]:
-    """Yield the types of the outputs of a node that breaks a constraint; "" if the inputs do not decide the type."""
+    """Yield the type of each output of a node that breaks a constraint; "" if inputs and attributes do not decide it.
+
+    `model` is the ModelProto of the example, whose first node is the node.
+    """
     bound = {}
     for index, value in enumerate(example.inputs):
         if value is not None:

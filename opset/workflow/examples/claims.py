@@ -617,7 +617,7 @@ def _list_length(model: Any, nodes: Sequence[Any], name: str) -> int:
 
 
 def _other_values(schema: OpSchema, attribute: Attribute, value: Any) -> list[Any]:
-    """Return up to MOST legal values of an attribute that differ from `value`."""
+    """Return up to MOST legal values of an attribute that differ from `value`, to try them on examples."""
     if attribute.kind == DATA_TYPE:
         return []
     values: list[Any] = []

@@ -309,7 +309,10 @@ def freeze_arrays(feeds: dict[str, Any]) -> dict[str, Any]:
 
 
 def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
-    """Return a text for each computed output that differs from the example's; [] if none does."""
+    """Return a text for each computed output that differs from the output that the example states; [] if none does.
+
+    `actual` are the computed outputs in order, without outputs that are not requested.
+    """
     wanted = [(index, each) for index, each in enumerate(example.outputs or ()) if each is not None]
     if len(wanted) != len(actual):
         return [f"there are {len(actual)} outputs, and the example has {len(wanted)}"]
@@ -318,7 +321,10 @@ def disagreements(example: Example, actual: Sequence[Any]) -> list[str]:
 
 
 def difference(example: Example, wanted: ExampleValue, actual: Any) -> str:
-    """Return how a computed output differs from the example's beyond its tolerance; "" if they agree."""
+    """Return how a computed output differs from `wanted`, the output that the example states; "" if they agree.
+
+    Differences within the tolerance of the example do not count.
+    """
     if wanted.content is None and wanted.shape is not None:  # chance decides the elements
         same = outline(actual) == f"{wanted.type}{list(wanted.shape)}"
         return "" if same else f"it is {outline(actual)}, and {wanted.type}{list(wanted.shape)} is expected"
