@@ -103,8 +103,9 @@ _PARAMETER_FIELDS = {"retyped": "type", "arity": "option", "homogeneous": "homog
 def _attribute_diff(old: dict[str, Attribute], new: dict[str, Attribute]) -> dict[str, Any]:
     """Return the differences of attributes by name.
 
-    For an attribute of one version, it is its type under "added" or "removed", and what is told of it besides. For one
-    of both versions, it is [old, new] under each property that changed, such as "default".
+    An attribute of the newer version alone has "added" (its type), "default" and "required"; one of the older version
+    alone has "removed" (its type). An attribute of both has [old, new] under each property that changed, such as
+    "default".
     """
     diff: dict[str, Any] = {}
     for name in sorted(old.keys() | new.keys()):

@@ -143,10 +143,11 @@ def version_that_fits(
 
 
 def attribute_misfits(schema: OpSchema, attributes: Mapping[str, str | None]) -> Iterator[Misfit]:
-    """Yield a misfit for each attribute that is unknown, has the wrong type, or is required and absent.
+    """Yield a misfit for each attribute that the operator does not have, that has the wrong type, or that is missing.
 
-    `attributes` are the types of the node's attributes by name, such as "ints"; None for a type that is not known.
-    Nothing is yielded if the document that declares the version does not tell its signature (`schema.unknown`).
+    Only required attributes can be missing. `attributes` are the types of the node's attributes by name, such as
+    "ints"; None for a type that is not known. Nothing is yielded if the document that declares the version does not
+    tell its signature (`schema.unknown`).
     """
     if schema.unknown == SIGNATURE:
         return

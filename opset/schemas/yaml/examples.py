@@ -203,8 +203,8 @@ class Examples(Likeness):
     def attributes(self, example: YamlNode, node: YamlNode | None, versions: Sequence[OpSchema]) -> dict[str, Any]:
         """Return the attributes of an example by name.
 
-        A finding is added for each attribute that a version does not have, which is left out, and for each attribute
-        that is missing although a version requires it.
+        An attribute that one of the versions does not have is left out, with a finding. For each attribute that a
+        version requires and that is missing, a finding is added, too.
 
         Args:
             example: The YAML node of the example.

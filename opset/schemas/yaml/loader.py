@@ -676,8 +676,8 @@ class _Reading(Changes, Likeness):
     ) -> tuple[Parameter, ...]:
         """Return the inputs, or the outputs, of a version from their YAML list, and add their prose to `docs` by name.
 
-        The list is None if there is none. `types` are the type constraints of the version, `required` the keys that
-        each parameter must have.
+        `node` is the list, None if there is none. `types` are the type constraints of the version, `required` the keys
+        that each parameter must have.
         """
         parameters: dict[str, Parameter] = {}
         for each in self.items(self.limit_entries(node, "inputs, and outputs")) if node is not None else ():
