@@ -30,9 +30,10 @@ from opset.schemas.index import FOLDER, compile_operators, standard_index
 from opset.schemas.lint.context import LINT, LintContext
 from opset.schemas.lock import read_lock, signature_hash
 from opset.schemas.model import Attribute, OpSchema, Parameter
+from opset.schemas.yaml.folders import operator_files
 from opset.schemas.yaml.keys import GUIDANCE
 from opset.schemas.yaml.layout import dump_operator
-from opset.schemas.yaml.loader import MAX_VERSION, load_operator, operator_files, parse_operator, standard_sets
+from opset.schemas.yaml.loader import MAX_VERSION, load_operator, parse_operator, standard_sets
 from opset.schemas.yaml.reader import MAX_SIZE
 from opset.version_converter import registration as adapters
 from opset.workflow.authoring import destinations
