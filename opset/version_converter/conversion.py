@@ -513,7 +513,7 @@ def begin_conversion(index: ModelIndex, target: Target, dims: Mapping[str, int |
 
 
 def _begin_again(start: Conversion) -> Conversion:
-    """Return a new conversion without converted nodes; it has the versions and notes of `start`."""
+    """Return a new conversion without converted nodes; it has the versions of `start` and a copy of its notes."""
     return Conversion(start.source, start.target, start.ir_version, notes=[*start.notes])
 
 

@@ -443,9 +443,11 @@ class Crossing:
         return [Pending(*new, pending.inside, widened) for new in made]
 
     def _wider_types(self, schema: OpSchema, lack: Lack) -> tuple[dict[str, str], set[str]]:
-        """Return wider element types that the runtime takes, by element type, and the types whose results may differ.
+        """Return the element types to compute in, by element type that the runtime does not take, and the inexact ones.
 
-        A wider type in which results may differ is chosen only if the target permits it and no exact one exists.
+        A type to compute in holds all values of the other, and gives the same results. If there is none and the target
+        permits it, the type is one of INEXACT, with other results for some values. The set has the element types for
+        which this is so. An element type without any type to compute in is no key.
         """
         availability = self._context.availability
         assert availability is not None

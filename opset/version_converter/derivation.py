@@ -241,7 +241,10 @@ def _counterpart_of(before: Attribute, after: Attribute, facet: AttributeChange,
 
 
 def _is_convertible(pair: Counterpart) -> bool:
-    """Whether values of an attribute can be converted to its type at the target, and so can the source's default."""
+    """Whether values of an attribute can become values of its type at the target, and so can the source's default.
+
+    Between int and float, a single value may still have no counterpart: see `Counterpart.value`.
+    """
     source, target = pair.source, pair.target
     types = {source.type, target.type}
     is_convertible = len(types) == 1 or types == {"int", "float"}

@@ -152,7 +152,7 @@ class AxisStep:
     def set_elements(self, index: int, elements: Sequence[Size], why: str) -> None:
         """Replace the integer input at `index` by these elements, which may depend on the new size; `why` is noted.
 
-        Raises Blocked if no value can hold them.
+        Raises Blocked if the new size is a variable, and an element is neither a number nor a multiple of it.
         """
         name = self._tracking.edits.vector(self.call.names[index], elements, self.call.dtype(index))
         self._tracking.edits.replace(self._index, index, name, self._name(index), why)

@@ -183,8 +183,8 @@ class Engine:
     def _infer_body(self, scope: Scope) -> InferenceTask:
         """Infer the nodes of a scope's body in order and store their outcomes.
 
-        Yields each scope or task that has to be inferred before the next node. Raises BudgetExceeded if the budget is
-        used up; the place is then in `stopped`.
+        Yields each scope or task that has to be inferred before the next node; the caller sends back its result. Raises
+        BudgetExceeded if the budget is used up; the place is then in `stopped`.
         """
         body = scope.body
         types = scope.types

@@ -129,9 +129,9 @@ class Changes(TypeFields):
         )
 
     def adapter(self, node: YamlNode | None) -> str:
-        """Return the text that declares an adapter: "derived", "written" or "impossible: REASON".
+        """Return the text that declares an adapter: "derived", "written" or "impossible: REASON"; "" without a node.
 
-        "" is returned if the node is None. Any other text is returned, too, with a finding.
+        For anything else, a finding is added. Another text is returned all the same; a node that is no text gives "".
         """
         text = self.text(node)
         if node is not None and text not in ("derived", "written") and not re.match(r"impossible: \S", text):

@@ -66,9 +66,9 @@ def _order_keys(mapping: Any, keys: Sequence[str]) -> Any:
 
 
 def _lay_out_graphs(example: dict[str, Any], graphs: Set[str]) -> dict[str, Any]:
-    """Return a copy of an example whose graphs, written as text, have one node on each line.
+    """Return a copy of an example in which graphs have one node on each line; text that is no graph stays as it is.
 
-    `graphs` are the names of attributes that are graphs.
+    `graphs` are the names of attributes that are graphs, written as text.
     """
     attributes = dict(example.get("attributes") or {})
     for name in graphs & attributes.keys():

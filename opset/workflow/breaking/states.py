@@ -154,7 +154,7 @@ def operator_state(
 def loaded_state(operators: Iterable[Operator], name: str, sets: TypeSets | None = None) -> State:
     """Return the state of operators that were read from YAML.
 
-    `name` is its name in messages. `sets` are the type sets that the YAML may name.
+    `name` is its name in messages. `sets` are the type sets that the YAML may name; None means that there are none.
     """
     states = [operator_state(each.schemas, each.docs, each.examples, each.place, each.path) for each in operators]
     return State(name, {each.key: each for each in states}, sets or {})
