@@ -150,10 +150,19 @@ def test_a_transition_that_is_declared_impossible_is_refused_with_the_reason(fol
     stated = "adapters: {up: 'impossible: nobody scales upwards', down: written}"
     text = OPERATOR.replace("adapters: {up: derived, down: derived}\n  like", stated + "\n  like")
     (folder / "com.acme" / "Scale.yaml").write_text(text)
-    for version, to, why in ((1, 2, "nobody scales upwards"), (2, 1, "no adapter is written for it")):
+    for version, to, why, help in (
+        (1, 2, "nobody scales upwards", "convert to com.acme 1 or older"),
+        (1, 3, "nobody scales upwards", "convert to com.acme 1 or older"),
+        (2, 1, "no adapter is written for it", "convert to com.acme 2 or newer"),
+    ):
         with pytest.raises(ConversionError) as caught:
             moved(folder, version, to, step=5)
-        assert (caught.value.code, caught.value.why) == ("C208", why)
+        assert (caught.value.code, caught.value.why, caught.value.help) == ("C208", why, help)
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "com.acme": 2]>
+        g (float[2] x) => (float[2] y) { y = com.acme.Scale <step = 5> (x) }""")
+    with pytest.raises(ConversionError, match="Scale cannot be expressed by other operators of version 2") as caught:
+        opset.lower(model, ["com.acme.Scale"], schemas=[folder])
+    assert (caught.value.code, caught.value.why) == ("C208", "no adapter is written for it")
 
 
 def test_attributes_are_checked_also_where_nothing_moves(folder):
