@@ -2,12 +2,13 @@
 
 import io
 import json
+import os
 from collections import Counter
 from types import SimpleNamespace
 
 import pytest
 
-from opset.cli import blockers, infer, lint, model_versions, testgen
+from opset.cli import blockers, conformance, infer, lint, model_versions, testgen
 from opset.cli import test as examples
 from opset.cli.batch import VerbCall, _check_executor
 from opset.cli.inputs import Input, Output, parse_input
@@ -177,8 +178,9 @@ def test_what_a_cluster_cannot_do(memory, models, why):
     ],
 )
 def test_a_result_of_an_earlier_run_is_known_by_its_time(monkeypatch, source, output, written, is_written):
-    monkeypatch.setattr("os.path.lexists", lambda path: path in written)
-    monkeypatch.setattr("opset.cli.batch.os.lstat", lambda path: SimpleNamespace(st_ctime_ns=written[path]))
+    paths = SimpleNamespace(join=os.path.join, lexists=written.__contains__)
+    times = SimpleNamespace(path=paths, lstat=lambda path: SimpleNamespace(st_ctime_ns=written[path]))
+    monkeypatch.setattr("opset.cli.batch.os", times)
     call = SimpleNamespace(output=output, since=5)
     assert VerbCall._is_written_since(call, Input(source), "opset13") == is_written
 
@@ -210,3 +212,32 @@ def test_findings_of_cases_are_errors(tmp_path, capsys, form):
     corpus.findings = FindingList()
     assert testgen._write_cases(str(folder), corpus, [], "text") == 0
     assert capsys.readouterr() == (counted.replace("2 written", "0 written"), "")
+
+
+def test_the_totals_of_a_conformance_run():
+    def lines(totals, cases=(), changes=None, version="1.2", written=()):
+        run = SimpleNamespace(
+            runtime=SimpleNamespace(name="it\x1b", version=version), totals=totals, cases=cases, changes=changes
+        )
+        return conformance._report_lines(run, [*written])
+
+    def case(result="wrong", **facts):
+        return SimpleNamespace(**{"expected": "", "chosen": "", "result": result, **facts})
+
+    one = {"node": {"pass": 1}}
+    assert lines(one, version="") == ["it\\x1b: 1 case", "        pass", "  node     1"]
+    totals = {"node": {"pass": 1200, "wrong": 2}, "random": {}, "invalid": {"accepted": 3}}
+    assert lines(totals) == [
+        "it\\x1b 1.2: 1,205 cases",
+        "           pass  wrong  accepted",
+        "  node     1200      2",
+        "  invalid                      3",
+    ]
+    assert lines(one, [case(expected="so")])[3:] == ["  1 of them is named disagreements"]
+    assert lines(one, [case(expected="so"), case(expected="so"), case()])[3:] == ["  2 of them are named disagreements"]
+    assert lines(one, [case(chosen="so"), case("pass", chosen="so")])[3:] == [
+        "  1 of them is where the standard leaves it open"
+    ]
+    assert lines(one, [case(chosen="so")] * 2, ([1] * 1200, []), written=["a\x1b"])[3:] == [
+        "  2 of them are where the standard leaves it open", "  1,200 worse and 0 better than before", "  wrote a\\x1b"
+    ]  # fmt: skip

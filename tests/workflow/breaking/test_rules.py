@@ -222,6 +222,55 @@ def test_the_operator_that_differs_from_its_siblings_is_named_wherever_it_stands
     assert found(tmp_path, before, after, ["B184"]) == [f"com.acme.{few} 2: {message}"]
 
 
+def test_which_operators_are_siblings(tmp_path):
+    def wider(name, *edits):
+        return newer(
+            THIN.replace("Thin", name),
+            "types: {T: [+bfloat16]}",
+            ("[double, float]", "[bfloat16, double, float]"),
+            *edits,
+        )
+
+    def differences(folder, before, after):
+        states = [
+            folder_state(write(tmp_path / folder / side, **texts), side)
+            for side, texts in (("old", before), ("new", after))
+        ]
+        findings = compare(*states, rules=["B184"]).findings
+        return [(each.title, each.message, each.help, each.place.partition("com.acme/")[2]) for each in findings]
+
+    before = {name: THIN.replace("Thin", name) for name in ("Ant", "Bee", "Cat")}
+    whole = [
+        (
+            "com.acme.Bee 2",
+            "Bee, Cat allowed the same types as Ant, Dog, Elk at old, and no longer",
+            "give Ant, Dog, Elk a version with the same types, unless they differ on purpose",
+        )
+    ]
+    more = before | {name: THIN.replace("Thin", name) for name in ("Dog", "Elk")}
+    found = differences("a", more, more | {name: wider(name) for name in ("Bee", "Cat")})
+    assert [each[:3] for each in found] == whole and found[0][3].startswith("Bee.yaml:")
+    line = int(found[0][3].split(":")[1])
+    assert wider("Bee").splitlines()[line - 1] == "    T: [bfloat16, double, float]"
+    assert differences("b", before, {name: wider(name) for name in before}) == []
+    other = ("family: activation", "family: other")
+    assert (
+        differences(
+            "c",
+            {"Ant": before["Ant"], "Bee": before["Bee"].replace(*other)},
+            {"Ant": before["Ant"], "Bee": wider("Bee").replace(*other)},
+        )
+        == []
+    )
+    second = ("  outputs:", "  - {name: Z, type: T, optional: true, doc: z}\n  outputs:")
+    assert differences("d", before, before | {"Bee": wider("Bee", second)}) == []
+    gone = ("  doc: Returns", "  deprecated: true\n  doc: Returns")
+    assert differences("e", before, before | {"Bee": wider("Bee", gone)}) == []
+    assert differences("f", before, {"Ant": before["Ant"], "Cat": wider("Cat")})[0][1].startswith(
+        "Cat allowed the same types as Ant at"
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "edit", "message"),
     [
