@@ -228,7 +228,7 @@ class Convertibility:
         return [self._range_data(key, since, reached, transitions) for _, reached, transitions in rows]
 
     def _transitions_from(self, key: Key, since: int, up: bool) -> list[tuple[int, ConversionRow]]:
-        """Return (version before the transition, transition) for each one that nodes of version `since` cross, in order.
+        """Return (version before it, transition) for each transition that nodes of version `since` cross, in order.
 
         They go to newer versions if `up`, else to older ones. The last one may be refused, or give other operators.
         """
