@@ -200,7 +200,7 @@ def _domain_pages(site: Site, operators: list[OperatorEntry]) -> Iterator[IndexP
 
 
 def _opset_pages(site: Site) -> Iterator[IndexPage]:
-    """Yield a page for each version of each operator set, and the page that lists the versions."""
+    """Yield a page for each version of each operator set, and at last one page that lists all these versions."""
     parts = []
     for domain in site.paths.domains:
         rows = []

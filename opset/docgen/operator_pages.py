@@ -73,7 +73,7 @@ class Site(NamedTuple):
 
 
 def operator_page(site: Site, domain: str, name: str) -> dict[str, Any]:
-    """Return the data for the template of an operator's page."""
+    """Return the data for the template of an operator's page; the registry must know the operator."""
     registry = site.registry
     root = "../"
     versions = registry.versions(name, domain)
@@ -375,10 +375,10 @@ def signature(data: Mapping[str, Any]) -> str:
 
 
 def _attribute_data(data: Mapping[str, Any], anchor: str, ids: Mapping[str, str]) -> dict[str, Any]:
-    """Return the list entry of an attribute: its type, default and legal values as texts.
+    """Return the list entry of an attribute: name, facts such as type and default, doc, and constraint.
 
-    `data` is the plain data of the attribute. `anchor` is the HTML id of the version's section, with which the id of
-    the entry begins. `ids` has the HTML ids of constraints by label.
+    `data` is the plain data of the attribute. The HTML id of the entry begins with `anchor`, that of the version's
+    section. `ids` has the HTML ids of constraints by label.
     """
     default = data["default"]
     facts = [data["type"] if default is None else f"{data['type']} = {default_text(default)}"]

@@ -37,7 +37,7 @@ class Paths:
         self._families = unique_slugs(sorted(families), ("index",))
 
     def domain(self, domain: str) -> str:
-        """Return the path of the page of a domain."""
+        """Return the path of the page of a domain; raises KeyError if the site does not have the domain."""
         return f"{self._folders[domain_name(normalize_domain(domain))]}/index.html"
 
     def operator(self, name: str, domain: str) -> str:

@@ -284,10 +284,10 @@ class Fates:
         return fates
 
     def _is_expressed(self, key: Key, runtime: Runtime, can_be_made: Callable[[Key], bool]) -> bool:
-        """Whether every node of an operator can be replaced by nodes that can be made, at the runtime's newest opset.
+        """Whether an operator can be lowered at the runtime's newest opset, to operators that can be made.
 
-        `can_be_made` says of an operator whether the runtime runs it, or it can be replaced in turn. Operators that
-        only some nodes need are not asked for.
+        `can_be_made` says of an operator whether the runtime runs it, or it can be replaced in turn. It is asked
+        only for operators that the lowering of each node makes; a node that needs others may still be refused.
         """
         newest = self._registry.domains[key[0]]
         highest = runtime.opsets.get(key[0], (None, None))[1]

@@ -150,9 +150,10 @@ class Availability:
         return f"{self.runtime.name} {self.runtime.release}"
 
     def find_lack(self, node: Any, opset: int, facts: ValueFacts) -> Lack | None:
-        """Return why neither the runtime nor its fallback runs a node rightly, None if one of them does.
+        """Return why a node does not run rightly, None if it does, or if a fault is possible but not certain.
 
-        `opset` is the version of the node's domain.
+        The fallback counts only for nodes that the runtime does not take at all. `opset` is the version of the
+        node's domain.
         """
         return self.judge(node, opset, facts).lack
 

@@ -246,10 +246,14 @@ class _Inliner:
         self._budget.charge(NODE * sum(map(calls, roots)))
 
     def _inline_body(self, root: Any, certain: frozenset[str]) -> None:
-        """Replace calls in a graph or function and its subgraphs.
+        """Replace the calls of chosen functions in a graph or function and its subgraphs.
 
-        `root` is the GraphProto or FunctionProto. `certain` names those of the function's attributes that have a
-        default, and so a value in every call.
+        A call that cannot be inlined is removed, and a refusal is added to the inlining. Raises BudgetExceeded if
+        the budget is used up.
+
+        Args:
+            root: The GraphProto or FunctionProto.
+            certain: The function's attributes that have a default, and so a value in every call; none for a graph.
         """
         pending = [root]
         while pending:

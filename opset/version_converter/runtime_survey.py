@@ -169,7 +169,10 @@ def _find_answer(found: Iterable[tuple[Runtime, Hashable, bool]], runtime: Runti
 
 
 def _target_at(runtime: Runtime, survey: Survey) -> Target | None:
-    """Return the target of a release of a runtime, None if it is not known which opsets the release takes."""
+    """Return the target of `runtime`, one release, or None if it is not known which opsets the release takes.
+
+    The operators are those of the survey's registry.
+    """
     try:
         return target_at_runtime(runtime, survey.registry)
     except UsageError:  # nothing is known of its opsets

@@ -165,9 +165,10 @@ def _entries(
 def _loading_trials(
     runtime: Runtime, schema: OpSchema, examples: Sequence[Example], imports: Mapping[str, int]
 ) -> list[Trial]:
-    """Return the trials, models of one example each, that the runtime loads; [] if it loads none.
+    """Return trials, models of one example each, that the runtime loads; [] if it loads none.
 
-    If it loads none as they are, they are tried with all inputs but the first as constants, and at last in other types.
+    These are trials of the examples as they are. If none of them loads, they have constants for all inputs but the
+    first, and if none of those loads either, other types.
     """
     trials = [trial for each in examples if (trial := _trial_of(runtime, schema, each, imports)) is not None]
     others = (

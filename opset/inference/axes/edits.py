@@ -177,9 +177,10 @@ class Edits:
         return name
 
     def _add(self, index: int, op_type: str, inputs: Sequence[str], stem: str, **attributes: Any) -> str:
-        """Add a node before the node at `index`, and return the name of its output, which begins with `stem`.
+        """Record a new node, to be put before the node at `index` by `apply`; return the new name of its output.
 
-        `attributes` are integers or lists of integers, by name.
+        `index` counts the nodes as they were. The name begins with `stem`. `attributes` are integers or lists of
+        integers, by name.
         """
         node = pb.NodeProto()
         node.op_type = op_type

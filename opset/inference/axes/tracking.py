@@ -135,7 +135,10 @@ class Tracking:
         return name not in self.places and name not in self.sized
 
     def choose(self, candidates: Sequence[Chosen]) -> Chosen:
-        """Return the candidate that this pass was told to take for a decision, by default the first one."""
+        """Return the candidate that `told` names for the next decision, by default the first one.
+
+        The number of candidates is added to `options`, unless there is only one, which is no decision.
+        """
         if len(candidates) == 1:
             return candidates[0]
         number = self._told[len(self.options)] if len(self.options) < len(self._told) else 0

@@ -21,7 +21,10 @@ def _type_of_tensors(call: Call) -> Type | None:
 
 @infer("SequenceConstruct")
 def sequence_construct_11(call: Call) -> Type:
-    """Return the type of a sequence of the inputs; a doubt is added to the call if their ranks may differ."""
+    """Return the type of a sequence of the inputs: its elements have what the inputs' types have in common.
+
+    A doubt is added to the call if the inputs may differ in rank.
+    """
     types = [call.type(index) for index in range(call.input_count)]
     inner = types[0] if types else None
     for type_ in types[1:]:

@@ -68,7 +68,10 @@ def _slice_bounds(call: Call, rank: int) -> _Bounds:
 
 
 def _normalize_axes(axes: Sizes | None, rank: int) -> list[int] | None:
-    """Return axes counted from 0, or None if one of them is unknown or `axes` is None."""
+    """Return axes counted from 0, or None if one of them is unknown or `axes` is None.
+
+    They are not checked: an axis out of range wraps around. Raises ZeroDivisionError for axes of rank 0.
+    """
     known = [axis % rank for axis in axes or () if isinstance(axis, int)]
     return known if axes is not None and len(known) == len(axes) else None
 

@@ -291,9 +291,10 @@ class Match:
             self._matched.append((index, pattern))
 
     def _fits(self, shape: Shape, pattern: Pattern) -> Iterator[bool | None]:
-        """Yield for each size of a shape whether it fits a pattern, None if undecided.
+        """Yield whether the rank of a shape, and then its sizes, fit a pattern; None if that is undecided.
 
-        Names in the pattern get the sizes as their values.
+        A size that may be any yields nothing. As they are compared, names in the pattern get the sizes as their
+        values, or the defaults of sizes that are left out.
         """
         before, after = pattern.before, pattern.after
         end = len(shape) - len(after)

@@ -28,9 +28,10 @@ class Fixes:
 
 
 def fixes(target: SelectionTarget) -> Fixes:
-    """Return the new texts of a target's files that `opset lint --fix` would write.
+    """Return the new texts of those files of a target that `opset lint --fix` would change.
 
-    A file with faults is left out. A file whose comments would be lost is left out, too, but its path is returned.
+    A file with faults is left out; so are all files if the type sets have faults. A file whose comments would be
+    lost is left out, too, but its path is returned.
     """
     found = Fixes({}, [])
     standard = os.path.realpath(target.folder) == os.path.realpath(FOLDER)

@@ -603,7 +603,7 @@ def check_repeated_texts(operator: Operator, context: LintContext) -> Iterator[F
 
 
 def _sorted_words(text: str) -> list[str]:
-    """Return the words of a text, sorted and without "and"."""
+    """Return the different words of a text, between spaces, commas and semicolons, sorted and without "and"."""
     return sorted(set(re.findall(r"[^\s,;]+", text)) - {"and"})
 
 

@@ -36,10 +36,10 @@ class TypeFields(Fields):
         self.sets, self.complete, self.unknown = sets, complete, 0
 
     def types(self, node: YamlNode) -> tuple[str, ...]:
-        """Return the types, sorted, that a type expression such as "floats", or a list of type expressions, stands for.
+        """Return the types, sorted, for which a type expression such as "floats", or a list of them, stands.
 
-        Type expressions are described at `expand`. An unknown one is left out, with a finding if `complete`. If there
-        are more than MAX_TYPES types, a finding is added, and () is returned.
+        Type expressions are described at `expand`. An unknown one is left out, with a finding if `self.complete`.
+        For an empty list, or one with more than MAX_TYPES types, a finding is added, and () is returned.
         """
         if isinstance(node.value, str) and node.value in self.sets:
             return self.sets[node.value]

@@ -144,10 +144,11 @@ def add_hooks(
     A stub is left out if a function for its operator and version is registered already.
 
     Returns:
-        The bytes of each changed file, by path below the root; and the names of its added stubs, by path.
+        The bytes of each changed file, by path below the root; the names of its added stubs, by its whole path.
 
     Raises:
-        UsageError: U103 for a file that is not Python, U102 for a file with another function of the same name.
+        UsageError: U103 for a file that cannot be read or is not Python, U102 for a file with another function of
+            the same name. It has the findings of all files.
     """
     changed: dict[str, bytes] = {}
     added: dict[str, tuple[str, ...]] = {}

@@ -165,7 +165,10 @@ def _attribute_required(pair: VersionPair) -> Iterator[RuleFinding]:
 
 @BREAKING.rule("B127", VersionPair, requires=NEW_VERSION, clause=BEHAVIOUR)
 def _attribute_values(pair: VersionPair) -> Iterator[RuleFinding]:
-    """Yield a finding for each attribute whose legal values changed: its choices, range or kind."""
+    """Yield a finding for each of choices, range and kind that differs, for each attribute of both versions.
+
+    A renamed attribute is compared, too. Choices that only follow type constraints of other names are left out.
+    """
     back = {new: old for old, new in pair.renamed_attributes.items()}
     for name, new in pair.new.schema.attributes.items():
         old = pair.old.schema.attributes.get(back.get(name, name))

@@ -162,7 +162,8 @@ def _type_counts(results: Sequence[Result]) -> dict[str, dict[str, int]]:
 def _judged_case(result: Result, expected: str) -> JudgedCase:
     """Return a result in the form that a report shows.
 
-    `expected` is the reason if the list of expected disagreements has the case, else "".
+    `expected` is the reason if the list of expected disagreements has the case, else "". It is kept only for a
+    disagreement, and only if the standard leaves no choice.
     """
     case = result.case
     greatest = result.difference

@@ -70,7 +70,7 @@ def check_function_body(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("model", ReviewedVersion, clause=PROPOSAL, phrase="A model that needs it")
 def check_models(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield evidence that is open, as only the author can name a model that needs the operator."""
+    """Yield one piece of evidence, always OPEN: only the author can name a model that needs the operator."""
     yield Evidence(OPEN, "which model needs it is not known here", version.place_of(), "name one that others can see")
 
 

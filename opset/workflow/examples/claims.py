@@ -326,10 +326,10 @@ class ClaimTests:
         return example._replace(inputs=values(example.inputs, self.newer.inputs), outputs=unknown)
 
     def emulating_model(self, example: Example, values: Sequence[Any], new: str, old: str) -> Any:
-        """Return a ModelProto that computes an example of the type `new` by the type `old`.
+        """Return a ModelProto that computes an example of the type `new`, such as "float16", by the type `old`.
 
-        Inputs of the type `new` are cast to `old` first. Outputs are cast back if they have the type `new` in `values`,
-        the outputs of the example.
+        Inputs of the type `new` are cast to `old` first. An attribute that names the type `new` gets `old` instead.
+        Outputs are cast back if they have the type `new` in `values`, the outputs of the example.
         """
         model = with_standard(model_of(self.newer, example))
         (node,) = model.graph.node
@@ -414,7 +414,10 @@ def check_ignored(claim: Claim) -> Iterator[ClaimResult]:
 
 @CLAIMS.rule("only_for", Claim)
 def check_only_for(claim: Claim) -> Iterator[ClaimResult]:
-    """Yield the result of testing `only_for: [types]`: in examples without these types, the attribute has no effect."""
+    """Yield the result of testing `only_for: [types]`: without these types, the attribute has no effect.
+
+    Examples that have none of the types are computed again with other values of the attribute, see `check_effect`.
+    """
     tests = claim.tests
     types = frozenset(claim.value)
 
