@@ -247,7 +247,7 @@ class ValueFacts:
     _unread: set[str] | None = None
 
     def __post_init__(self) -> None:
-        """Take over the types that an earlier conversion found for the body's values: `known_types` of the inference."""
+        """Take over the types an earlier conversion found for the body's values: `known_types` of the inference."""
         self._types.update(self._inference.known_types.get(self.body, ()))
 
     def copy_for_plan(self, versions: Mapping[str, int], outer: ValueFacts | None, budget: Budget) -> ValueFacts:

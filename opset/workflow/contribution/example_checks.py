@@ -117,7 +117,7 @@ def _evidence_without_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
 
 @POINTS.rule("empty", ReviewedVersion, clause=TESTS, requires=STATEMENT, phrase="An example of an empty tensor")
 def check_empty_tensors(version: ReviewedVersion) -> Iterator[Evidence]:
-    """Yield one piece of evidence: an example has an empty tensor, none has, or no input may be one (not applicable)."""
+    """Yield one piece of evidence: an example has an empty tensor, none has, or none is possible."""
     examples = (each for each in version.examples if any(0 in (value.shape or ()) for value in input_tensors(each)))
     help = "add one: inputs: [{float: [], shape: [0, 2]}]"
     yield from [*_evidence_without_tensors(version)] or [_edge_evidence(version, "an empty tensor", examples, help)]
