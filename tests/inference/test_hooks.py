@@ -206,3 +206,5 @@ def clip(call):
     for bound, domain, told in (("1", "", 0), ("1", "com.example.", 1), ("2", "", 1), ("2", "com.example.", 1)):
         found = infer(parser.parse_model(text.format(bound, domain)), schemas=(tmp_path,))
         assert [each.code for each in found.findings] == ["I201"] * told
+        strict = infer(parser.parse_model(text.format(bound, domain)), schemas=(tmp_path,), strict=True)
+        assert [each.code for each in strict.findings] == ["I201"]
