@@ -17,6 +17,7 @@ from opset.model.storage.tensor import tensor_values
 from opset.model.types import type_string
 from opset.opsets.registry import default_registry
 from opset.version_converter.facts import LazyInference, ValueFacts
+from opset.version_converter.opset_choice import sample_nodes
 
 REGISTRY = default_registry()
 
@@ -442,3 +443,20 @@ def test_a_sparse_initializer_has_a_type_and_a_shape(operator):
     wanted = opset.ReferenceEvaluator(proto).run(None, feeds)
     for to in (12, 9, 7):
         np.testing.assert_array_equal(opset.ReferenceEvaluator(opset.convert(proto, to)).run(None, feeds), wanted)
+
+
+def test_one_node_stands_for_those_of_the_same_operator_types_and_attributes():
+    facts = known(
+        parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "f": 1]>
+        g (float[2] x, double[2] z) => (y) {
+            k = Constant <value = float[1] {1}> ()  l = Constant <value_float = 1.0> ()
+            a = Elu <alpha = 1.0> (x)  b = Elu <alpha = 1.0> (a)  c = Elu <alpha = 2.0> (a)  d = Elu <alpha = 1.0> (z)
+            e = f.F (a)  h = f.F (b)  y = Constant <value = float[2] {1, 2}> ()
+        } <domain: "f", opset_import: ["": 17]> F (p) => (q) { q = Elu <alpha = 1.0> (p) }""")
+    )
+    samples = sample_nodes(facts[0]._inference.index, {each.body: each for each in facts})
+    assert [(each.op_type, each.domain, each.opset, each.node.output[0], each.nodes) for each in samples] == [
+        ("Constant", "", 17, "l", 1), ("Elu", "", 17, "a", 2), ("Elu", "", 17, "c", 1), ("Elu", "", 17, "d", 1),
+        ("Elu", "", 17, "q", 1),
+    ]  # fmt: skip
+    assert [each.facts for each in samples] == [*[facts[0]] * 4, facts[1]]

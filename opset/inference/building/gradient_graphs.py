@@ -101,10 +101,7 @@ def _nodes_between(nodes: Sequence[Any], gradient: int, inputs: set[str], y: str
 
     Nodes after the node at index `gradient` count as depending on `inputs`.
     """
-    reads = []
-    for node in nodes:
-        has_graphs = node.attribute and any(True for _ in subgraphs(node))
-        reads.append((names_read([node]) if has_graphs else set(node.input)) - {""})
+    reads = [names_read([node]) - {""} for node in nodes]
     dependent = set(inputs)
     again = set()
     for index, node in enumerate(nodes):
