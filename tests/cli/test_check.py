@@ -12,7 +12,7 @@ from opset.checker.table import Mend
 from opset.cli.check import CheckReport, _write_report
 from opset.cli.findings_formats import JunitStream, fingerprint
 from opset.cli.records import ModelReport
-from opset.errors import SHOWN, Finding, FindingList
+from opset.errors import CODES, SHOWN, Finding, FindingList
 from tests.cli.commands import run, run_json
 
 GOOD = '<ir_version: 8, opset_import: ["": 17]>\nmain (float[N, 3] x) => (float[N, 3] y) { y = Relu (x) }'
@@ -75,6 +75,9 @@ def test_statistics_stand_in_place_of_findings(models):
     text = run("check", ".", "--statistics").stdout
     assert "error[" not in text
     assert [line.split()[:3] for line in text.splitlines()[-3:-1]] == [["G324", "2", "1"], ["W101", "2", "2"]]
+    assert text.splitlines()[-4] == "  code  findings  models  rule"
+    assert text.splitlines()[-3] == f"  G324         2       1  {CODES['G324']}"
+    assert run("check", "good.onnxtxt", "--statistics").stdout == "no findings\n"
     data = json.loads(run("check", "warned.onnxtxt", "broken.onnxtxt", "--statistics", "--format", "json").stdout)
     assert [(each["code"], each["findings"], each["models"]) for each in data["statistics"]] == [
         ("G324", 2, 1),
@@ -187,6 +190,9 @@ def test_another_opset_is_assumed(models):
     assert run("check", "stamped.onnxtxt", "--assume-opset", 18).exit_code == 0
     assert run("convert", "stamped.onnxtxt", "--to", 18, "--assume-opset", "auto", "-o", "out.onnx").exit_code == 0
     assert onnx.load(models / "out.onnx").opset_import[0].version == 18
+    for more, status in (([], 0), (["--assume-opset", "auto"], 1)):  # what is stated differs, though no node does
+        (models / "stated.onnxtxt").write_text(STAMPED.replace('"": 9', '"": 18' if not more else '"": 9'))
+        assert run("convert", "stated.onnxtxt", "--to", 18, "--check", *more).exit_code == status
     both = run("check", "stamped.onnxtxt", "--assume-opset", "auto", "--assume-opset", 18)
     assert both.exit_code == 2
 

@@ -125,6 +125,28 @@ def test_the_structure_of_models_is_cut():
     assert lines(1, omitted=3)[-1] == "  … and 3 more"
 
 
+@pytest.mark.parametrize(("record", "tabled"), [(False, [("", "Both")]), (True, [("", "Both"), ("com.a", "New")])])
+def test_which_operators_have_a_table(monkeypatch, record, tabled):
+    versions = {"Both": [1, 2], "Part": [1, 2], "New": [1], "Nowhere": [1]}
+    files = {
+        "Both": SimpleNamespace(exists=lambda: True), "Part": SimpleNamespace(exists=lambda: True),
+        "New": SimpleNamespace(exists=lambda: False), "Nowhere": None,
+    }  # fmt: skip
+    registry = SimpleNamespace(versions=lambda name, domain: versions[name])
+    monkeypatch.setattr(examples, "table_file", lambda registry, domain, name: files[name])
+    schemas = [("", "Both"), ("", "Part"), ("com.a", "New"), ("", "Both"), ("", "Nowhere")]
+    asked = [SimpleNamespace(domain=domain, name=name) for domain, name in schemas]
+    assert examples._operators_in_tables(registry, asked, record) == tabled
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [("", "", "input 'x'"), ("a", "", "input 'x': a"), ("", "b", "input 'x': b"), ("a", "b", "input 'x': a -> b")],
+)
+def test_a_change_of_an_interface_has_the_states_that_there_are(before, after, shown):
+    assert model_versions._change_text(SimpleNamespace(place="input 'x'", before=before, after=after)) == shown
+
+
 def test_what_blocks_a_model_without_a_node():
     wrong = Blocker("", "", 0, 0, "C105", "it is wrong\x1b", "why\x1b", "", "the model\x1b")
     assert [*blockers._blocker_lines(wrong)] == ["  it is wrong\\x1b: the model\\x1b", "    C105 why\\x1b"]

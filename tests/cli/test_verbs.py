@@ -621,3 +621,21 @@ def test_a_verb_that_writes_no_model_reads_all_and_reports_on_stdout(folder, ver
     piped = run(*verb, "-", stdin=(folder / "a.onnx").read_bytes())
     assert piped.stdout.startswith("-: " if verb == ["check"] else "stdin: ")
     assert sorted(each.name for each in folder.iterdir()) == ["a.onnx"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "said"),
+    [
+        (["verify", "--seeds", "1"], "r: same"),
+        (["diff"], "NONE, the same"),
+        (["merge", "--connect", "y=x", "-o", "whole.onnx"], "6 nodes"),
+    ],
+)
+def test_one_of_two_models_comes_from_stdin(folder, verb, said):
+    data = save("a.onnx", SMALL, folder).read_bytes()
+    name, *options = verb
+    for models in (["-", "a.onnx"], ["a.onnx", "-"]):
+        result = run(name, *models, *options, *["--force"] * (name == "merge"), stdin=data)
+        assert result.exit_code == 0 and said in result.stdout, result.output
+    result = run(name, "-", "-", *options, stdin=data)
+    assert result.exit_code == 2 and "error[U103]" in result.stderr

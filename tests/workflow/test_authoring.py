@@ -49,6 +49,7 @@ from opset.workflow.authoring.bump import (
 from opset.workflow.authoring.destinations import check_since, destination_of, next_version, split_name
 from opset.workflow.authoring.new import _choose_family, _find_original, _initial_document, new_operator, operator_text
 from opset.workflow.authoring.stubs import (
+    WIDTH,
     _add_imports,
     adapter_stub,
     add_stubs,
@@ -686,6 +687,17 @@ def test_kernels_of_the_standard_have_types(name, signature):
     stub = kernel_stub(schema, True)
     assert f"def {stub.name}{signature}:" in stub.text
     assert ("typing" in stub.imports) == ("Any" in signature)
+
+
+def test_no_kernel_to_write_has_a_line_that_is_too_long():
+    for name in default_registry().operators(""):
+        schema = default_registry().versions(name)[-1]
+        for typed in (True, False):
+            head = kernel_stub(schema, typed).text.partition(":\n    ")[0].partition("def ")[2]
+            lines = f"def {head}:".splitlines()
+            assert max(map(len, lines)) <= WIDTH, (name, typed)
+            joined = " ".join(each.strip() for each in lines).replace("( ", "(").replace(", )", ")")
+            assert len(lines) == 1 or len(joined) > WIDTH - 20, (name, typed)
 
 
 @pytest.mark.parametrize("standard", [True, False])

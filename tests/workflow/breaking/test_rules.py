@@ -1,6 +1,7 @@
 """Every rule on every pair: the findings are those of findings.txt, and a rule finds its bad example alone."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,7 +12,7 @@ from opset.workflow.breaking import compare
 from opset.workflow.breaking.example_rule import MOST
 from opset.workflow.breaking.pages import fixtures
 from opset.workflow.breaking.report import REQUIREMENTS, SEVERITIES
-from opset.workflow.breaking.rules import CLAUSES, StateComparison
+from opset.workflow.breaking.rules import CLAUSES, OperatorPair, StateComparison, VersionPair
 from opset.workflow.breaking.states import folder_state, release_state, standard_state
 from tests.workflow.breaking import golden
 from tests.workflow.breaking.conftest import THIN, write
@@ -375,6 +376,57 @@ def test_the_newest_release_of_a_part_is_that_of_the_operator():
     assert [part.newest_released(key) for key in (relu, scaler)] == [14, 1]
     locked = StateComparison(replace(state, lock={"ai.onnx": {"Relu": {"1": "x", "6": "y"}}}), state, locked=True)
     assert [locked.newest_released(key) for key in (relu, scaler)] == [6, 0]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "declared", "in_place", "renamed"),
+    [
+        ({"a": 1}, {"b": 1}, {}, True, {"a": "b"}),
+        ({"a": 1}, {"b": 2}, {}, True, {}),
+        ({"a": 1}, {"b": 1, "c": 1}, {}, True, {}),
+        ({"a": 1}, {"b": 1, "c": 2}, {}, True, {"a": "b"}),
+        ({"a": 1, "z": 1}, {"b": 1}, {}, True, {"a": "b"}),  # and no two have one new name
+        ({"a": 1, "c": 2}, {"d": 2, "b": 1}, {}, True, {"a": "b", "c": "d"}),
+        ({"a": 1, "b": 1}, {"b": 1}, {}, True, {}),
+        ({"a": 1}, {"b": 2, "c": 1}, {"b": "a"}, False, {"a": "b"}),
+        ({"a": 1}, {"b": 2, "c": 1}, {"b": "a"}, True, {"a": "c"}),
+        ({"a": 1, "z": 2}, {"b": 2}, {"b": "a"}, False, {"a": "b"}),
+        ({"a": 1}, {"c": 1}, {"b": "a"}, False, {"a": "c"}),
+    ],
+)
+def test_an_attribute_that_differs_in_its_name_alone_is_renamed(before, after, declared, in_place, renamed):
+    def version(attributes):
+        made = {name: Attribute(name, "int", default) for name, default in attributes.items()}
+        change = SimpleNamespace(attributes={name: SimpleNamespace(renamed=old) for name, old in declared.items()})
+        return SimpleNamespace(schema=SimpleNamespace(attributes=made), change=change)
+
+    pair = VersionPair(version(before), version(after), None, None, in_place)
+    assert pair.renamed_attributes == renamed
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "renumbered"),
+    [
+        ({1: "float"}, {1: "float"}, {}),
+        ({1: "float"}, {2: "float"}, {1: 2}),
+        ({1: "float"}, {2: "double"}, {}),
+        ({1: "float", 2: "double"}, {3: "double", 4: "float"}, {1: 4, 2: 3}),
+        ({1: "float", 2: "float"}, {3: "float"}, {1: 3}),
+        ({1: "float", 2: "float"}, {3: "float", 4: "float"}, {1: 3, 2: 4}),
+        ({1: "float", 2: "double"}, {1: "float", 2: "float"}, {}),
+        ({2: "float"}, {1: "float", 2: "float"}, {}),
+    ],
+)
+def test_a_version_that_is_gone_is_renumbered_if_another_has_its_signature(before, after, renumbered):
+    def operator(versions):
+        thin = standard_state().operators["", "Relu"].versions[14].schema
+        made = {
+            since: replace(thin, since_version=since, types={"T": (f"tensor({each})",)})
+            for since, each in versions.items()
+        }
+        return SimpleNamespace(versions={since: SimpleNamespace(schema=each) for since, each in made.items()})
+
+    assert OperatorPair(operator(before), operator(after)).version_renumbering == renumbered
 
 
 @pytest.mark.parametrize("more", [0, 1])
