@@ -480,6 +480,35 @@ def test_outputs_of_a_cast_example_are_those_of_the_same_values(operator, output
 
 
 @pytest.mark.parametrize(
+    ("outputs", "types", "result"),
+    [
+        ([None, "tensor(double)"], ["tensor(double)"], (True, "", True)),
+        ([None, "tensor(double)"], ["tensor(float)"], (False, "it gives tensor(float)", False)),
+        (["tensor(double)"], [""], (False, "it gives ", False)),
+        (["tensor(double)", None], ["tensor(float)"], (False, "it gives tensor(float)", False)),
+        (["tensor(double)"], ["tensor(double)", "tensor(float)"], (True, "", True)),
+        (["tensor(int64)"], ["tensor(float)"], (True, "", True)),  # other types may depend on more than the cast
+    ],
+)
+def test_a_kernel_gives_the_types_of_a_cast_example(monkeypatch, outputs, types, result):
+    from opset.workflow.contribution import type_checks
+
+    value = ExampleValue("tensor(float)", [1.0], (1,))
+    example = Example("it", 13, inputs=(value,), outputs=(value,))
+    stated = tuple(each and value._replace(type=each) for each in outputs)
+    given = [
+        np.zeros(1, each[7:-1].replace("float", "float32").replace("double", "float64")) if each else "text"
+        for each in types
+    ]
+    monkeypatch.setattr(type_checks, "_cast_example", lambda *arguments: example._replace(outputs=stated))
+    monkeypatch.setattr(type_checks, "_compare_with_cast", lambda *arguments: ("", True))
+    version = SimpleNamespace(
+        schema=None, examples_with_outputs=[example], runner=SimpleNamespace(outputs=lambda schema, cast: given)
+    )
+    assert type_checks._try_type(version, [0], "tensor(double)") == result
+
+
+@pytest.mark.parametrize(
     ("text", "escaped"),
     [
         ("a*b_c", r"a\*b\_c"),
