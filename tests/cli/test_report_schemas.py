@@ -11,7 +11,8 @@ from jsonschema import Draft202012Validator
 
 from opset.cli import VERBS, cli
 from opset.cli.findings_formats import FORMATS, fingerprint
-from opset.cli.report_schemas import DIALECT, OTHERS, REPORTS, line_schema
+from opset.cli.records import FindingTotal
+from opset.cli.report_schemas import DIALECT, OTHERS, REPORTS, _Schemas, line_schema
 from opset.errors import Finding
 from tests.cli.commands import REFUSED, SMALL, run, save
 from tests.schemas.texts import SCALE
@@ -221,3 +222,12 @@ def test_a_fingerprint_is_of_the_place_and_not_of_the_file():
     finding = Finding("C201", "no", "graph 'g', node 'n'")
     assert fingerprint(finding) == fingerprint(finding.in_file("a.onnx")) != fingerprint(finding._replace(place="x"))
     assert [*FORMATS] == ["sarif", "github", "junit"] and SMALL
+
+
+def test_a_class_within_a_report_is_referred_to():
+    schemas = _Schemas()
+    assert schemas.of_hint(FindingTotal) == {"$ref": "#/$defs/FindingTotal"}
+    assert {"operator", "code", "findings", "models"} <= schemas.definitions["FindingTotal"]["properties"].keys()
+    assert schemas.of_hint(object) == {}
+    items = {"type": "array", "items": {"$ref": "#/$defs/FindingTotal"}}
+    assert schemas.of_list(FindingTotal) == {"type": "object", "properties": {"listed": items}, "required": ["listed"]}

@@ -551,6 +551,17 @@ def test_a_document_goes_out_and_comes_back(tmp_path, monkeypatch):
     assert len(texts) == 1
 
 
+@pytest.mark.parametrize("more", [0, 1, 2])
+def test_a_document_from_stdin_may_have_as_many_bytes_as_a_file(tmp_path, monkeypatch, more):
+    monkeypatch.chdir(tmp_path)
+    text = get_operator_set("com.example", schemas=registry_with([OWN])).to_bytes("yaml")
+    for module in ("opset.cli.import_", "opset.opsets.documents.reading"):
+        monkeypatch.setattr(f"{module}.MAX_DOCUMENT", len(text))
+    done = run("import", "-", "-o", "made", stdin=text + b" " * more)
+    assert done.exit_code == (3 if more else 0) and ("the document is too large" in done.stderr) == bool(more)
+    assert Path("made").exists() == (not more)
+
+
 @pytest.mark.parametrize(
     ("form", "options"), [("yaml", []), ("yaml", ["--format", "yaml"]), ("json", ["-o", "-", "--format", "json"])]
 )

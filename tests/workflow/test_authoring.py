@@ -31,7 +31,7 @@ from opset.schemas.lint.context import LINT, LintContext
 from opset.schemas.lock import read_lock, signature_hash
 from opset.schemas.model import Attribute, OpSchema, Parameter
 from opset.schemas.yaml.folders import operator_files
-from opset.schemas.yaml.keys import GUIDANCE
+from opset.schemas.yaml.keys import CHANGE_KEYS, GUIDANCE
 from opset.schemas.yaml.layout import dump_operator
 from opset.schemas.yaml.loader import MAX_VERSION, load_operator, parse_operator, standard_sets
 from opset.schemas.yaml.reader import MAX_SIZE
@@ -427,6 +427,31 @@ def test_one_edit_of_a_released_version_is_told(old, new, difference):
     assert found == (1 if old == "[float]" else 2, found.place, was if difference else None, difference)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "difference"),
+    [
+        ("doc: more}", "doc: more}\n  - {name: m, type: T, optional: true, doc: m}", {"inputs": {"added": ["m"]}}),
+        ("doc: results}", "doc: results}\n  - {name: Z, type: T, doc: z}", {"outputs": {"added": ["Z"]}}),
+        ("doc: more}", "doc: more}\n  - {name: m, type: T, doc: m}\n  - {name: k, type: T, doc: k}", {}),
+        ("[float]", "[float, double]", {"types": {"T": ["+double"]}}),
+        ("[float]", "[double]", {}),
+        (
+            ", doc: a}",
+            ", doc: a}, b: {type: int, default: 2, doc: b}",
+            {"attributes": {"b": {"added": "int", "default": 2}}},
+        ),
+    ],
+)
+def test_one_edit_of_the_only_version_is_told(old, new, difference):
+    head, _, first = MIXED.partition("- since: 2")
+    text = head + "- since: 1" + first.partition("- since: 1")[2]
+    released = parse_operator(text.encode(), Path("com.acme/Mixed.yaml"), SETS)
+    lock = {"com.acme": {"Mixed": {"1": signature_hash(released.schemas[0])}}}
+    edited = parse_operator(text.replace(old, new, 1).encode(), Path("com.acme/Mixed.yaml"), SETS)
+    (found,) = _compare_operator(edited, lock, SETS).edited
+    assert (found.before, found.difference) == (released.schemas[0] if difference else None, difference)
+
+
 SHARED = """\
 operator: Shared
 family: signals
@@ -474,7 +499,10 @@ def test_an_older_version_is_written_as_the_difference_from_the_newest(old, new,
     if left is None:
         assert completed == text
     else:
-        assert completed.partition("- since: 1")[2].split("\n") == left
+        head, _, rest = completed.partition("- since: 1")
+        assert rest.split("\n") == left
+        keys = re.findall(r"^    (\w+):", head, re.MULTILINE)
+        assert keys == sorted(keys, key=CHANGE_KEYS.index) and ("types" in keys) == ("[double]" in text)
 
 
 def test_which_version_comes_next():

@@ -15,6 +15,7 @@ import pytest
 
 from opset.errors import Finding, UsageError
 from opset.opsets.registry import default_registry, registry_with
+from opset.opsets.releases import RELEASES
 from opset.schemas.model import Example, ExampleValue
 from opset.workflow.contribution.checklist import (
     STATES,
@@ -24,6 +25,7 @@ from opset.workflow.contribution.checklist import (
     checks,
     markdown_lines,
 )
+from opset.workflow.contribution.checks import check_version_number
 from opset.workflow.contribution.reviewed_version import MISSING, NOT_APPLICABLE, OPEN, PASSED
 from tests.cli.commands import run, run_json
 from tests.test_docs import ROOT
@@ -477,6 +479,63 @@ def test_outputs_of_a_cast_example_are_those_of_the_same_values(operator, output
     other = example._replace(inputs=(value._replace(type="tensor(double)"), size))
     version = SimpleNamespace(schema=schema, runner=SimpleNamespace(outputs=compute))
     assert _compare_with_cast(version, example, other, arrays(cast, np.float64)) == why
+
+
+@pytest.mark.parametrize(
+    ("domain", "locked", "since", "state", "newest"),
+    [
+        ("com.acme", {}, 1, NOT_APPLICABLE, 0),
+        ("com.acme", {"A": {"1": "x", "3": "y"}, "B": {"2": "z"}}, 4, PASSED, 3),
+        ("com.acme", {"A": {"1": "x", "3": "y"}, "B": {"2": "z"}}, 3, MISSING, 3),
+        ("com.acme", {"It": {"3": "x"}}, 3, PASSED, 0),
+        ("", {"A": {"1": "x"}}, RELEASES[-1].opset + 1, PASSED, RELEASES[-1].opset),
+        ("", {"A": {"1": "x"}}, 2, MISSING, RELEASES[-1].opset),
+        ("", {"A": {str(RELEASES[-1].opset + 1): "x"}}, RELEASES[-1].opset + 2, PASSED, RELEASES[-1].opset + 1),
+        ("ai.onnx.ml", {"A": {"1": "x"}}, RELEASES[-1].ml + 1, PASSED, RELEASES[-1].ml),
+    ],
+)
+def test_the_number_of_a_version_follows_the_newest_release(domain, locked, since, state, newest):
+    name = domain or "ai.onnx"
+    version = SimpleNamespace(
+        schema=SimpleNamespace(domain=domain, name="It"), lock={name: locked} if locked else {}, since=since,
+        place_of=lambda key: f"It.yaml {key}", folder="here",
+    )  # fmt: skip
+    (found,) = check_version_number(version)
+    said = f"{newest} is the newest released version of {name}"
+    if newest == 0:
+        said = "it is released, and locked" if locked else f"no version of {name} is released"
+    assert (found.state, found.why, found.place) == (state, said, "It.yaml since")
+    if state == MISSING:
+        assert found.help == f"write 'since: {newest + 1}'"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "types", "result"),
+    [
+        ([None, "tensor(double)"], ["tensor(double)"], (True, "", True)),
+        ([None, "tensor(double)"], ["tensor(float)"], (False, "it gives tensor(float)", False)),
+        (["tensor(double)"], [""], (False, "it gives ", False)),
+        (["tensor(double)", None], ["tensor(float)"], (False, "it gives tensor(float)", False)),
+        (["tensor(double)"], ["tensor(double)", "tensor(float)"], (True, "", True)),
+        (["tensor(int64)"], ["tensor(float)"], (True, "", True)),  # other types may depend on more than the cast
+    ],
+)
+def test_a_kernel_gives_the_types_of_a_cast_example(monkeypatch, outputs, types, result):
+    from opset.workflow.contribution import type_checks
+
+    value = ExampleValue("tensor(float)", [1.0], (1,))
+    example = Example("it", 13, inputs=(value,), outputs=(value,))
+    stated = tuple(each and value._replace(type=each) for each in outputs)
+    given = [
+        np.zeros(1, each[7:-1].replace("float", "float32").replace("double", "float64")) if each else "text"
+        for each in types
+    ]
+    monkeypatch.setattr(type_checks, "_cast_example", lambda *arguments: example._replace(outputs=stated))
+    monkeypatch.setattr(type_checks, "_compare_with_cast", lambda *arguments: ("", True))
+    version = SimpleNamespace(
+        schema=None, examples_with_outputs=[example], runner=SimpleNamespace(outputs=lambda schema, cast: given)
+    )
+    assert type_checks._try_type(version, [0], "tensor(double)") == result
 
 
 @pytest.mark.parametrize(

@@ -799,6 +799,7 @@ def test_examples_are_taken_in_another_type_where_they_hold_its_values():
     example = Example("it", 1, inputs=(None, ExampleValue("tensor(float)", [1.0], (1,))), outputs=(None,))
     made = ClaimTests._retype(claims, example, "tensor(double)")
     assert [each and each.type for each in made.inputs] == [None, "tensor(double)"] and made.outputs == (None,)
+    assert ClaimTests._retype(claims, example._replace(outputs=None), "tensor(double)").outputs == ()
     example = example._replace(outputs=example.inputs[1:])
     assert ClaimTests._retype(claims, example, "tensor(double)").outputs == (
         ExampleValue("tensor(double)", None, (1,)),

@@ -6,11 +6,23 @@ from types import SimpleNamespace
 import onnx
 import pytest
 
+from opset.model.types import Constant
 from opset.opsets.registry import default_registry
 from opset.opsets.releases import newest_ir_version
 from opset.opsets.runtimes.loader import load_runtime
 from opset.opsets.runtimes.names import find_runtime, installed_runtime
-from opset.workflow.probing import _entries, _limits, _merge_versions, probe_runtime, runtime_text
+from opset.schemas.model import Example, ExampleValue
+from opset.version_converter.trials import Given
+from opset.workflow.probing import (
+    MOST_ELEMENTS,
+    _entries,
+    _limits,
+    _merge_versions,
+    _trial_of,
+    _with_constants,
+    probe_runtime,
+    runtime_text,
+)
 from tests.cli.commands import SMALL, run, run_json, save
 
 pytest.importorskip("onnxruntime")
@@ -83,6 +95,22 @@ def test_the_file_is_what_target_reads(tmp_path, monkeypatch):
     assert result.exit_code == 1 and "has no Squeeze" in " ".join(result.stdout.split())
     assert run("targets", "probe", "ort", "Relu", "-o", "mine.yaml").exit_code == 2
     assert run("targets", "probe", "ort", "Relu", "-o", "mine.yaml", "--force").exit_code == 0
+
+
+def test_what_is_probed_and_written(tmp_path, monkeypatch):
+    def probe(*arguments):
+        asked.append(arguments)
+        return {"runtime": "it", "title": "It 1\x1b", "releases": [], "operators": {"ai.onnx": {"Relu": [], "Abs": []}}}
+
+    asked = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("opset.workflow.probing.probe_runtime", probe)
+    shown = run("targets", "probe", "ORT", "-o", "mine\x1b.yaml")
+    assert shown.stdout == "It 1\x1b: 2 of ai.onnx\n  wrote mine\\x1b.yaml\n"
+    ((runtime, registry, operator, progress),) = asked
+    assert (runtime.name, registry, operator, progress) == ("installed:onnxruntime", REGISTRY, "", None)
+    asked.clear()
+    assert run("targets", "probe", "ort", "Relu", "-o", "mine\x1b.yaml").exit_code == 2 and asked == []
 
 
 def test_json_is_that_of_show(tmp_path):
@@ -164,6 +192,21 @@ def test_limits_are_the_highest_versions_that_load(takes, least, limits):
 
     runtime = SimpleNamespace(loader=SimpleNamespace(load=load), max_ir=12, title="fake", opsets={"": (least, 99)})
     assert _limits(runtime, REGISTRY) == limits
+
+
+def test_a_trial_has_each_input_of_an_example():
+    schema = REGISTRY.schema("Clip", 13)
+    one, large = ExampleValue("tensor(float)", [1.0], (1,)), ExampleValue("tensor(float)", 0.5, (MOST_ELEMENTS + 1,))
+    example = Example("it", 13, inputs=(one, None, one), outputs=(one, None))
+    trial = _trial_of("it", schema, example, {"": 13})
+    known = Given("tensor(float)", (1,), False, Constant("float", (1,), (1.0,)))
+    assert (trial.runtime, trial.imports, trial.outputs) == ("it", {"": 13}, ["tensor(float)", ""])
+    assert trial.inputs == [known, Given(""), known] and trial.node.op_type == "Clip"
+    (found,) = _trial_of("it", schema, example._replace(inputs=(large,)), {"": 13}).inputs
+    assert found == Given("tensor(float)", large.shape)
+    assert _with_constants(trial).inputs == [known, Given(""), known._replace(is_constant=True)]
+    wrong = example._replace(inputs=(ExampleValue("tensor(int8)", [300], (1,)),))
+    assert _trial_of("it", schema, wrong, {"": 13}) is None
 
 
 def test_equal_entries_of_consecutive_versions_are_one():

@@ -192,3 +192,9 @@ def test_numbers_that_json_lacks_are_text():
     assert _parse_number([["inf"], 1], "floats") == ((float("inf"),), 1) and _parse_number(["inf"], "strings") == (
         "inf",
     )
+
+
+def test_a_note_about_an_implementation_has_each_part_in_its_place():
+    data = {"name": "onnxruntime", "text": "It copies.", "tested": "1.31", "examples": ["one", "two"]}
+    note = documents._parse_note(data)
+    assert (note.name, note.text, note.tested, note.examples) == ("onnxruntime", "It copies.", "1.31", ("one", "two"))
