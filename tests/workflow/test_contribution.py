@@ -16,14 +16,7 @@ import pytest
 from opset.errors import Finding, UsageError
 from opset.opsets.registry import default_registry, registry_with
 from opset.schemas.model import ExampleValue
-from opset.workflow.contribution.checklist import (
-    STATES,
-    ReviewedVersion,
-    _escape_text,
-    checklist,
-    checks,
-    markdown_lines,
-)
+from opset.workflow.contribution.checklist import STATES, ReviewedVersion, checklist, checks, markdown_lines
 from opset.workflow.contribution.reviewed_version import MISSING, NOT_APPLICABLE, OPEN, PASSED
 from tests.cli.commands import run, run_json
 from tests.test_docs import ROOT
@@ -555,18 +548,3 @@ def main():
 
 if __name__ == "__main__":
     main()
-
-
-@pytest.mark.parametrize(
-    ("text", "escaped"),
-    [
-        ("a_b", r"a\_b"),
-        ("`a_b` is [x]", r"`a_b` is \[x\]"),
-        ("a_b `c_d", r"a\_b 'c\_d"),
-        ("`a_b` `c_d", r"'a\_b' 'c\_d"),
-        ("`a_b`, `c_d` #1", r"`a_b`, `c_d` \#1"),
-        ("`a` `b` `c_", r"'a' 'b' 'c\_"),
-    ],
-)
-def test_markdown_is_escaped_but_for_code(text, escaped):
-    assert _escape_text(text) == escaped

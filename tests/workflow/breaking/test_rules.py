@@ -1,7 +1,6 @@
 """Every rule on every pair: the findings are those of findings.txt, and a rule finds its bad example alone."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
@@ -10,7 +9,7 @@ from opset.schemas.model import Attribute, AttributeChange, Change, Condition, E
 from opset.workflow.breaking import compare
 from opset.workflow.breaking.pages import fixtures
 from opset.workflow.breaking.report import REQUIREMENTS, SEVERITIES
-from opset.workflow.breaking.rules import CLAUSES, VersionPair
+from opset.workflow.breaking.rules import CLAUSES
 from opset.workflow.breaking.states import folder_state, release_state, standard_state
 from tests.workflow.breaking import golden
 from tests.workflow.breaking.conftest import THIN, write
@@ -359,26 +358,3 @@ def test_a_constraint_that_an_attribute_checks_instead_is_checked_as_before(tmp_
         pair = ({"Thin": text}, {"Thin": other})[:: 1 if checked == "the old" else -1]
         messages = found(tmp_path / f"{bool(message)}", *pair, ["B143"])
         assert len(messages) == bool(message) and all(message in each for each in messages)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "declared", "renamed"),
-    [
-        ({"a": "int"}, {"b": "int"}, {}, {"a": "b"}),
-        ({"a": "int"}, {"b": "float"}, {}, {}),
-        ({"a": "int"}, {"b": "float"}, {"b": "a"}, {"a": "b"}),
-        ({"a": "int"}, {"b": "int", "c": "int"}, {}, {}),
-        ({"a": "int"}, {"b": "int", "c": "float"}, {}, {"a": "b"}),
-        ({"a": "int", "c": "int"}, {"b": "int"}, {"b": "c"}, {"c": "b"}),
-        ({"a": "int", "c": "int"}, {"b": "int", "d": "int"}, {"b": "c"}, {"c": "b", "a": "d"}),
-        ({"a": "int"}, {"a": "int", "b": "int"}, {"b": "a"}, {}),
-    ],
-)
-def test_attributes_are_renamed_as_declared_or_if_one_differs_in_its_name_alone(before, after, declared, renamed):
-    def schema(types):
-        return SimpleNamespace(attributes={name: Attribute(name, type_) for name, type_ in types.items()})
-
-    change = SimpleNamespace(attributes={name: SimpleNamespace(renamed=old) for name, old in declared.items()})
-    new = SimpleNamespace(schema=schema(after), change=change)
-    pair = SimpleNamespace(old=SimpleNamespace(schema=schema(before)), new=new, in_place=False)
-    assert VersionPair.renamed_attributes.func(pair) == renamed
