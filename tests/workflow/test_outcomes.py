@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import copytree
 
@@ -203,3 +204,17 @@ def test_the_outcomes_of_operators_with_all_versions_and_a_folder_have_tables(mo
     assert _operators_in_tables(registry, schemas, False) == [("", "Relu")]
     assert _operators_in_tables(registry, schemas, True) == [("", "Relu"), ("", "Celu")]
     assert _operators_in_tables(registry, schemas[1:], True) == [("", "Celu")]
+
+
+def test_progress_is_told_of_each_part_of_the_examples(folder, monkeypatch):
+    shown = []
+
+    @contextmanager
+    def show(*arguments):
+        shown.append(arguments)
+        yield lambda *counts: shown.append(counts)
+
+    monkeypatch.setattr("opset.cli.test.show_progress", show)
+    assert run(folder).exit_code == 0
+    assert shown[0] == (False, "examples") and shown[1:]
+    assert shown[1:] == [(at, len(shown) - 1) for at in range(1, len(shown))]
