@@ -74,10 +74,7 @@ def test_rules_are_selected_and_ignored(models):
 def test_statistics_stand_in_place_of_findings(models):
     text = run("check", ".", "--statistics").stdout
     assert "error[" not in text
-    head, *rows = text.splitlines()[-4:-1]
-    assert [line.split()[:3] for line in rows] == [["G324", "2", "1"], ["W101", "2", "2"]]
-    ends = [head.index(name) + len(name) - 1 for name in ("findings", "models")]
-    assert [[line[end] for end in ends] for line in rows] == [["2", "1"], ["2", "2"]]
+    assert [line.split()[:3] for line in text.splitlines()[-3:-1]] == [["G324", "2", "1"], ["W101", "2", "2"]]
     data = json.loads(run("check", "warned.onnxtxt", "broken.onnxtxt", "--statistics", "--format", "json").stdout)
     assert [(each["code"], each["findings"], each["models"]) for each in data["statistics"]] == [
         ("G324", 2, 1),
@@ -180,9 +177,6 @@ def test_another_opset_is_assumed(models):
     assert run("check", "stamped.onnxtxt", "--assume-opset", 18).exit_code == 0
     assert run("convert", "stamped.onnxtxt", "--to", 18, "--assume-opset", "auto", "-o", "out.onnx").exit_code == 0
     assert onnx.load(models / "out.onnx").opset_import[0].version == 18
-    call = ("convert", "stamped.onnxtxt", "--to", 18, "--assume-opset", "auto", "--in-place", "--format", "json")
-    statuses = [json.loads(run(*call).stdout)["models"][0]["status"] for _ in range(2)]
-    assert statuses == ["converted", "unchanged"] and '"": 18' in (models / "stamped.onnxtxt").read_text()
     both = run("check", "stamped.onnxtxt", "--assume-opset", "auto", "--assume-opset", 18)
     assert both.exit_code == 2
 

@@ -4,7 +4,6 @@ import ast
 import json
 import re
 from collections import Counter
-from contextlib import contextmanager
 from pathlib import Path
 from shutil import copytree
 
@@ -12,22 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from opset.cli import cli
-from opset.cli.test import _operators_in_tables
 from opset.docgen.outcomes import FILE, read_table, tables_of
 from opset.errors import SchemaError
 from opset.opsets.registry import default_registry
-from opset.reference.example_models import model_of
-from opset.workflow.examples.outcomes import (
-    NOTHING,
-    OPEN_SIZES,
-    SIZES,
-    TYPE,
-    UNKNOWN_DOMAIN,
-    _model_with_constants,
-    _model_with_less,
-    record_outcomes,
-    stale_tables,
-)
+from opset.workflow.examples.outcomes import record_outcomes, stale_tables
 
 OWN = Path(__file__).parents[1] / "opsets" / "own"
 ADAPTERS = Path(__file__).parents[2] / "opset" / "adapters"
@@ -172,49 +159,3 @@ def test_a_table_states_known_codes_and_texts(tmp_path, refused):
     with pytest.raises(SchemaError) as caught:
         read_table(tmp_path / FILE)
     assert caught.value.code == "T113"
-
-
-@pytest.mark.parametrize(("known", "dims"), [(SIZES, [3]), (OPEN_SIZES, ["size_0"]), (TYPE, None), (NOTHING, "")])
-def test_less_is_known_of_an_input_that_was_a_constant(known, dims):
-    schema = default_registry().schema("Expand", 13)
-    example = next(each for each in default_registry().examples("Expand") if each.inputs[1].shape == (3,))
-    whole = _model_with_constants(schema, example)
-    before = whole.SerializeToString()
-    model = _model_with_less(schema, example, whole, ["input_1"], known)
-    assert whole.SerializeToString() == before and [each.name for each in whole.graph.initializer] == ["input_1"]
-    assert not model.graph.initializer
-    found = {each.name: each.type.tensor_type for each in model.graph.input}
-    first = model_of(schema, example).graph.input[0].type.tensor_type
-    assert found.pop("input_0") == first
-    nodes = [(each.op_type, each.domain, [*each.output]) for each in model.graph.node]
-    if known == NOTHING:
-        assert not found and nodes[0] == ("Unknown", UNKNOWN_DOMAIN, ["input_1"])
-        assert [each.version for each in model.opset_import if each.domain == UNKNOWN_DOMAIN] == [1]
-        return
-    (type_,) = found.values()
-    sizes = [each.dim_param or each.dim_value for each in type_.shape.dim] if type_.HasField("shape") else None
-    assert (type_.elem_type, sizes, len(nodes)) == (7, dims, 1)
-
-
-def test_the_outcomes_of_operators_with_all_versions_and_a_folder_have_tables(monkeypatch, tmp_path):
-    registry = default_registry()
-    files = {"Relu": Path(__file__), "Celu": tmp_path / FILE, "Erf": None}
-    monkeypatch.setattr("opset.cli.test.table_file", lambda registry, domain, name: files[name])
-    schemas = [version for name in files for version in registry.versions(name)]
-    assert _operators_in_tables(registry, schemas, False) == [("", "Relu")]
-    assert _operators_in_tables(registry, schemas, True) == [("", "Relu"), ("", "Celu")]
-    assert _operators_in_tables(registry, schemas[1:], True) == [("", "Celu")]
-
-
-def test_progress_is_told_of_each_part_of_the_examples(folder, monkeypatch):
-    shown = []
-
-    @contextmanager
-    def show(*arguments):
-        shown.append(arguments)
-        yield lambda *counts: shown.append(counts)
-
-    monkeypatch.setattr("opset.cli.test.show_progress", show)
-    assert run(folder).exit_code == 0
-    assert shown[0] == (False, "examples") and shown[1:]
-    assert shown[1:] == [(at, len(shown) - 1) for at in range(1, len(shown))]
