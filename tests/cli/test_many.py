@@ -310,6 +310,25 @@ def test_a_plan_from_python_writes_nothing_and_errors_come_at_once(many):
     assert "shutdown" in raised.value.finding_list[0].why
 
 
+def test_a_plan_from_python_leaves_out_what_an_earlier_run_wrote(many, tmp_path):
+    original = next(Path("in").rglob("*.onnx"))
+    (tmp_path / "some").mkdir()
+    for name in ("m.onnx", "m-opset12.onnx"):
+        (tmp_path / "some" / name).write_bytes(original.read_bytes())
+    found = [
+        sorted(os.path.basename(each.input) for each in opset.convert_many(tmp_path / "some", 12, output=output))
+        for output in (None, tmp_path / "made")
+    ]
+    assert found == [["m.onnx"], ["m-opset12.onnx", "m.onnx"]]
+
+
+def test_the_page_of_a_report_is_named(many):
+    for number, inputs in enumerate((["in"], [str(next(Path("in").rglob("*.onnx")))])):
+        page = f"page{number}.html"
+        assert run("check", *inputs, "--report", page).stdout.splitlines()[-1] == f"report: {page}"
+        assert page not in run("check", *inputs, "--report", page, "--force", "--quiet").stdout
+
+
 def test_a_part_without_models_is_said_plainly(many):
     parts = [run("convert", "in/a", "--to", 12, "-o", "out", "--shard", f"{part}/40").stdout for part in range(1, 41)]
     assert parts.count("no models\n") > 30

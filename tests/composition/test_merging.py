@@ -456,6 +456,9 @@ def test_the_verb_joins_two_files(tmp_path, monkeypatch):
         assert said.exit_code == 2 and f"{text!r} is not OUTPUT=INPUT" in said.stderr
     assert _parse_pair("a=b=c") == ("a=b", "c")
     assert command("merge", "-", "-", "--connect", "y=x").exit_code == 2
+    data = (tmp_path / "b.onnx").read_bytes()
+    assert command("merge", "a.onnx", "-", "--connect", "y=x", "-o", "d.onnx", stdin=data).exit_code == 0
+    assert (tmp_path / "d.onnx").exists()
     text = command("merge", "a.onnx", "b.onnx", "--connect", "y=x", "--prefix", "a/", "b/", "-o", "c.onnx").stdout
     assert "y -> x" in text and "x of the first is called a/x" in text
 

@@ -341,6 +341,18 @@ def test_a_version_in_flow_style_is_left_alone(folder, version):
         bump("com.acme.Thin")
 
 
+def test_a_version_in_place_of_the_one_that_was_locked_is_the_first(folder):
+    path = filled(folder)
+    path.write_text(path.read_text().replace("#:", "#"))
+    assert run("lint", "--lock", "schemas").exit_code == 0
+    path.write_text(path.read_text().replace("since: 1", "since: 2"))
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match="Thin needs no new version") as raised:
+        bump("com.acme.Thin")
+    assert raised.value.finding_list[0].why == "version 2 is the first, and not released yet"
+    assert path.read_bytes() == before
+
+
 def test_check_compares_with_what_was_released(folder):
     path = filled(folder)
     assert run("bump", "com.acme.Thin", "--check").exit_code == 0

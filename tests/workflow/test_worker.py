@@ -164,9 +164,10 @@ def test_an_optional_that_holds_nothing_is_said():
 
 
 def test_objects_that_are_no_text_are_an_error():
-    for values in ([{}], ["a", {}], [3, b"a"]):
+    for values in ([{}], ["a", {}], [{}, b"a"], [3, b"a"]):
         with pytest.raises(TypeError, match="its interface for Python returns ndarray"):
             worker.WorkerRuntime()._from_runtime(np.array(values, object), bytearray())
+    assert worker.WorkerRuntime()._from_runtime(np.array([], object), bytearray())["text"] == []
     text = {"tensor": 8, "shape": [2], "text": ["a", "\udcff"]}
     assert worker.WorkerRuntime()._from_runtime(np.array(["a", b"\xff"], object), bytearray()) == text
 
