@@ -18,7 +18,6 @@ DECIDED = {
     "Attention \\d+ no_keys": "the body reshapes to 0 and -1",
     "GroupNormalization 21 (empty|empty_images)": "the body reshapes to 0 and -1",
     "LinearAttention 27 no_tokens": "the body reshapes to 0 and -1",
-    "Range 27 nothing": "a Loop without iterations, in whose body no type is declared, does not say what it gives",
     # Both compute the formula of the text; the body loses digits, or leaves the range of its type, on the way.
     "(Blackman|Hamming|Hann)Window 17 double": "the body computes in float",
     "BlackmanWindow 17 (integers|uint8)": "the body gives a value just below 1, of which Cast drops the fraction",

@@ -296,9 +296,10 @@ def test_the_same_refusal_may_be_about_other_names_and_numbers():
     symptom = RefusalSymptom(model, Target({"": 13}), default_registry(), Limits())
     assert symptom.is_shown(loaded(PLACES["branch"].replace("Exp", "Sin")))
     assert not symptom.is_shown(loaded(CHAIN))
-    other = PLACES["graph"].replace("Resize <antialias = 1, mode", 'Resize <antialias = 1, keep_aspect_ratio_policy = '
-                                    '"not_larger", mode').replace("(q, , s)", "(q, , , i)")  # fmt: skip
-    assert not symptom.is_shown(loaded(other.replace("float[4] s", "int64[4] i")))
+    sized = PLACES["graph"].replace("float[4] s", "int64[4] i").replace("(q, , s)", "(q, , , i)")
+    assert symptom.is_shown(loaded(sized))
+    may_be_overridden = PLACES["graph"].replace("y) {", "y) <float[4] s = {1, 1, 0.5, 0.5}> {")
+    assert not symptom.is_shown(loaded(may_be_overridden))
     limited = RefusalSymptom(model, Target({"": 13}), default_registry(), Limits(max_steps=1))
     assert limited.finding.code == "C401" and not symptom.is_shown(loaded(CHAIN)) and limited.is_shown(model)
     with pytest.raises(UsageError, match="the conversion is not refused"):
