@@ -1,0 +1,162 @@
+"""What iterations of a loop have in common: types, sizes, elements, and how many there are."""
+
+import onnx
+import pytest
+
+from opset.inference.building.dimensions import Dim
+from opset.inference.building.graph_requests import Outputs
+from opset.inference.building.types import optional, sequence, tensor
+from opset.inference.engine.result import infer
+from opset.inference.families.control_flow import (
+    _common_elements,
+    _drop_lost_parts,
+    _join_outputs,
+    _limit_iterations,
+    _true_constant,
+    _widen_type,
+)
+from opset.model.types import Constant
+
+
+def of(*sizes):
+    return tensor("float", [None if size == "?" else size for size in sizes])
+
+
+RANKLESS = tensor("float", None)
+
+
+@pytest.mark.parametrize(
+    ("type_", "before", "after", "left"),
+    [
+        (of(2, 3), of(2, 3), of(2, 3), of(2, 3)), (of(2, 3), of(2, 3), of("?", 3), of("?", 3)),
+        (of(2, 3), of(2, 3), of(2, "?"), of(2, "?")), (of(5, 6), of(2, 3), of("?", 3), of("?", 6)),
+        (of(5, 6), of("?", 3), of("?", 4), of(5, 6)), (of(5, 6), of("?", 3), of(2, "?"), of(5, "?")),
+        (of(5, 6), of(2, 3), RANKLESS, RANKLESS), (of(5, 6), of(2, 3, 4), of("?", 3), RANKLESS),
+        (of(5, 6), of(2), of("?"), RANKLESS), (of(5, 6), of(2, 3), of("?"), RANKLESS),
+        (of(5, 6), RANKLESS, of("?", 3), of(5, 6)), (RANKLESS, of(2, 3), of("?", 3), RANKLESS),
+        (None, of(2), of("?"), None), (of(2), None, of("?"), of(2)), (of(2), of(2), None, None),
+        (of(2), None, None, of(2)),
+        (sequence(of(2, 3)), sequence(of(2, 3)), sequence(of("?", 3)), sequence(of("?", 3))),
+        (optional(of(2)), optional(of(2)), optional(RANKLESS), optional(RANKLESS)),
+    ],
+)  # fmt: skip
+def test_what_an_earlier_inference_lost_is_lost(type_, before, after, left):
+    assert _drop_lost_parts(type_, before, after) == left
+
+
+def test_sizes_or_ranks_are_widened():
+    assert [_widen_type(each, False) for each in (of(2, 3), of(), sequence(of(2)), RANKLESS, None)] == [
+        of("?", "?"), of(), sequence(of("?")), RANKLESS, None
+    ]  # fmt: skip
+    assert [_widen_type(each, True) for each in (of(2, 3), of(), sequence(of(2)), None)] == [
+        RANKLESS, RANKLESS, sequence(RANKLESS), None
+    ]  # fmt: skip
+
+
+def ints(*values, dims=None):
+    return Constant("int64", (len(values),) if dims is None else dims, values)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "common"),
+    [
+        (ints(1, 2), ints(1, 2), ints(1, 2)), (ints(1, 2), ints(1, 3), ints(1, None)),
+        (ints(1, 2), ints(3, 4), None), (ints(1, 2), ints(1, 2, 3), None), (ints(1), ints(1, dims=()), None),
+        (ints(), ints(), ints()), (None, None, None), (ints(1), None, None), (None, ints(1), None),
+        (ints(None, 2), ints(1, 2), ints(None, 2)), (ints(None, 2), ints(1, 3), None),
+    ],
+)  # fmt: skip
+def test_elements_in_common(left, right, common):
+    assert _common_elements(left, right) == common
+
+
+class Doubts(list):
+    def doubt(self, why):
+        self.append(why)
+
+
+def test_outputs_are_joined_and_lost_parts_are_doubts():
+    doubts = Doubts()
+    left = Outputs([of(2, 3), of(2), tensor("int64", [2]), None], [ints(1, 2), None, ints(5), None])
+    right = Outputs([of(2, 4), of(2, 3), of(2), of(2)], [ints(1, 3), None, ints(5), None])
+    joined = _join_outputs(doubts, left, right, "no {}")
+    assert [*joined] == [of(2, "?"), RANKLESS, tensor(None, [2]), None]
+    assert [*joined.data] == [ints(1, None), None, ints(5), None]
+    assert doubts == ["no rank", "no type"]
+
+
+HOLDS, ENDS = (Constant("bool", (), (value,)) for value in (True, False))
+N = Dim(((("N",), 1),))
+
+
+@pytest.mark.parametrize(
+    ("condition", "most", "least", "expected"),
+    [
+        (HOLDS, 5, 5, (5, 5)), (HOLDS, None, 0, (None, 0)), (HOLDS, N, 0, (N, 0)),
+        (ENDS, 5, 5, (1, 1)), (ENDS, 0, 0, (0, 0)), (ENDS, 1, 1, (1, 1)), (ENDS, None, 1, (1, 1)),
+        (ENDS, None, 0, (None, 0)), (None, 5, 5, (None, 1)), (None, 1, 1, (1, 1)), (None, 1, 0, (None, 0)),
+        (None, None, 1, (None, 1)), (None, 0, 0, (None, 0)),
+    ],
+)  # fmt: skip
+def test_the_number_of_iterations(condition, most, least, expected):
+    assert _limit_iterations(condition, most, least) == expected
+
+
+@pytest.mark.parametrize(
+    ("type_", "expected"),
+    [
+        (of(), ()), (of(1), (1,)), (of(1, 1), (1, 1)), (of(2), None), (of(1, 2), None), (of("?"), None),
+        (of(0), None), (RANKLESS, None), (None, None),
+    ],
+)  # fmt: skip
+def test_a_condition_that_holds_has_one_element(type_, expected):
+    assert _true_constant(type_) == (None if expected is None else Constant("bool", expected, (True,)))
+
+
+def shapes(states, carried, body, given, keep="g"):
+    """Return the types of the results of a loop with states named s0, s1..., which begin as x0, x1..."""
+    formals = "".join(f", {each} s{at}" for at, each in enumerate(states))
+    results, starts = (", ".join(f"{name}{at}" for at in range(len(states))) for name in "yx")
+    inputs = "".join(f", {each} x{at}" for at, each in enumerate(given))
+    text = f"""<ir_version: 10, opset_import: ["": 21]> m (int64 m{inputs}) => ({results}) {{
+        {results} = Loop (m, , {starts}) <body = b (int64 i, bool g{formals}) => ({keep}, {carried}) {{ {body} }}> }}"""
+    found = infer(onnx.parser.parse_model(text))
+    assert not found.findings, found.findings
+    return [str(found.type(f"y{at}") or "?") for at in range(len(states))], [gap.value for gap in found.gaps]
+
+
+@pytest.mark.parametrize(
+    ("states", "carried", "body", "given", "expected"),
+    [
+        # What the body states is believed if no iteration contradicts it, size by size.
+        (["float[2, 4]"], "t", "t = Relu (s0)", ["float[N, M]"], ["float[2, 4]"]),
+        (["float[2, 4]"], "t", "t = Relu (s0)", ["float[]"], ["float[2, 4]"]),
+        (["float[K, 4]"], "t", "t = Concat <axis = 0> (s0, s0)", ["float[2, M]"], ["float[y0_d0, 4]"]),
+        (["float[2, 4]"], "t", "t = Concat <axis = 0> (s0, s0)", ["float[2, M]"], ["float[y0_d0, 4]"]),
+        (["float[2, 4]", "float[3]"], "t, u", "t = Concat <axis = 0> (s0, s0) u = Relu (s1)",
+         ["float[2, 4]", "float[M]"], ["float[y0_d0, 4]", "float[3]"]),
+        (["float[2]", "float[2]"], "t, u", "t = Identity (s1) u = Concat <axis = 0> (s0, s1)",
+         ["float[2]", "float[2]"], ["float[y0_d0]", "float[y1_d0]"]),
+        (["seq(float[2, 4])"], "t", "e = SequenceEmpty () t = Identity (e)", ["seq(float[2, 4])"], ["seq(float)"]),
+        (["seq(float[2, 4])"], "t", "t = Identity (s0)", ["seq(float[2, M])"], ["seq(float[2, 4])"]),
+    ],
+)  # fmt: skip
+def test_which_stated_shapes_of_states_are_believed(states, carried, body, given, expected):
+    assert shapes(states, carried, body, given)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("stated", "node", "given", "expected"),
+    [
+        ("float[2, 4]", "Relu (s)", "float[N, M]", "float[ys_d0, 2, 4]"),
+        ("float[2, 4]", "Concat <axis = 0> (s, s)", "float[2, 4]", "float[ys_d0, ys_d1, 4]"),
+        ("float[2, 4]", "Reshape (s, p)", "float[2, 4]", "float[ys_d0, 2, 4]"),
+        ("float[]", "Reshape (s, p)", "float[2, 4]", "float"),
+        ("float[2, 4]", "Unknown (s)", "float[2, 4]", "float[ys_d0, 2, 4]"),
+    ],
+)
+def test_a_rank_that_is_not_known_in_an_iteration_contradicts_nothing(stated, node, given, expected):
+    """What the body computes of its state in every iteration is collected in a second output."""
+    text = f"""<ir_version: 10, opset_import: ["": 21]> m (int64 m, {given} x, int64[r] p) => (y, ys) {{
+        y, ys = Loop (m, , x) <body = b (int64 i, bool g, {stated} s) => (g, t, z) {{ z = Neg (s) t = {node} }}> }}"""
+    assert str(infer(onnx.parser.parse_model(text)).type("ys") or "?") == expected
