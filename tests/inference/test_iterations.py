@@ -160,3 +160,112 @@ def test_a_rank_that_is_not_known_in_an_iteration_contradicts_nothing(stated, no
     text = f"""<ir_version: 10, opset_import: ["": 21]> m (int64 m, {given} x, int64[r] p) => (y, ys) {{
         y, ys = Loop (m, , x) <body = b (int64 i, bool g, {stated} s) => (g, t, z) {{ z = Neg (s) t = {node} }}> }}"""
     assert str(infer(onnx.parser.parse_model(text)).type("ys") or "?") == expected
+
+
+def answers(nodes, inputs, names="y, ys", version=21):
+    """Return the types of some values, and the reason of the first finding, "" if there is none."""
+    text = f'<ir_version: 10, opset_import: ["": {version}]> m ({inputs}) => ({names}) {{ {nodes} }}'
+    found = infer(onnx.parser.parse_model(text))
+    (why,) = {each.why for each in found.findings} or {""}
+    return why or [str(found.type(name) or "?") for name in names.split(", ")]
+
+
+ADDS = "body = b (float[] s, float[] e) => (t, z) { t = Add (s, e) z = Identity (e) }"
+SECOND = "body = b (float[] s, float[] e, float[] f) => (t, z) { t = Add (s, e) z = Identity (f) }"
+
+
+@pytest.mark.parametrize(
+    ("ends", "length", "expected"),
+    [
+        ("{1, 2}", 3, ["float[2, 4]", "float[2, 3, 4]"]), ("{3, 3}", 3, ["float[2, 4]", "float[2, 3, 4]"]),
+        ("{0, 0}", 3, ["float[2, 4]", "float[2, 3, 4]"]), ("{1, 4}", "N", ["float[2, 4]", "float[2, N, 4]"]),
+        ("{1, 4}", 3, "C8: lengths [1, 4] of at most 3"), ("{-1, 2}", 3, "C8: lengths [-1, 2] of at most 3"),
+        ("{-1, 2}", "N", "C8: lengths [-1, 2] of at most N"),
+        ("{1, 2, 3}", 3, "C8: shape(sequence_lens) = [3] for [2]"),
+    ],
+)  # fmt: skip
+def test_lengths_of_sequences_of_a_batch(ends, length, expected):
+    nodes = f"l = Constant <value = int64[{ends.count(',') + 1}] {ends}> () y, ys = Scan <num_scan_inputs = 1, {ADDS}>"
+    assert answers(f"{nodes} (l, s0, x)", f"float[2, 4] s0, float[2, {length}, 4] x", version=8) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "expected"),
+    [
+        ("float[3, 4] s0, float[2, 3, 4] x", "", "C7: the batch is 3 and 2"),
+        ("float s0, float[2, 3, 4] x", "", "C7: initial_state_and_scan_inputs 1 has rank 0"),
+        ("float[2] s0, float[2] x", "", "C7: initial_state_and_scan_inputs 2 has rank 1"),
+        ("float[2] s0, float[2, 3] x", "", ["float[2]", "float[2, 3]"]),
+        ("float[0, 4] s0, float[0, 3, 4] x", "", ["float[0, 4]", "float[0, 3, 4]"]),
+        ("float[1, 4] s0, float[1, 3, 4] x", "", ["float[1, 4]", "float[1, 3, 4]"]),
+        ("float[1, 4] s0, float[1, 3, 4] x", ", directions = [0, 1]", "C3: directions has 2 numbers for 1"),
+    ],
+)
+def test_a_scan_of_a_batch_fits_its_inputs(given, more, expected):
+    assert answers(f"y, ys = Scan <num_scan_inputs = 1{more}, {ADDS}> (, s0, x)", given, version=8) == expected
+
+
+@pytest.mark.parametrize(
+    ("more", "version", "expected"),
+    [
+        (", scan_input_axes = [0, 1]", 21, "C2: scan_input_axes has 2 numbers for 1"),
+        (", scan_output_axes = [0, 1]", 21, "C2: scan_output_axes has 2 numbers for 1"),
+        (", scan_input_directions = [0, 1]", 21, "C3: scan_input_directions has 2 numbers for 1"),
+        (", scan_output_directions = [0, 1]", 21, "C3: scan_output_directions has 2 numbers for 1"),
+        (", scan_input_axes = [-2]", 9, "C2: an axis is negative"),
+        (", scan_input_axes = [-2]", 10, "C2: an axis is negative"),
+        (", scan_output_axes = [-1]", 10, "C2: an axis is negative"),
+        (", scan_input_axes = [-2]", 11, ["float[4]", "float[3, 4]"]),
+        (", scan_output_axes = [-1]", 11, ["float[4]", "float[4, 3]"]),
+    ],
+)
+def test_axes_and_directions_of_a_scan(more, version, expected):
+    nodes = f"y, ys = Scan <num_scan_inputs = 1{more}, {ADDS}> (s0, x)"
+    assert answers(nodes, "float[4] s0, float[3, 4] x", version=version) == expected
+
+
+def test_scan_inputs_have_one_length():
+    nodes = f"y, ys = Scan <num_scan_inputs = 2, {SECOND}> (@s0, x, w)"
+    given = "float[4] s0, float[3, 4] x, float[2, 4] w"
+    assert answers(nodes.replace("@", ""), given) == "C4: the length is 3 and 2"
+    given = "float[5, 4] s0, float[5, 3, 4] x, float[5, 2, 4] w"
+    assert answers(nodes.replace("@", ", "), given, version=8) == "C4: the length is 3 and 2"
+
+
+PAIR = "p = Constant <value = int64[2] {5, 0}> ()"
+OTHER = "t = Constant <value = int64[2] {5, 7}> ()"
+
+
+@pytest.mark.parametrize(("size", "expected"), [("N", "float[5, y_d1]"), ("3", "float[5, 7]"), ("0", "float[5, 0]")])
+def test_elements_before_and_after_iterations(size, expected):
+    """What a state has before the first iteration counts only if there may be none."""
+    nodes = f"""{PAIR} q, z = Scan <num_scan_inputs = 1, body = b (int64[2] s, float[] e) => (t, z) {{
+        {OTHER} z = Identity (e) }}> (p, x) y = Expand (w, q)"""
+    assert answers(nodes, f"float[1] w, float[{size}, 4] x", "y") == [expected]
+    start = "" if size == "N" else f"m = Constant <value = int64 {{{size}}}> ()"
+    nodes = f"""{start} {PAIR} q = Loop (m, , p) <body = b (int64 i, bool g, int64[2] s) => (g, t) {{ {OTHER} }}>
+        y = Expand (w, q)"""
+    assert answers(nodes, "float[1] w" + ", int64 m" * (not start), "y") == [expected]
+
+
+@pytest.mark.parametrize(
+    ("condition", "start", "expected"),
+    [
+        ("c", "", "float[y_d0]"), ("c", "m = Constant <value = int64 {1}> ()", "float[y_d0]"),
+        ("", "m = Constant <value = int64 {1}> ()", "float[6]"),
+        ("", "m = Constant <value = int64 {2}> ()", "float[y_d0]"),
+    ],
+)  # fmt: skip
+def test_a_condition_that_is_not_known_may_prevent_every_iteration(condition, start, expected):
+    nodes = f"""{start} y = Loop (m, {condition}, x) <body = b (int64 i, bool g, float[A] s) => (h, t) {{
+        t = Concat <axis = 0> (s, s) h = Identity (g) }}>"""
+    assert answers(nodes, "bool c, float[3] x" + ", int64 m" * (not start), "y") == [expected]
+
+
+def test_a_body_is_mapped_over_sequences():
+    nodes = """y, ys = SequenceMap (q, w) <body = b (float[N] e, float[N] w) => (u, v) {
+        u = Concat <axis = 0> (e, e) v = Identity (w) }>"""
+    assert answers(nodes, "seq(float[K]) q, seq(float[7]) w") == ["seq(float[2*K])", "seq(float[7])"]
+    assert answers(nodes.replace("float[N] e", "float[2] e"), "float[K] q, float[7] w") == [
+        "seq(float[4])", "seq(float[7])"
+    ]  # fmt: skip
