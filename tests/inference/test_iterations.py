@@ -269,3 +269,135 @@ def test_a_body_is_mapped_over_sequences():
     assert answers(nodes.replace("float[N] e", "float[2] e"), "float[K] q, float[7] w") == [
         "seq(float[4])", "seq(float[7])"
     ]  # fmt: skip
+
+
+GROWS, TURNS = "t = Concat <axis = 0> (s, s)", "t = Identity (w)"
+
+
+@pytest.mark.parametrize(
+    ("node", "size", "version", "expected"),
+    [
+        (GROWS, "1", 8, "float[2, 8]"), (GROWS, "3", 8, "float[2, y_d1]"), (GROWS, "N", 8, "float[2, y_d1]"),
+        (TURNS, "1", 8, "float[2, 7]"), (TURNS, "3", 8, "float[2, 7]"), (TURNS, "N", 8, "float[2, y_d1]"),
+        (TURNS, "0", 8, "float[2, 4]"), (GROWS, "1", 9, "float[8]"), (TURNS, "3", 9, "float[7]"),
+        (TURNS, "N", 9, "float[y_d0]"), (TURNS, "0", 9, "float[4]"),
+    ],
+)  # fmt: skip
+def test_a_state_keeps_its_first_size_if_there_may_be_no_step(node, size, version, expected):
+    batch = "2, " if version == 8 else ""
+    nodes = f"""y, ys = Scan <num_scan_inputs = 1, body = b (float[] s, float[] e) => (t, z) {{ {node}
+        z = Identity (e) }}> ({", " if batch else ""}s0, x)"""
+    given = f"float[{batch}4] s0, float[{batch}{size}, 4] x, float[7] w"
+    assert answers(nodes, given, version=version) == [expected, f"float[{batch}{size}, 4]"]
+
+
+def test_a_batch_of_one_or_no_sample_has_its_own_steps():
+    nodes = f"""y, ys = Scan <num_scan_inputs = 1, body = b (float[] s, float[] e) => (t, z) {{ {GROWS}
+        z = Identity (e) }}> (, s0, x)"""
+    one = answers(nodes, "float[1, 4] s0, float[1, 3, 4] x", version=8)
+    assert one == ["float[1, y_d1]", "float[1, 3, 4]"]
+    assert answers(nodes, "float[1, 4] s0, float[1, 0, 4] x", version=8) == ["float[1, 4]", "float[1, 0, 4]"]
+
+
+@pytest.mark.parametrize(
+    ("node", "version", "expected"),
+    [
+        ("t = Shape (s) z = Identity (e)", 8, "C6: value 0 was float[4], and is int64[1]"),
+        ("t = Shape (s) z = Identity (e)", 9, "C6: value 0 was float[2, 4], and is int64[?]"),
+        ("t = Identity (s) z = SequenceConstruct (e)", 11, "C5: a scan output is seq(float[3, 4])"),
+    ],
+)
+def test_states_and_scan_outputs_are_tensors_of_one_element_type(node, version, expected):
+    inputs = ", s0, x" if version == 8 else "s0, x"
+    nodes = f"y, ys = Scan <num_scan_inputs = 1, body = b (s, float[] e) => (t, z) {{ {node} }}> ({inputs})"
+    assert answers(nodes, "float[2, 4] s0, float[2, 3, 4] x", version=version) == expected
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        ("Shape (s)", "C4: value 0 was float[3], and is int64[1]"),
+        ("SequenceConstruct (s)", "C4: value 0 was float[3], and is seq(?)"),
+        ("Cast <to = 11> (s)", "C4: value 0 was float[3], and is double[3]"),
+        ("Unknown (s)", ["?", "float[3]"]),
+    ],
+)
+def test_states_of_a_loop_keep_their_element_type(node, expected):
+    """A state of unknown type before or after another does not hide what is wrong with the other."""
+    nodes = f"y, z = Loop (m, , x, w) <body = b (int64 i, bool g, s, float[3] r) => (g, t, r) {{ t = {node} }}>"
+    assert answers(nodes, "int64 m, float[3] x, float[3] w", "y, z") == expected
+    nodes = f"""u = Unknown (w) y, z = Loop (m, , u, x) <body = b (int64 i, bool g, r, s) => (g, r, t) {{
+        t = {node} }}>"""
+    if isinstance(expected, str):
+        assert answers(nodes, "int64 m, float[3] x, float[3] w", "y, z") == expected.replace("value 0", "value 1")
+
+
+@pytest.mark.parametrize(
+    ("number", "condition", "expected"),
+    [
+        ("int64", "bool", ["int64[ys_d0]", "bool[w_d0]"]),
+        ("int64[1]", "bool[1]", ["int64[ys_d0, 1]", "bool[w_d0, 1]"]),
+        ("int64[]", "bool", ["int64[ys_d0]", "bool[w_d0]"]), ("int64[]", "bool[]", ["int64[ys_d0]", "bool"]),
+    ],
+)  # fmt: skip
+def test_a_body_reads_the_number_of_its_iteration_and_the_condition(number, condition, expected):
+    nodes = f"""y, ys, w = Loop (m, c, x) <body = b ({number} i, bool[] g, float[3] s) => (g, s, z, v) {{
+        z = Identity (i) v = Identity (g) }}>"""
+    found = answers(nodes, f"int64 m, {condition} c, float[3] x", "y, ys, w")
+    assert found == ["float[3]", *expected]
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        ("float", "C1: the condition is float[]"), ("int64", "C1: the condition is int64[]"),
+        ("bool[2]", "C1: the condition has the shape [2]"), ("seq(bool)", "C1: the condition is seq(bool[])"),
+        ("bool[1]", ""), ("bool[1, 1]", ""), ("bool[]", ""),
+    ],
+)  # fmt: skip
+def test_a_condition_is_one_boolean(condition, why):
+    loop = "y = Loop (m, c, x) <body = b (int64 i, bool[] g, float[3] s) => (g, s) {  }>"
+    assert answers(loop, f"int64 m, {condition} c, float[3] x", "y") == (why or ["float[3]"])
+    branches = "y = If (c) <then_branch = t () => (a) { a = Relu (x) }, else_branch = e () => (b) { b = Neg (x) }>"
+    assert answers(branches, f"{condition} c, float[3] x", "y") == (why or ["float[3]"])
+
+
+def test_axes_that_count_from_the_start_are_known_to_every_version():
+    for version in (9, 10, 11):
+        nodes = f"y, ys = Scan <num_scan_inputs = 1, scan_input_axes = [0], scan_output_axes = [1], {ADDS}> (s0, x)"
+        assert answers(nodes, "float[4] s0, float[3, 4] x", version=version) == ["float[4]", "float[4, 3]"]
+
+
+WRONG = "z = MatMul (w, w)"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "version", "expected"),
+    [
+        (f"c = Constant <value = bool {{0}}> () y, ys = Loop (m, c, x) <body = b (int64 i, bool g, float[4] s) => "
+         f"(g, s, z) {{ {WRONG} v = Neg (s) }}>", 21, ["float[4]", "float"]),
+        (f"y, ys = Scan <num_scan_inputs = 1, body = b (s, e) => (s, z) {{ {WRONG} v = Neg (s) }}> (x, n)", 21,
+         ["float[4]", "float"]),
+        (f"y, ys = Scan <num_scan_inputs = 1, body = b (s, e) => (s, z) {{ {WRONG} v = Neg (s) }}> (, k, n)", 8,
+         ["float[0, 4]", "float"]),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_body_that_never_runs_does_not_matter(nodes, version, expected):
+    """The other values of the body have types all the same."""
+    text = f"""<ir_version: 10, opset_import: ["": {version}]>
+        m (int64 m, float[4] x, float[2, 3] w, float[0, 4] n, float[0, 4] k) => (y, ys) {{ {nodes} }}"""
+    found = infer(onnx.parser.parse_model(text))
+    assert not found.findings
+    types = {value.name: str(value.type) for value in found.values()}
+    assert [types["y"], types["v"]] == [expected[0], "float[4]"]
+
+
+def test_values_of_the_branch_that_does_not_run_have_types():
+    for value, other in (("1", "b"), ("0", "a")):
+        nodes = f"""c = Constant <value = bool {{{value}}}> () y = If (c) <then_branch = t () => (a) {{
+            a = Unsqueeze (x, k) }}, else_branch = e () => (b) {{ b = Concat <axis = 0> (x, x) }}>"""
+        text = f"""<ir_version: 10, opset_import: ["": 21]> m (float[3] x) => (y) <int64[1] k = {{0}}> {{ {nodes} }}"""
+        found = infer(onnx.parser.parse_model(text))
+        types = {"a": "float[1, 3]", "b": "float[6]"}
+        assert {each.name: str(each.type) for each in found.values() if each.name in types} == types
+        assert str(found.type("y")) == types["ab".replace(other, "")]
