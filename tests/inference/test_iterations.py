@@ -38,6 +38,7 @@ RANKLESS = tensor("float", None)
         (of(2), None, None, of(2)),
         (sequence(of(2, 3)), sequence(of(2, 3)), sequence(of("?", 3)), sequence(of("?", 3))),
         (optional(of(2)), optional(of(2)), optional(RANKLESS), optional(RANKLESS)),
+        (sequence(of(5, 6)), sequence(of(2, 3)), sequence(of("?", 3)), sequence(of("?", 6))),
     ],
 )  # fmt: skip
 def test_what_an_earlier_inference_lost_is_lost(type_, before, after, left):
@@ -401,3 +402,38 @@ def test_values_of_the_branch_that_does_not_run_have_types():
         types = {"a": "float[1, 3]", "b": "float[6]"}
         assert {each.name: str(each.type) for each in found.values() if each.name in types} == types
         assert str(found.type("y")) == types["ab".replace(other, "")]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "given", "names", "expected"),
+    [
+        ("y = If (c) <then_branch = t (float q) => (a) { a = Relu (x) }, else_branch = e () => (b) { b = Neg (x) }>",
+         "bool c, float[3] x", "y", "C3: then_branch has 1 inputs, and none is given"),
+        ("y = Loop (m, , x) <body = b (int64 i, bool g) => (g, x) { }>", "int64 m, float[3] x", "y",
+         "C3: 1 carried values, a body of 2 inputs and 2 outputs"),
+        ("y, ys, u = Loop (m, , x) <body = b (int64 i, bool g, s) => (g, s) { }>", "int64 m, float[3] x", "y, ys, u",
+         "C3: 1 carried values, a body of 3 inputs and 2 outputs"),
+        ("y, ys = Scan <num_scan_inputs = 1, body = b (s) => (s, s) { }> (x, w)", "float[2] x, float[3] w", "y, ys",
+         "C1: 2 inputs, 1 of them scanned, a body of 1 inputs and 2 outputs"),
+        ("y, ys = SequenceMap (q, w) <body = b (e) => (u, e) { u = Neg (e) }>", "seq(float[2]) q, float[7] w", "y, ys",
+         "C2: 2 inputs, a body of 1 inputs and 2 outputs"),
+        ("y, ys = SequenceMap (q, w) <body = b (e, v) => (u) { u = Neg (e) }>", "seq(float[2]) q, float[7] w", "y, ys",
+         "C2: 2 inputs, a body of 2 inputs and 1 outputs"),
+        ("u = Unknown (x) y = If (c) <then_branch = t () => (u) { }, else_branch = e () => (b) { b = Neg (x) }>",
+         "bool c, float[3] x", "y", ["?"]),
+        ("u = Unknown (x) y = If (c) <then_branch = t () => (b) { b = Neg (x) }, else_branch = e () => (u) { }>",
+         "bool c, float[3] x", "y", ["?"]),
+        ("y = Loop (m, , x) <body = b (int64 i, bool g, optional(float[3]) s) => (g, t) { "
+         "t = OptionalGetElement (s) }>",
+         "int64 m, optional(float[3]) x", "y", ["float[3]"]),
+    ],
+)  # fmt: skip
+def test_graphs_fit_their_nodes(nodes, given, names, expected):
+    assert answers(nodes, given, names) == expected
+
+
+def test_each_state_has_its_own_elements():
+    nodes = """p = Constant <value = int64[2] {5, 7}> () z = Constant <value = int64[2] {1, 2}> ()
+        q, r = Loop (m, , z, p) <body = b (int64 i, bool g, int64[2] s, int64[2] u) => (g, s, u) { }>
+        y = Expand (x, r) ys = Expand (x, q)"""
+    assert answers(nodes, "int64 m, float[1] x") == ["float[5, 7]", "float[1, 2]"]
