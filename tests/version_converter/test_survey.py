@@ -3,13 +3,17 @@
 import pytest
 from onnx import parser
 
+from opset.budget import BudgetExceeded
 from opset.model import load
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes.names import find_runtime
-from opset.version_converter.conversion import find_foreign_types
+from opset.version_converter import survey as surveys
+from opset.version_converter.conversion import convert_model, find_foreign_types
 from opset.version_converter.survey import Survey
+from opset.version_converter.targets import target_at_runtime, target_of_version
 from tests.version_converter.npu import runtime_file, takes
 
+REGISTRY = default_registry()
 PLAIN = '<ir_version: 8, opset_import: ["": 17]> m (float[2] x) => (float[2] y) { y = Relu (x) }'
 FUNCTION = """<ir_version: 8, opset_import: ["": 17, "this": 1]> m (float[2] x) => (float[2] y) { y = this.f (x) }
     <opset_import: ["": 17], domain: "this"> f (a) => (b) { b = Relu (a) }"""
@@ -68,3 +72,140 @@ def test_types_that_cannot_be_given_are_told_before_operators(tmp_path):
         f"no {word} of a model may be of type double there" for word in ("input", "output")
     ]
     assert survey.find_lack(runtime) == found[0]
+
+
+def model_of(body, opset=18, given="float[2] x", made="float[2] y", ir=8, more=""):
+    return f'<ir_version: {ir}, opset_import: ["": {opset}{more}]> m ({given}) => ({made}) {{ {body} }}'
+
+
+def row(opset, **keys):
+    return {"release": "1.0", "opset": opset, "how": "documented"} | keys
+
+
+NODE = "graph 'm', node number "
+TWICE = model_of("a = Mish (x) b = Mish (a) c = Celu (b) y = Relu (c)")
+NONSENSE = model_of("a = Nonsense (x) b = Nonsense (a) y = Relu (b)", 17)
+INT4 = model_of("a = Relu (x) y = Identity (a)", 22, "int4[2] x", "int4[2] y", 10)
+BRANCHES = """<ir_version: 8, opset_import: ["": 18]> m (bool b, float[2] x) => (float[2] y) {
+    a = Mish (x) y = If (b) <then_branch = t () => (float[2] z) { c = Mish (x) z = Mish (c) },
+                             else_branch = e () => (float[2] q) { q = Abs (x) }> }"""
+CALLS = """<ir_version: 8, opset_import: ["": 18, "this": 1]> m (float[2] x) => (float[2] y) {
+    a = this.f (x) y = this.f (a) }
+    <opset_import: ["": 18], domain: "this"> f (a) => (b) { b = Mish (a) }"""
+SCALER = model_of("y = ai.onnx.ml.Scaler (x)", 17, more=', "ai.onnx.ml": 3')
+LEFT = model_of("y = Relu (x)", 17, more=', "com.acme": 3')
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "expected", "reached"),
+    [
+        (TWICE, 13, [], {"": 13}),
+        (TWICE, {}, ["C209 0 (Mish): 2", "C209 2 (Celu): 1"], {"": 18}),
+        (TWICE, {"opset": [13, 15]}, ["C209 0 (Mish): 2", "C209 2 (Celu): 1"], {"": 15}),
+        (TWICE, {"opset": [19, 20]}, ["C209 0 (Mish): 2", "C209 2 (Celu): 1"], {"": 19}),
+        (TWICE, {"opset": [7, 15], "lists_operators": False}, [], {"": 15}),
+        (TWICE, {"io": ["float"]}, ["C209 graph 'm': 0", "C209 graph 'm': 0"], {"": 18}),
+        (INT4, 13, ["C202 0 (Relu): 1", "C202 1 (Identity): 1"], {"": 13}),
+        (INT4, {"opset": [7, 17], "ir": 3}, ["C202 1 (Identity): 1", "C301 ir_version: 0"], {"": 17}),
+        (INT4, {"opset": [7, 22], "ir": 9}, ["C301 ir_version: 0"], {"": 22}),
+        (INT4, {"opset": [7, 22], "ir": 10}, [], {"": 22}),
+        (NONSENSE, 17, ["C101 0 (Nonsense): 2"], {"": 17}),
+        (NONSENSE, 13, ["C101 0 (Nonsense): 2", "C203 2 (Relu): 1"], {"": 13}),
+        (NONSENSE, {"opset": [7, 15], "lists_operators": False}, ["C101 0 (Nonsense): 2"], {"": 15}),
+        (BRANCHES, 13, [], {"": 13}),
+        (BRANCHES, {}, ["C209 1 (If), else_branch, node number 0 (Abs): 1",
+                        "C209 1 (If), then_branch, node number 0 (Mish): 3", "C209 1 (If): 1"], {"": 18}),
+        (CALLS, 13, [], {"": 13, "this": 1}),
+        (CALLS, {}, ["C209 function 'this.f', node number 0 (Mish): 1"], {"": 18, "this": 1}),
+        (SCALER, 13, [], {"": 13, "ai.onnx.ml": 3}),
+        (SCALER, {"ml": 3}, ["C209 0 (Scaler): 1"], {"": 17, "ai.onnx.ml": 3}),
+        (SCALER, {"ml": 2}, None, None),
+        (LEFT, {}, [], {"": 17, "com.acme": 3}),
+    ],
+)  # fmt: skip
+def test_a_conversion_that_is_not_carried_out_has_the_result_of_one_that_is(tmp_path, text, target, expected, reached):
+    if not isinstance(target, int):
+        keys = dict(target)
+        other = {"io_types_not": keys.pop("io")} if "io" in keys else {}
+        file = runtime_file(tmp_path, takes(), releases=[row(keys.pop("opset", [7, 21]), **keys)], **other)
+        target = target_at_runtime(find_runtime("npu==1.0", [file]), REGISTRY)
+    else:
+        target = target_of_version(target, REGISTRY)
+    survey = Survey(load(parser.parse_model(text)), REGISTRY)
+    outcome = survey.convert(target)
+    carried_out = convert_model(load(parser.parse_model(text)), target, REGISTRY)
+    counted = {finding.kind: count for finding, count in carried_out.blocked.values()}
+    assert sorted((finding.code, finding.message, count) for finding, count in outcome.refusals) == sorted(
+        (finding.code, finding.message, counted.get(finding.kind, 0))
+        for finding in carried_out.refusals.group_by_kind()
+    )
+    assert outcome.opsets == carried_out.target
+    nearest = survey.convert_nearest(target)
+    if outcome.refusals or survey.index.functions:
+        assert nearest is None
+    else:
+        assert (nearest.refusals, nearest.opsets) == ([], outcome.opsets)
+    if expected is not None:
+        told = [
+            f"{finding.code} {finding.place.split(';')[0].removeprefix(NODE)}: {count}"
+            for finding, count in outcome.refusals
+        ]
+        assert (told, outcome.opsets) == (expected, reached)
+        assert outcome.nodes == sum(max(int(each.split(": ")[-1]), 1) for each in expected)
+
+
+def test_unknown_operators_of_known_domains_are_named():
+    text = """<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 3, "com.acme": 1, "this": 1]>
+    m (float[2] x) => (float[2] y) {
+        a = Nonsense (x) b = ai.onnx.ml.Nothing (a) c = com.acme.F (b) d = Gelu (c) e = this.g (d) y = f (e) }
+    <opset_import: ["": 17]> f (a) => (b) { b = Relu (a) }
+    <opset_import: ["": 17], domain: "this"> g (a) => (b) { b = Other (a) }"""
+    survey = Survey(load(parser.parse_model(text)), REGISTRY)
+    assert survey.unknown == {("Nonsense", ""), ("Nothing", "ai.onnx.ml"), ("Other", "")}
+
+
+def test_each_form_has_its_members_and_calls_have_none():
+    text = """<ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 3, "this": 1]>
+    m (float[2] x, double[2] d) => (float[2] y) <float[2] w = {1, 2}> {
+        a = Relu (x) b = Relu (a) c = this.f (b) e = Relu (d) f = Add (c, w) k = Constant <value = float[2] {3, 4}> ()
+        g = ai.onnx.ml.Scaler (f) y = Relu (g) }
+    <opset_import: ["": 16], domain: "this"> f (a) => (b) { c = Neg (a) b = Neg (c) }"""
+    survey = Survey(load(parser.parse_model(text)), REGISTRY)
+    main, function = survey.index.bodies
+    assert {
+        body.name or "f": [(each.node, each.members) for each in forms] for body, forms in survey.forms.items()
+    } == {
+        main.name or "m": [(0, [0, 1, 7]), (3, [3]), (4, [4]), (5, [5]), (6, [6])],
+        function.name or "f": [(0, [0]), (1, [1])],
+    }
+    assert [(each.op_type, each.domain, each.opset, each.nodes) for each in survey.samples] == [
+        *[("Relu", "", 17, 3), ("Relu", "", 17, 1), ("Add", "", 17, 1), ("Scaler", "ai.onnx.ml", 3, 1)],
+        *[("Neg", "", 16, 1)] * 2,
+    ]
+
+
+@pytest.mark.parametrize(("most", "refuses"), [(3, False), (2, True)])
+def test_models_of_many_forms_and_functions_of_many_nodes_are_not_planned(monkeypatch, most, refuses):
+    target = target_of_version(13, REGISTRY)
+    monkeypatch.setattr(surveys, "MOST_FORMS", most)
+    monkeypatch.setattr(surveys, "WHOLE", most)
+    calls = CALLS.replace("b = Mish (a)", "b = Relu (a)")
+    for text, why in ((TWICE, f"more than {most} nodes that differ"), (calls, f"more than {most} nodes")):
+        survey = Survey(load(parser.parse_model(text)), REGISTRY)
+        if refuses:
+            with pytest.raises(BudgetExceeded, match=why):
+                survey.convert(target)
+        else:
+            assert survey.convert(target).refusals == []
+
+
+def test_the_outcome_with_fewest_refused_nodes_counts_at_the_nearest_opset(tmp_path):
+    kernels = takes(Relu=[{"versions": [14, None]}], Abs=[{"versions": [1, 6]}])
+    file = runtime_file(tmp_path, kernels, opset=(11, 16))
+    target = target_at_runtime(find_runtime("npu==1.0", [file]), REGISTRY)
+    text = model_of("a = Relu (x) b = Relu (a) y = Abs (b)", 13)
+    survey = Survey(load(parser.parse_model(text)), REGISTRY)
+    outcome = survey.convert(target)
+    assert [(finding.place, count) for finding, count in outcome.refusals] == [(f"{NODE}2 (Abs)", 1)]
+    assert outcome.opsets == {"": 14}
+    assert survey.nearest_target(target).opsets == {"": 13, "ai.onnx.ml": 3}

@@ -1,5 +1,7 @@
 """Conversions for an installed runtime: models of one node decide."""
 
+from dataclasses import replace
+
 import onnx.parser
 import pytest
 
@@ -7,10 +9,22 @@ import opset
 from opset.model import load
 from opset.model import proto as pb
 from opset.model.types import Constant, type_string
+from opset.opsets import releases
 from opset.opsets.registry import default_registry
 from opset.opsets.runtimes.names import find_runtime
+from opset.version_converter.availability import RUNS, Lack
 from opset.version_converter.conversion import find_lacks
-from opset.version_converter.trials import MAX_ZEROS, Given, _add_input, given_input
+from opset.version_converter.routes import routes_of
+from opset.version_converter.survey import Survey
+from opset.version_converter.trials import (
+    MAX_ZEROS,
+    Given,
+    Trial,
+    _add_input,
+    availability_at,
+    given_input,
+    type_parameter,
+)
 from tests.version_converter.npu import runtime_file, takes
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -135,3 +149,166 @@ def test_a_node_of_a_domain_that_the_model_does_not_import_is_not_judged(tmp_pat
     assert [*find_lacks(load(onnx.parser.parse_model(text)), runtime, default_registry())] == []
     imported = onnx.parser.parse_model(text.replace("21]", '21, "ai.onnx.ml": 1]'))
     assert [each.since for each in find_lacks(load(imported), runtime, default_registry())] == [1]
+
+
+class Recorder:
+    """A loader that keeps the models it is given, as text, and refuses those with a text in `refused`."""
+
+    package, version, release = "npu", "1.0", "1.0"
+
+    def __init__(self, *refused):
+        self.refused, self.models = refused, []
+
+    def load(self, model):
+        self.models.append(model)
+        text = outline(model)
+        return next((each for each in self.refused if each in text), "")
+
+
+def outline(model):
+    """Return the parts of a model of one node in one line."""
+    proto = pb.ModelProto.FromString(model)
+    graph, values = proto.graph, []
+    for value in (*graph.input, *graph.output):
+        tensor = value.type.tensor_type
+        sizes = [each.dim_value or "?" for each in tensor.shape.dim] if tensor.HasField("shape") else ""
+        values.append(f"{value.name}: {type_string(value.type)}{sizes}")
+    tensors = [f"{each.name} = {each.data_type}{[*each.dims]}" for each in graph.initializer]
+    node = graph.node[0]
+    call = f"{[*node.output]} = {node.op_type}<{', '.join(each.name for each in node.attribute)}>{[*node.input]}"
+    imports = ", ".join(f"{each.domain}:{each.version}" for each in proto.opset_import)
+    return f"{proto.ir_version} {graph.name} {imports} | {'; '.join([*values, *tensors])} | {call}"
+
+
+def asked(folder, text, *refused, domain="", inexact=False, **keys):
+    """Return the judgement of the last node of a model, and the models that a loader was given for it."""
+    loader = Recorder(*refused)
+    file = runtime_file(folder, takes("TopK", "Conv", "Dropout"), **keys)
+    runtime = replace(find_runtime("npu==1.0", [file]), loader=loader)
+    survey = Survey(load(onnx.parser.parse_model(text)), default_registry())
+    body = survey.index.bodies[0]
+    facts, node = survey.facts[body], body.nodes[-1]
+    availability = availability_at(runtime, routes_of(default_registry(), ""), inexact)
+    judgement = availability.judge(node, facts.versions[domain], facts)
+    assert availability.judge(node, facts.versions[domain], facts) is judgement
+    return judgement, [outline(each) for each in loader.models]
+
+
+HEAD = '<ir_version: 10, opset_import: ["": 17]> m '
+
+
+@pytest.mark.parametrize(
+    ("text", "loaded"),
+    [
+        (HEAD + "(float[N, 2] x, float[2] w) => (float[N, 2] y) { y = Add (x, w) }",
+         "8 node :17 | i1: tensor(float)['?', 2]; i2: tensor(float)[2]; o0: tensor(float)"
+         " | ['o0'] = Add<>['i1', 'i2']"),
+        (HEAD + "(float[2] x) => (float[2] y) { y = Add (x, x) }",
+         "8 node :17 | i1: tensor(float)[2]; o0: tensor(float) | ['o0'] = Add<>['i1', 'i1']"),
+        (HEAD + "(float[2] x) => (bool[2] y) { z, y = Dropout (x) }",
+         "8 node :17 | i1: tensor(float)[2]; o0: tensor(float); o1: tensor(bool) | ['o0', 'o1'] = Dropout<>['i1']"),
+        (HEAD + "(float[8] x) => (int64[k] y) <int64[1] k = {2}> { , y = TopK <axis = 0> (x, k) }",
+         "8 node :17 | i1: tensor(float)[8]; o1: tensor(int64); i2 = 7[1] | ['', 'o1'] = TopK<axis>['i1', 'i2']"),
+        (HEAD.replace("17", "7") + "(float[8] x) => (float[8] y) { y = Relu (x) }",
+         "4 node :7 | i1: tensor(float)[8]; o0: tensor(float) | ['o0'] = Relu<>['i1']"),
+        (HEAD.replace("17]", '17, "ai.onnx.ml": 3]') + "(float[8] x) => (float[8] y) { y = ai.onnx.ml.Scaler (x) }",
+         "8 node :17, ai.onnx.ml:3 | i1: tensor(float)[8]; o0: tensor(float) | ['o0'] = Scaler<>['i1']"),
+        (HEAD.replace('"": 17', '"ai.onnx.ml": 3') + "(float[8] x) => (float[8] y) { y = ai.onnx.ml.Scaler (x) }",
+         None),
+        (HEAD + "(float[2] x) => (float[2] y) <float w = {2.0}> { y = Clip (x, , w) }",
+         "8 node :17 | i1: tensor(float)[2]; o0: tensor(float); i2 = 1[] | ['o0'] = Clip<>['i1', '', 'i2']"),
+    ],
+)  # fmt: skip
+def test_a_model_of_a_node_alone_has_its_types_sizes_and_constants(tmp_path, text, loaded):
+    judgement, models = asked(tmp_path, text, domain="ai.onnx.ml" if "Scaler" in text else "")
+    assert judgement == RUNS
+    if loaded is None:
+        loaded = (
+            f"4 node :{releases.opset_beside({})}, ai.onnx.ml:3 | i1: tensor(float)[8]; "
+            "o0: tensor(float) | ['o0'] = Scaler<>['i1']"
+        )
+    assert models == [loaded]
+
+
+def test_a_model_of_a_node_alone_has_no_higher_ir_version_than_the_runtime_takes(tmp_path):
+    row = {"release": "1.0", "opset": [7, 21], "ir": 6, "how": "documented"}
+    _, (model,) = asked(tmp_path, HEAD + "(float[8] x) => (float[8] y) { y = Relu (x) }", releases=[row])
+    assert model.startswith("6 node :17 |")
+
+
+def test_types_in_which_a_node_would_load_help(tmp_path):
+    text = HEAD + "(int16[8] x, int16[8] w) => (bool[8] y) { y = Less (x, w) }"
+    judgement, models = asked(tmp_path, text, "int16", "double")
+    assert judgement.lack == Lack("npu does not load Less 13: int16", {"T": frozenset({"float", "int32", "int64"})})
+    elements = [each.split("i1: tensor(")[1].split(")")[0] for each in models]
+    assert elements[0] == "int16" and sorted(elements[1:]) == ["float", "int32", "int64"]
+    assert [each.split(" | ")[1] for each in models] == [
+        f"i1: tensor({element})[8]; i2: tensor({element})[8]; o0: tensor(bool)" for element in elements
+    ]
+
+
+def test_types_with_other_results_help_only_if_they_are_permitted(tmp_path):
+    text = HEAD + "(double[8] x, double[8] w) => (double[8] y) { y = Add (x, w) }"
+    refused, models = asked(tmp_path, text, "double")
+    assert refused.lack == Lack("npu does not load Add 14: double") and len(models) == 1
+    refused, models = asked(tmp_path, text, "double", inexact=True)
+    assert refused.lack == Lack("npu does not load Add 14: double", {"T": frozenset({"float"})})
+    assert [each.split(" | ")[1] for each in models] == [
+        f"i1: tensor({element})[8]; i2: tensor({element})[8]; o0: tensor({element})" for element in ("double", "float")
+    ]
+
+
+def test_inputs_that_load_as_constants_help(tmp_path):
+    text = (
+        HEAD
+        + """(float[2, 4] x) => (float[n] y) {
+        s = Shape (x) m = ReduceProd <keepdims = 1> (s) y = Reshape (x, m) }"""
+    )
+    judgement, models = asked(tmp_path, text, "i2: tensor(int64)")
+    assert judgement.lack == Lack("npu does not load Reshape 14: i2: tensor(int64)", constants=(1,))
+    assert [each.split(" | ")[1] for each in models] == [
+        "i1: tensor(float)[2, 4]; i2: tensor(int64)[1]; o0: tensor(float)",
+        "i1: tensor(float)[2, 4]; o0: tensor(float); i2 = 7[1]",
+    ]
+    judgement, _ = asked(tmp_path, text, "Reshape")
+    assert judgement.lack == Lack("npu does not load Reshape 14: Reshape")
+    constant = HEAD + "(float[2, 4] x) => (float[n] y) <int64[1] m = {8}> { y = Reshape (x, m) }"
+    judgement, models = asked(tmp_path, constant, "i1")
+    assert judgement.lack == Lack("npu does not load Reshape 14: i1") and len(models) == 1
+
+
+def test_a_node_that_loads_may_have_a_fault(tmp_path):
+    fault = {"versions": [1, None], "result": "wrong", "gives": "zeros", "opsets": [16, 17]}
+    text = HEAD + "(float[8] x) => (float[8] y) { y = Relu (x) }"
+    found, _ = asked(tmp_path, text, faults={"ai.onnx": {"Relu": [fault]}})
+    assert found.lack is not None and found.lack.is_wrong and "zeros" in found.lack.why
+
+
+def test_the_last_formal_stands_for_all_that_follow():
+    loop = default_registry().schema("Loop", 21)
+    assert [type_parameter(loop.inputs, at) for at in (0, 1, 2, 3, 9)] == ["I", "B", "V", "V", "V"]
+    assert type_parameter([], 0) == ""
+
+
+def test_a_constant_is_not_loaded_and_a_model_that_cannot_be_made_is_a_reason(tmp_path):
+    constant = HEAD + "() => (float[2] y) { y = Constant <value_floats = [1.0, 2.0]> () }"
+    assert asked(tmp_path, constant) == (RUNS, [])
+
+    class Failing(Recorder):
+        def load(self, model):
+            raise ValueError("too large")
+
+    runtime = replace(find_runtime("npu==1.0", [runtime_file(tmp_path, takes())]), loader=Failing())
+    node = pb.NodeProto(op_type="Relu", input=["x"], output=["y"])
+    trial = Trial(runtime, node, {"": 17}, [Given("tensor(float)")], ["tensor(float)"])
+    assert trial.load() == "no model of the node alone can be made: too large"
+
+
+def test_an_input_that_is_left_out_is_no_constant_that_helps(tmp_path):
+    text = HEAD + "(float[2, 4] x) => (float[2, 4] y) { s = Shape (x) z = Cast <to = 1> (s) y = Clip (x, , z) }"
+    judgement, models = asked(tmp_path, text, "Clip")
+    assert judgement.lack == Lack("npu does not load Clip 13: Clip")
+    assert [each.split(" | ")[1] for each in models] == [
+        "i1: tensor(float)[2, 4]; i2: tensor(float)[2]; o0: tensor(float)",
+        "i1: tensor(float)[2, 4]; o0: tensor(float); i2 = 1[2]",
+    ]
